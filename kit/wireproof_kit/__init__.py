@@ -1,0 +1,1 @@
+"""The judge: targets, wire clients, cases, verdicts, bundles, pytest plug-in."""

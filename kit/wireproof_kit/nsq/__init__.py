@@ -1,0 +1,1 @@
+"""NSQ: the wire client, probes, topics and case words."""

@@ -1,0 +1,1 @@
+"""The example: complete brokers, pure cores under thin asyncio shells."""

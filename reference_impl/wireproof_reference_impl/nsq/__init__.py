@@ -1,0 +1,1 @@
+"""nsqd with message extend headers."""

@@ -1,0 +1,1 @@
+"""One bundle to a page, many bundles to tables."""

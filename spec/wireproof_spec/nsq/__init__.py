@@ -1,0 +1,1 @@
+"""NSQ: what the published texts on youzan NSQ say, as data."""
