@@ -1,0 +1,180 @@
+"""The judge: observation × reading × deviations file → verdict. A pure function.
+
+It never talks to a target, so a bundle can be judged again under another reading, profile,
+deviations file or newer catalogue.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wireproof_spec.catalogue import Capability, Catalogue, Clause, Law, matches
+from wireproof_spec.record import (
+    BindingRecord,
+    CaseRecord,
+    ClaimRecord,
+    ClaimState,
+    SeenRecord,
+    Verdict,
+)
+
+ReadingChoice = Literal["any", "published", "deployed"]
+
+UNAVAILABLE = "unavailable"
+KIT_ERROR = "kit-error"
+UNDECIDED = "inconclusive"
+DIED = "died"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with its reason in one sentence.
+
+    ``reading`` is ``decision=reading`` where one other than the published was followed;
+    ``accepted`` are the patterns that would have conformed; ``signature`` names a failure.
+    """
+
+    verdict: Verdict
+    reason: str
+    reading: str | None = None
+    accepted: tuple[str, ...] = ()
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """All that a verdict depends on besides the observation."""
+
+    catalogue: Catalogue
+    claims: Mapping[str, ClaimRecord]
+    readings: Mapping[str, BindingRecord]
+    reading: ReadingChoice = "any"
+
+
+def judge(record: CaseRecord, bench: Bench) -> Judgement:
+    """Judge one case, repetitions included. The deviations file is applied afterwards."""
+    clause = bench.catalogue.clause(record.clause)
+    law = bench.catalogue.law(record.clause, record.case)
+    if clause is None or law is None:
+        return Judgement("error", f"the catalogue has no law for {record.case}")
+    missing = missing_capability(record.needs or clause.needs, bench)
+    if missing is not None:
+        return Judgement("unsupported", _unsupported_reason(missing, bench))
+    verdicts = [_judge_once(seen, law, bench) for seen in record.seen()]
+    return _agreed(verdicts, record, clause)
+
+
+def signature(clause: str, seen: SeenRecord) -> str:
+    """Name a failure by clause, first differing field and observed value; 12 hex digits."""
+    field = seen.difference.field if seen.difference else ""
+    text = "\0".join((clause, field, seen.value))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def claim_state(capability: Capability, observation: str, *, claimed: bool) -> ClaimState:
+    """Say what a probe's observation makes of a claim.
+
+    Shown, or claimed and broken, is judged; neither claimed nor shown is unsupported.
+    """
+    if matches(observation, capability.shown_by):
+        return "shown"
+    if claimed:
+        return "broken"
+    return "absent" if matches(observation, capability.absent_by) else "unknown"
+
+
+def missing_capability(needs: Sequence[str], bench: Bench) -> str | None:
+    """Return the first need that the target neither shows nor claims, or None."""
+    for need in needs:
+        claim = bench.claims.get(need)
+        if claim is None or claim.state in ("absent", "unknown"):
+            return need
+    return None
+
+
+def _unsupported_reason(need: str, bench: Bench) -> str:
+    capability = bench.catalogue.capability(need)
+    title = capability.title if capability else need
+    claim = bench.claims.get(need)
+    seen = claim.observation if claim else "no probe was run"
+    return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
+
+
+def _judge_once(seen: SeenRecord, law: Law, bench: Bench) -> Judgement:
+    own = _own_fault(seen)
+    if own is not None:
+        return own
+    if matches(seen.value, law.accept):
+        return Judgement("pass", "as the text says", accepted=law.accept)
+    followed, accepted = _under_readings(seen.value, law, bench)
+    if followed is not None:
+        return _by_reading(followed, accepted, bench)
+    if matches(seen.value, law.undecided):
+        return Judgement("inconclusive", f"{seen.value} decides nothing", accepted=accepted)
+    return Judgement("fail", f"expected {_listed(accepted)}; saw {seen.value}", accepted=accepted)
+
+
+def _own_fault(seen: SeenRecord) -> Judgement | None:
+    kind = seen.value.partition(":")[0].partition(",")[0]
+    if kind == KIT_ERROR:
+        return Judgement("error", seen.note or seen.value)
+    if kind == UNDECIDED:
+        return Judgement("inconclusive", seen.note or seen.value)
+    if seen.overdue and seen.control != "prompt" and kind != DIED:
+        return Judgement("inconclusive", "late, but a control round trip was not prompt either")
+    return None
+
+
+def _under_readings(value: str, law: Law, bench: Bench) -> tuple[str | None, tuple[str, ...]]:
+    accepted = list(law.accept)
+    followed: str | None = None
+    for decision_id, readings in law.reading.items():
+        for name in _open_readings(decision_id, tuple(readings), bench):
+            patterns = readings.get(name, ())
+            accepted.extend(patterns)
+            if followed is None and matches(value, patterns):
+                followed = f"{decision_id}={name}"
+    return followed, tuple(accepted)
+
+
+def _open_readings(decision_id: str, names: tuple[str, ...], bench: Bench) -> tuple[str, ...]:
+    """Return the readings that count: the bound one, or all when no probe could be run.
+
+    A target whose probe showed no registered reading is held to the published one.
+    """
+    binding = bench.readings.get(decision_id)
+    if binding is None or (binding.reading is None and binding.observation == UNAVAILABLE):
+        return names
+    decision = bench.catalogue.decision(decision_id)
+    published = decision.published if decision else "published"
+    return (binding.reading or published,)
+
+
+def _by_reading(followed: str, accepted: tuple[str, ...], bench: Bench) -> Judgement:
+    decision_id, _, name = followed.partition("=")
+    decision = bench.catalogue.decision(decision_id)
+    if decision is None or name == decision.published:
+        return Judgement("pass", f"as the text says ({followed})", accepted=accepted)
+    if bench.reading in ("any", name):
+        return Judgement("reading", f"follows reading {followed}", followed, accepted)
+    return Judgement(
+        "fail", f"follows reading {followed}; only {bench.reading} counts", followed, accepted
+    )
+
+
+def _agreed(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:
+    first = verdicts[0]
+    kinds = {judgement.verdict for judgement in verdicts}
+    if len(kinds) > 1:
+        same = sum(judgement.verdict == first.verdict for judgement in verdicts)
+        reason = f"{first.verdict} in {same} of {len(verdicts)} repeats: {first.reason}"
+        return Judgement("unstable", reason, first.reading, first.accepted)
+    if first.verdict != "fail":
+        return first
+    name = signature(clause.id, record.seen()[0])
+    return Judgement("fail", first.reason, first.reading, first.accepted, name)
+
+
+def _listed(patterns: Sequence[str]) -> str:
+    return " | ".join(dict.fromkeys(patterns)) or "nothing"

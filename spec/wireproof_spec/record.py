@@ -1,0 +1,220 @@
+"""The result record: what one run leaves in its bundle, one JSON object a line.
+
+Additive only: a new field has a default, a field never changes its meaning. Integers of the
+wire that may exceed 2^53 stand as strings.
+"""
+
+import base64
+import zlib
+from typing import Literal
+
+import msgspec
+
+FORMAT = 1
+
+Verdict = Literal[
+    "pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error"
+]
+VERDICTS: tuple[Verdict, ...] = (
+    "pass",
+    "reading",
+    "fail",
+    "known",
+    "unsupported",
+    "inconclusive",
+    "unstable",
+    "error",
+)
+CONCLUSIVE: frozenset[Verdict] = frozenset({"pass", "reading", "fail", "known"})
+
+ControlState = Literal["prompt", "slow", "dead"]
+ClaimState = Literal["shown", "absent", "broken", "unknown"]
+
+_DEFLATE_ABOVE = 4096
+
+
+class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One event on one connection; ``at_us`` counts from the start of the case.
+
+    The bytes stand in ``hex``, or deflated (zlib, base64) in ``deflate`` when long.
+    ``parts`` are (offset, length, label, made wrong on purpose).
+    """
+
+    at_us: int
+    conn: str
+    kind: str
+    hex: str = ""
+    deflate: str = ""
+    bytes: int = 0
+    parts: tuple[tuple[int, int, str, bool], ...] = ()
+    note: str = ""
+
+    def data(self) -> "bytes":
+        """Return the step's bytes.
+
+        Raises:
+            ValueError: the record's hex, base64 or deflated data is damaged.
+        """
+        if self.deflate:
+            try:
+                return zlib.decompress(base64.b64decode(self.deflate, validate=True))
+            except zlib.error as error:
+                raise ValueError(str(error)) from error
+        return bytes.fromhex(self.hex)
+
+
+def packed(data: bytes) -> dict[str, str]:
+    """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
+    if len(data) <= _DEFLATE_ABOVE:
+        return {"hex": data.hex()}
+    return {"deflate": base64.b64encode(zlib.compress(data, 6)).decode()}
+
+
+class TranscriptRecord(msgspec.Struct, frozen=True):
+    """All events of one case or probe."""
+
+    steps: tuple[StepRecord, ...] = ()
+
+
+class DifferenceRecord(msgspec.Struct, frozen=True):
+    """The first differing field; ``offset`` in bytes within its frame, record or body."""
+
+    field: str
+    offset: int | None
+    expected: str
+    found: str
+
+
+class SeenRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One repetition's observation, and what the control round trip said if one was needed."""
+
+    value: str
+    overdue: bool = False
+    control: ControlState | None = None
+    difference: DifferenceRecord | None = None
+    note: str = ""
+
+
+class RepeatsRecord(msgspec.Struct, frozen=True):
+    """How often the case was run and how often its first observation came again."""
+
+    runs: int
+    same: int
+    others: tuple[SeenRecord, ...] = ()
+
+
+class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
+    """One case: what was observed, and the judge's verdict at the time of the run."""
+
+    case: str
+    case_hash: str
+    clause: str
+    level: str
+    title: str
+    observation: str
+    verdict: Verdict
+    reason: str
+    overdue: bool = False
+    control: ControlState | None = None
+    difference: DifferenceRecord | None = None
+    note: str = ""
+    reading: str | None = None
+    signature: str | None = None
+    accepted: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    repeats: RepeatsRecord = RepeatsRecord(runs=1, same=1)
+    hazard: bool = False
+    duration_us: int = 0
+    transcript: TranscriptRecord = TranscriptRecord()
+
+    def seen(self) -> tuple[SeenRecord, ...]:
+        """Return every repetition, the first one first."""
+        first = SeenRecord(
+            value=self.observation,
+            overdue=self.overdue,
+            control=self.control,
+            difference=self.difference,
+            note=self.note,
+        )
+        same = (first,) * max(self.repeats.same, 1)
+        return same + self.repeats.others
+
+
+class ClaimRecord(msgspec.Struct, frozen=True):
+    """A capability, what its probe showed, and the exchange as evidence."""
+
+    state: ClaimState
+    observation: str
+    claimed: bool = False
+    transcript: TranscriptRecord = TranscriptRecord()
+
+
+class BindingRecord(msgspec.Struct, frozen=True):
+    """A decision's reading for this target, or None when the probe showed no registered one.
+
+    ``observation`` is ``unavailable`` when the probe could not be run.
+    """
+
+    reading: str | None
+    observation: str
+    transcript: TranscriptRecord = TranscriptRecord()
+
+
+class TargetRecord(msgspec.Struct, frozen=True):
+    """Who was judged. ``fingerprint`` holds what the target says of itself."""
+
+    url: str
+    protocol: str
+    fingerprint: dict[str, str] = {}
+    given: tuple[str, ...] = ()
+
+
+class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
+    """The first line of a bundle."""
+
+    format: int
+    kit: str
+    spec: dict[str, int]
+    seed: int
+    target: TargetRecord
+    claims: dict[str, ClaimRecord]
+    readings: dict[str, BindingRecord]
+    patience: dict[str, float]
+    profile: str = "must"
+    reading: str = "any"
+    selection: tuple[str, ...] = ()
+    not_selected: dict[str, str] = {}
+    started: str = ""
+    command: str = ""
+
+
+class GroupRecord(msgspec.Struct, frozen=True):
+    """A clause group's standing: level → (conforming, asserted) cases.
+
+    ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
+    that the selection asked for the whole group.
+    """
+
+    group: str
+    title: str
+    judged: bool
+    whole: bool
+    why: str = ""
+    counts: dict[str, tuple[int, int]] = {}
+
+
+class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
+    """The last line: the statement, and a hash over all bytes before this line."""
+
+    verdicts: dict[str, int]
+    groups: tuple[GroupRecord, ...]
+    coverage: dict[str, int]
+    exit: int
+    statement: str
+    stale: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+    interrupted: bool = False
+    sha256: str = ""
+
+
+BundleRecord = HeaderRecord | CaseRecord | FooterRecord
