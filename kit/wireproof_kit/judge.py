@@ -1,4 +1,4 @@
-"""The judge: observation × reading × deviations file → verdict. A pure function.
+"""The judge: a pure function from observation and reading to verdict.
 
 It never talks to a target, so a bundle can be judged again under another reading, profile,
 deviations file or newer catalogue.
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wireproof_spec.catalogue import Capability, Catalogue, Clause, Law, matches
+from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Law, matches
 from wireproof_spec.record import (
     BindingRecord,
     CaseRecord,
@@ -156,11 +156,18 @@ def _by_reading(followed: str, accepted: tuple[str, ...], bench: Bench) -> Judge
     decision = bench.catalogue.decision(decision_id)
     if decision is None or name == decision.published:
         return Judgement("pass", f"as the text says ({followed})", accepted=accepted)
-    if bench.reading in ("any", name):
+    if _counts(decision, name, bench.reading):
         return Judgement("reading", f"follows reading {followed}", followed, accepted)
     return Judgement(
         "fail", f"follows reading {followed}; only {bench.reading} counts", followed, accepted
     )
+
+
+def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
+    """Tell whether a reading other than the published one conforms under the user's choice."""
+    if choice == "deployed":
+        return any(option.name == name and option.peers for option in decision.option)
+    return choice == "any"
 
 
 def _agreed(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:

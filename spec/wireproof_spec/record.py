@@ -45,11 +45,11 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: str
     hex: str = ""
     deflate: str = ""
-    bytes: int = 0
+    length: int = 0
     parts: tuple[tuple[int, int, str, bool], ...] = ()
     note: str = ""
 
-    def data(self) -> "bytes":
+    def data(self) -> bytes:
         """Return the step's bytes.
 
         Raises:

@@ -1,0 +1,42 @@
+"""The table of protocols: dotted names, imported when used."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.session import OpenSession
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolEntry:
+    """Where a protocol's parts live, as dotted names."""
+
+    session: str
+    suites: str
+
+
+PROTOCOLS = {
+    "nsq": ProtocolEntry(
+        session="wireproof_kit.nsq.session:open_session", suites="wireproof_suites.nsq"
+    ),
+}
+
+
+def resolve(dotted: str) -> Callable[..., object]:
+    """Import ``package.module:name`` and return the named callable."""
+    module, _, name = dotted.partition(":")
+    return cast(Callable[..., object], getattr(importlib.import_module(module), name))
+
+
+def session_opener(protocol: str) -> OpenSession:
+    """Return the function that opens a session of a protocol.
+
+    Raises:
+        UsageFault: the protocol is unknown.
+    """
+    entry = PROTOCOLS.get(protocol)
+    if entry is None:
+        raise UsageFault(f"protocol {protocol!r} is unknown; known: {', '.join(PROTOCOLS)}")
+    return cast(OpenSession, resolve(entry.session))

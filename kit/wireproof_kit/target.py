@@ -1,0 +1,103 @@
+"""The target a user names: one URL, with keys that have one name everywhere."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from wireproof_kit.errors import UsageFault
+
+KEYS = ("http", "lookupd", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A broker: protocol, address, and what else the user gave.
+
+    ``http`` and each of ``lookupd`` are HOST:PORT; ``data`` is the broker's data directory.
+    """
+
+    url: str
+    protocol: str
+    host: str
+    port: int
+    http: str | None = None
+    lookupd: tuple[str, ...] = ()
+    data: Path | None = None
+
+    def given(self) -> tuple[str, ...]:
+        """Name the keys the user gave."""
+        return tuple(key for key in KEYS if getattr(self, key))
+
+    def is_loopback(self) -> bool:
+        """Tell whether the target is on this machine's loopback."""
+        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+
+def parse_target(url: str, protocols: tuple[str, ...]) -> Target:
+    """Read ``PROTOCOL://HOST:PORT[?http=…&lookupd=…&data=…]``.
+
+    Raises:
+        UsageFault: the URL is empty, of an unknown protocol, without a port, or has an unknown
+            key.
+    """
+    if not url.strip():
+        raise UsageFault("the broker URL is empty; give e.g. nsq://127.0.0.1:4150")
+    parts = urlsplit(url)
+    if parts.scheme not in protocols:
+        known = ", ".join(f"{name}://" for name in protocols)
+        raise UsageFault(f"{url}: protocol expected to be one of {known}; found {parts.scheme!r}")
+    host, port = _address(url, parts.hostname, _port(url))
+    target = Target(url=url, protocol=parts.scheme, host=host, port=port)
+    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+        target = with_key(target, key, value)
+    return target
+
+
+def with_key(target: Target, key: str, value: str) -> Target:
+    """Return the target with one more thing the user gave.
+
+    Raises:
+        UsageFault: the key is unknown, or its value is not an address or a directory.
+    """
+    if key == "http":
+        return replace(target, http=host_and_port(value, key))
+    if key == "lookupd":
+        addresses = tuple(host_and_port(item, key) for item in value.split(",") if item)
+        return replace(target, lookupd=target.lookupd + addresses)
+    if key == "data":
+        return replace(target, data=_directory(value))
+    raise UsageFault(f"target key {key!r} is unknown; expected one of {', '.join(KEYS)}")
+
+
+def host_and_port(text: str, key: str) -> str:
+    """Return HOST:PORT of ``http://HOST:PORT`` or ``HOST:PORT``.
+
+    Raises:
+        UsageFault: there is no host or no port.
+    """
+    whole = text if "://" in text else f"http://{text}"
+    parts = urlsplit(whole)
+    host, port = _address(text, parts.hostname, _port(whole), of=key)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError as error:
+        raise UsageFault(f"{url}: port expected to be 1 to 65535; {error}") from error
+
+
+def _address(url: str, host: str | None, port: int | None, of: str = "target") -> tuple[str, int]:
+    if not host or not port:
+        raise UsageFault(
+            f"{of} {url!r}: expected HOST:PORT, found no {'port' if host else 'host'}"
+        )
+    return host, port
+
+
+def _directory(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise UsageFault(f"data directory {text!r} does not exist or is not a directory")
+    return path
