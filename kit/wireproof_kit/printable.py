@@ -1,0 +1,77 @@
+"""Text from the wire as a terminal may show it: no control sequences, known width."""
+
+import unicodedata
+
+ELLIPSIS = "…"
+LONGEST = 4000
+
+
+def printable(text: str) -> str:
+    """Return the text with everything that does not print written as an escape.
+
+    The middle of a text over 4,000 characters is left out.
+    """
+    if len(text) > LONGEST:
+        text = text[: LONGEST // 2] + ELLIPSIS + text[-LONGEST // 2 :]
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_sign_width(sign) for sign in text)
+
+
+def _sign_width(sign: str) -> int:
+    if unicodedata.combining(sign):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def padded(text: str, columns: int) -> str:
+    """Return the text with spaces behind it up to so many columns."""
+    return text + " " * (columns - width(text))
+
+
+def clipped(text: str, columns: int) -> str:
+    """Return the text in at most so many columns, its middle left out when it is longer."""
+    if len(text) > 4 * columns:
+        text = text[: 2 * columns] + ELLIPSIS + text[-2 * columns :]
+    if width(text) <= columns:
+        return text
+    room = columns - 1
+    head = _fitting(text, room - room // 3)
+    tail = _fitting(text[::-1], room - width(head))[::-1]
+    return head + ELLIPSIS + tail
+
+
+def wrapped(text: str, *, columns: int, rows: int) -> list[str]:
+    """Return the text in rows of so many columns, its middle left out to fit so many rows."""
+    # A sign of two columns may not fit the end of a row, so each row may lose a column.
+    whole = columns if text.isascii() else columns - 1
+    rest = clipped(text, whole * rows)
+    lines: list[str] = []
+    while rest and len(lines) < rows:
+        line = _fitting(rest, columns)
+        lines.append(line)
+        rest = rest[len(line) :]
+    return lines
+
+
+def _fitting(text: str, columns: int) -> str:
+    """Return the longest beginning that takes at most so many columns."""
+    if text.isascii():
+        return text[:columns]
+    taken = 0
+    for index, sign in enumerate(text):
+        taken += _sign_width(sign)
+        if taken > columns:
+            return text[:index]
+    return text
