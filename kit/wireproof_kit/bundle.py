@@ -1,0 +1,104 @@
+"""The bundle: the one file a run leaves. JSON lines: header, one record per case, footer."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from wireproof_kit.errors import UsageFault
+from wireproof_spec.record import FORMAT, BundleRecord, CaseRecord, FooterRecord, HeaderRecord
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord)
+
+
+class BundleWriter:
+    """Writes a bundle line by line, so that an interrupted run leaves what it has seen."""
+
+    def __init__(self, path: Path, header: HeaderRecord) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._file: BinaryIO = path.open("wb")
+        self._digest = hashlib.sha256()
+        self._write(header)
+
+    def add(self, record: CaseRecord) -> None:
+        """Append one case."""
+        self._write(record)
+
+    def close(self, footer: FooterRecord) -> FooterRecord:
+        """Append the footer with the hash of all lines before it, and close the file."""
+        sealed = msgspec.structs.replace(footer, sha256=self._digest.hexdigest())
+        self._write(sealed)
+        self._file.close()
+        return sealed
+
+    def _write(self, record: BundleRecord) -> None:
+        line = _ENCODER.encode(record) + b"\n"
+        self._digest.update(line)
+        self._file.write(line)
+        self._file.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle in memory; ``footer`` is None when the run was cut off."""
+
+    path: Path
+    header: HeaderRecord
+    cases: tuple[CaseRecord, ...]
+    footer: FooterRecord | None
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle whole.
+
+    Raises:
+        UsageFault: the file is missing, empty, damaged, no bundle, or of a newer format.
+    """
+    records = list(_records(path))
+    header, rest = (records[0], records[1:]) if records else (None, [])
+    if not isinstance(header, HeaderRecord):
+        raise UsageFault(f"{path}: expected a bundle beginning with its header; found none")
+    if header.format > FORMAT:
+        raise UsageFault(
+            f"{path}: bundle format {header.format} is newer than this kit's {FORMAT}; "
+            "use a newer wireproof"
+        )
+    cases = tuple(record for record in rest if isinstance(record, CaseRecord))
+    last = rest[-1] if rest else None
+    return Bundle(path, header, cases, last if isinstance(last, FooterRecord) else None)
+
+
+def _records(path: Path) -> Iterator[BundleRecord]:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                record = _decoded(path, number, line)
+                _check_seal(path, record, digest.hexdigest())
+                digest.update(line)
+                yield record
+    except OSError as error:
+        raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _decoded(path: Path, number: int, line: bytes) -> BundleRecord:
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageFault(
+            f"{path}, line {number}: expected a bundle record; {error}. "
+            "Is this a bundle, and is it whole?"
+        ) from error
+
+
+def _check_seal(path: Path, record: BundleRecord, digest: str) -> None:
+    if isinstance(record, FooterRecord) and record.sha256 != digest:
+        raise UsageFault(
+            f"{path}: the footer's hash expects {record.sha256[:12]}…, the lines give "
+            f"{digest[:12]}…; the file was changed after the run"
+        )

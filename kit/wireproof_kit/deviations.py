@@ -1,0 +1,144 @@
+"""The deviations file: failures a vendor knows of, with a reason and a date they end.
+
+A listed failure with the listed signature is `known`; another failure of the same case is new;
+a listed case that passes, and an entry past its date, are failures of the file itself.
+"""
+
+import fnmatch
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+
+from wireproof_kit.errors import UsageFault
+from wireproof_spec.catalogue import is_below
+from wireproof_spec.record import CaseRecord
+
+LONGEST = timedelta(days=366)
+
+
+class Deviation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One known failure: a case id or prefix, its clause, the signature, why, until when.
+
+    ``targets`` are patterns over the target's version; none means every version.
+    """
+
+    id: str
+    clause: str
+    signature: str
+    reason: str
+    expires: date
+    since: date | None = None
+    link: str = ""
+    targets: tuple[str, ...] = ()
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    deviation: tuple[Deviation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Records after the file was applied, and what the file itself got wrong.
+
+    ``stale`` names entries whose cases pass now, ``expired`` entries past their date,
+    ``unseen`` entries whose cases were not selected.
+    """
+
+    records: tuple[CaseRecord, ...]
+    stale: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+
+def read_deviations(path: Path, *, known_ids: Iterable[str], today: date) -> tuple[Deviation, ...]:
+    """Read and check a deviations file.
+
+    Raises:
+        UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
+            lasts longer than twelve months.
+    """
+    try:
+        entries = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).deviation
+    except OSError as error:
+        raise UsageFault(f"deviations file {path}: cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageFault(f"deviations file {path}: {error}") from error
+    ids = tuple(known_ids)
+    for entry in entries:
+        _check(path, entry, ids, today)
+    return entries
+
+
+def apply(
+    records: Sequence[CaseRecord],
+    entries: Sequence[Deviation],
+    *,
+    version: str,
+    today: date,
+) -> Applied:
+    """Turn listed failures into `known` and say what is stale or expired."""
+    valid = [entry for entry in entries if _is_about(entry, version)]
+    live = [entry for entry in valid if entry.expires >= today]
+    return Applied(
+        records=tuple(_marked(record, live) for record in records),
+        stale=tuple(entry.id for entry in live if _passes(entry, records)),
+        expired=tuple(entry.id for entry in valid if entry.expires < today),
+        unseen=tuple(entry.id for entry in live if not _cases(entry, records)),
+    )
+
+
+def to_toml(entries: Iterable[Deviation]) -> str:
+    """Write entries as a deviations file, keys in one order, one blank line between."""
+    blocks: list[str] = []
+    for entry in entries:
+        fields = msgspec.to_builtins(entry, builtin_types=(date,))
+        lines = [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
+        blocks.append("\n".join(["[[deviation]]", *lines]))
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    return msgspec.json.encode(value).decode()
+
+
+def _check(path: Path, entry: Deviation, ids: Sequence[str], today: date) -> None:
+    if not any(is_below(case_id, entry.id) for case_id in ids):
+        raise UsageFault(
+            f"deviations file {path}: id {entry.id!r} is no case and no prefix of one"
+        )
+    if not entry.reason.strip():
+        raise UsageFault(f"deviations file {path}: {entry.id} has no reason")
+    if entry.expires > (entry.since or today) + LONGEST:
+        raise UsageFault(
+            f"deviations file {path}: {entry.id} expires {entry.expires}; "
+            "expected at most twelve months from now (or from `since`)"
+        )
+
+
+def _is_about(entry: Deviation, version: str) -> bool:
+    return not entry.targets or any(fnmatch.fnmatchcase(version, p) for p in entry.targets)
+
+
+def _cases(entry: Deviation, records: Sequence[CaseRecord]) -> list[CaseRecord]:
+    return [r for r in records if is_below(r.case, entry.id) and r.clause == entry.clause]
+
+
+def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
+    cases = _cases(entry, records)
+    return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
+
+
+def _marked(record: CaseRecord, entries: Sequence[Deviation]) -> CaseRecord:
+    if record.verdict != "fail":
+        return record
+    for entry in entries:
+        if _cases(entry, (record,)) and entry.signature == record.signature:
+            reason = f"known until {entry.expires}: {entry.reason}"
+            return msgspec.structs.replace(record, verdict="known", reason=reason)
+    return record

@@ -1,0 +1,70 @@
+"""A case with its parameters bound: one experiment, ready to be run any number of times."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from wireproof_kit.case import CaseMark
+from wireproof_kit.observation import Observation
+from wireproof_spec.catalogue import Catalogue, Clause, is_below
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One experiment.
+
+    ``arguments`` name the kit objects it takes; ``hash`` changes when the case's code, its
+    parameters or its clause change.
+    """
+
+    id: str
+    title: str
+    mark: CaseMark
+    clause: Clause
+    function: Callable[..., Observation]
+    parameters: Mapping[str, object]
+    arguments: tuple[str, ...]
+    hash: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The capabilities of the clause and of the case itself."""
+        return tuple(dict.fromkeys((*self.clause.needs, *self.mark.needs)))
+
+    def is_selected_by(self, prefix: str) -> bool:
+        """Tell whether a prefix of a case id or of a clause id selects this case."""
+        return is_below(self.id, prefix) or is_below(self.clause.id, prefix)
+
+
+def make_instance(
+    function: Callable[..., Observation],
+    mark: CaseMark,
+    *,
+    parameter_id: str,
+    parameters: Mapping[str, object],
+    clause: Clause,
+) -> Instance:
+    """Bind a marked function to one set of parameters."""
+    names = tuple(inspect.signature(function).parameters)
+    case_id = f"{mark.id}/{parameter_id}" if parameter_id else mark.id
+    return Instance(
+        id=case_id,
+        title=(inspect.getdoc(function) or "").partition("\n")[0],
+        mark=mark,
+        clause=clause,
+        function=function,
+        parameters=parameters,
+        arguments=tuple(name for name in names if name not in parameters),
+        hash=_content_hash(function, case_id, clause.id),
+    )
+
+
+def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
+    """Return the ids of cases that have no accept set in the catalogue."""
+    return [item.id for item in instances if catalogue.law(item.clause.id, item.id) is None]
+
+
+def _content_hash(function: Callable[..., Observation], case_id: str, clause_id: str) -> str:
+    text = "\0".join((inspect.getsource(function), case_id, clause_id))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,177 @@
+"""What a run comes to: each group's standing, clause coverage, the statement, the exit code."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
+
+CONFORMING = frozenset({"pass", "reading"})
+
+EXIT_GOOD = 0
+EXIT_FAILED = 1
+EXIT_NOT_DONE = 2
+EXIT_UNDECIDED = 3
+EXIT_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What counts besides the verdicts."""
+
+    profile: str
+    stale: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
+    interrupted: bool = False
+    allow_unstable: bool = False
+
+
+def conclude(
+    header: HeaderRecord,
+    records: Sequence[CaseRecord],
+    catalogue: Catalogue,
+    standing: Standing,
+) -> FooterRecord:
+    """Draw the conclusion of a run or of a bundle judged again."""
+    groups = tuple(_groups(header, records, catalogue))
+    code = exit_code(records, groups, standing)
+    return FooterRecord(
+        verdicts=dict(Counter(record.verdict for record in records)),
+        groups=groups,
+        coverage=coverage(records, catalogue),
+        exit=code,
+        statement=statement(groups, header.not_selected, code),
+        stale=standing.stale,
+        expired=standing.expired,
+        interrupted=standing.interrupted,
+    )
+
+
+def exit_code(
+    records: Sequence[CaseRecord], groups: Sequence[GroupRecord], standing: Standing
+) -> int:
+    """Return the process's exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 cut off."""
+    if standing.interrupted:
+        return EXIT_INTERRUPTED
+    counted = [record for record in records if _counts(record.level, standing.profile)]
+    verdicts = {record.verdict for record in counted}
+    if "fail" in verdicts or standing.stale or standing.expired:
+        return EXIT_FAILED
+    if any(record.verdict == "error" for record in records):
+        return EXIT_NOT_DONE
+    if not any(record.verdict in CONCLUSIVE for record in records):
+        undecided = verdicts & {"inconclusive", "unstable"}
+        return EXIT_UNDECIDED if undecided else EXIT_NOT_DONE
+    if any(group.whole and not group.judged and not group.why for group in groups):
+        return EXIT_UNDECIDED
+    if any(group.whole and not group.judged for group in groups):
+        return EXIT_NOT_DONE
+    if verdicts & {"inconclusive", "unstable"} and not standing.allow_unstable:
+        return EXIT_UNDECIDED
+    return EXIT_GOOD
+
+
+def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, int]:
+    """Count clauses: asserted, touched without a conclusion, not testable, untested."""
+    asserted, touched = set[str](), set[str]()
+    for record in records:
+        (asserted if record.verdict in CONCLUSIVE else touched).add(record.clause)
+    clauses = list(catalogue.clauses())
+    not_testable = {clause.id for clause in clauses if clause.status == "not testable"}
+    known = {clause.id for clause in clauses}
+    return {
+        "clauses": len(clauses),
+        "asserted": len(asserted),
+        "touched": len(touched - asserted),
+        "not_testable": len(not_testable),
+        "untested": len(known - asserted - touched - not_testable),
+    }
+
+
+def statement(groups: Sequence[GroupRecord], not_selected: Mapping[str, str], code: int) -> str:
+    """Say what was shown, group by group; never a bare `conformant`."""
+    said = [_said(group) for group in groups]
+    for name, why in not_selected.items():
+        said.append(f"{name} not selected ({why})")
+    ending = {EXIT_GOOD: "", EXIT_INTERRUPTED: "; interrupted"}.get(code, "")
+    return "; ".join(said) + ending if said else "nothing was judged"
+
+
+def _said(group: GroupRecord) -> str:
+    name = group.group.partition(".")[2] or group.group
+    if group.whole and not group.judged:
+        return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
+    counts = ", ".join(f"{a}/{b} {level}" for level, (a, b) in group.counts.items() if b)
+    part = "" if group.whole else " (part)"
+    return f"{name}{part} {counts or 'nothing asserted'}"
+
+
+def _counts(level: str, profile: str) -> bool:
+    order: Sequence[str] = LEVELS
+    return order.index(level) <= order.index(profile)
+
+
+def _groups(
+    header: HeaderRecord, records: Sequence[CaseRecord], catalogue: Catalogue
+) -> Iterable[GroupRecord]:
+    for group in catalogue.groups:
+        own = [record for record in records if _is_in(record, group)]
+        if own or _is_whole(header, group):
+            tested = any(clause.status == "tested" for clause in group.clause)
+            if tested and group.group not in header.not_selected:
+                yield _group(header, group, own)
+
+
+def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> GroupRecord:
+    whole = _is_whole(header, group)
+    missing = [clause for clause in _core(group) if not _is_asserted(clause, own)]
+    return GroupRecord(
+        group=group.group,
+        title=group.title,
+        judged=whole and not missing and bool(own),
+        whole=whole,
+        why=_why(missing, own) if missing else "",
+        counts={level: _tally(own, level) for level in LEVELS},
+    )
+
+
+def _why(missing: Sequence[Clause], own: Sequence[CaseRecord]) -> str:
+    """Say why core clauses were not asserted; empty when only undecided cases stand against."""
+    for clause in missing:
+        about = [record for record in own if record.clause == clause.id]
+        if not about:
+            return f"{clause.id} was not run"
+        for record in about:
+            if record.verdict not in ("inconclusive", "unstable"):
+                return f"{clause.id}: {record.reason}"
+    return ""
+
+
+def _tally(own: Sequence[CaseRecord], level: str) -> tuple[int, int]:
+    asserted = [r for r in own if r.level == level and r.verdict in CONCLUSIVE]
+    return sum(record.verdict in CONFORMING for record in asserted), len(asserted)
+
+
+def _core(group: Group) -> list[Clause]:
+    return [clause for clause in group.clause if clause.core and clause.status == "tested"]
+
+
+def _is_asserted(clause: Clause, own: Sequence[CaseRecord]) -> bool:
+    return any(record.clause == clause.id and record.verdict in CONCLUSIVE for record in own)
+
+
+def _is_in(record: CaseRecord, group: Group) -> bool:
+    return is_below(record.clause, group.group)
+
+
+def _is_whole(header: HeaderRecord, group: Group) -> bool:
+    """Tell whether the selection asks for every case of the group's core clauses."""
+    if not header.selection:
+        return True
+    core = _core(group)
+    return bool(core) and all(
+        any(is_below(clause.id, prefix) or is_below(law.id, prefix) for prefix in header.selection)
+        for clause in core
+        for law in clause.case
+    )
