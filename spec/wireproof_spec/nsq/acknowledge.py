@@ -1,0 +1,65 @@
+"""FIN, REQ and TOUCH: lines with a raw 16-byte message id, any byte of which may be a line feed.
+
+The fields stand at fixed places, so these lines are no command lines of words: brokers cut them
+by position, and the broker measured looks at the first 3 (TOUCH: 5) letters only.
+"""
+
+from dataclasses import dataclass
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import Bytes, Decimal, Field, Literal, Record, field
+from wireproof_spec.nsq import names
+
+MESSAGE_ID_SIZE = 16
+"""Bytes: internal id (8), trace id (8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The message was processed."""
+
+    message_id: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Requeue:
+    """The message shall come again, after a while."""
+
+    message_id: bytes
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """The message needs more time."""
+
+    message_id: bytes
+
+
+def _line(value_type: type, name: bytes, *parameters: Field) -> Record:
+    return Record(
+        value_type,
+        field("name", Literal(name)),
+        field("space", Literal(b" ")),
+        field("message_id", Bytes(MESSAGE_ID_SIZE)),
+        *parameters,
+        field("line_feed", Literal(b"\n")),
+    )
+
+
+FINISH = Schema("FIN", "smart.acknowledge.finish", Finish, _line(Finish, names.FIN))
+"""`FIN`, space, `message_id`, line feed."""
+TOUCH = Schema("TOUCH", "smart.acknowledge.touch", Touch, _line(Touch, names.TOUCH))
+"""`TOUCH`, space, `message_id`, line feed."""
+REQUEUE = Schema(
+    "REQ",
+    "smart.acknowledge.requeue",
+    Requeue,
+    _line(
+        Requeue,
+        names.REQ,
+        field("second_space", Literal(b" ")),
+        field("timeout_ms", Decimal()),
+    ),
+)
+"""`REQ`, space, `message_id`, space, `timeout_ms` in decimal digits, line feed."""

@@ -1,0 +1,50 @@
+"""Command lines: words split on single spaces, ended by a line feed.
+
+Two spaces make an empty word, as real brokers read it. One carriage return before the line feed
+belongs to the line's end and to no word. FIN, REQ and TOUCH hold raw bytes and are no such
+lines: see `acknowledge`.
+"""
+
+from dataclasses import dataclass
+
+from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.layout import CarriageReturn, Literal, Record, Text, Words, field
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A command and its parameters."""
+
+    name: bytes
+    parameters: tuple[bytes, ...]
+    carriage_return: bool = False
+
+
+_WORD = Text(rb"(?:[^ \r\n]|\r(?!\n))*", "a word without space or line feed")
+
+COMMAND_LINE = Schema(
+    "command line",
+    "smart.command.line",
+    CommandLine,
+    Record(
+        CommandLine,
+        field("name", _WORD),
+        field("parameters", Words(_WORD)),
+        field("carriage_return", CarriageReturn()),
+        field("line_feed", Literal(b"\n")),
+    ),
+)
+"""`name`, for each of `parameters` a space and a word, perhaps a carriage return, line feed."""
+
+
+def command_line(name: bytes, *parameters: str | int | bytes) -> bytes:
+    """Return the bytes of a command line.
+
+    Raises:
+        WireError: a word holds a space or a line feed.
+    """
+    return encode(COMMAND_LINE, CommandLine(name, tuple(map(_word, parameters))))
+
+
+def _word(parameter: str | int | bytes) -> bytes:
+    return parameter if isinstance(parameter, bytes) else str(parameter).encode()

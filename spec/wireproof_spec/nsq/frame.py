@@ -1,0 +1,76 @@
+"""The server frame: all that a broker ever sends."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.layout import Int32ub, Record, Rest, Sized, field
+from wireproof_spec.stream import NEED_MORE as NEED_MORE
+from wireproof_spec.stream import NeedMore as NeedMore
+from wireproof_spec.stream import SizedReader
+
+FRAME_TYPE_RESPONSE = 0
+FRAME_TYPE_ERROR = 1
+FRAME_TYPE_MESSAGE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFrame:
+    """One frame from the broker; any 32-bit `frame_type` decodes, only three are known."""
+
+    frame_type: int
+    data: bytes
+
+
+SERVER_FRAME = Schema(
+    "server frame",
+    "smart.frame.layout",
+    ServerFrame,
+    Sized(Int32ub, Record(ServerFrame, field("frame_type", Int32ub), field("data", Rest))),
+)
+"""`size` (4 + data), `frame_type`, `data`."""
+
+
+class FrameReader:
+    """Server frames out of a stream, whatever pieces it arrives in."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit` is the greatest size in bytes that a frame may declare."""
+        self._reader = SizedReader(SERVER_FRAME, limit)
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of a frame that is not whole yet."""
+        return self._reader.pending
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the stream."""
+        self._reader.feed(data)
+
+    def next_frame(self) -> ServerFrame | NeedMore:
+        """Return the next frame, or NEED_MORE.
+
+        Raises:
+            WireError: the size is below 4 or over the limit; the offset counts from the
+                start of the stream.
+        """
+        return self._reader.next()
+
+
+def response_frame(data: bytes) -> bytes:
+    """Return the bytes of a response."""
+    return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_RESPONSE, data))
+
+
+def message_frame(data: bytes) -> bytes:
+    """Return the bytes of a delivery; `data` is an encoded message."""
+    return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_MESSAGE, data))
+
+
+def error_frame(code: str, description: str = "") -> bytes:
+    """Return the bytes of an error; the space after the code stays without a description."""
+    return encode(SERVER_FRAME, ServerFrame(FRAME_TYPE_ERROR, f"{code} {description}".encode()))
+
+
+def error_code(data: bytes) -> str:
+    """Return the code of an error frame's data, its first word."""
+    return data.split(b" ", 1)[0].decode("utf-8", "replace")

@@ -1,0 +1,37 @@
+"""The bodies of IDENTIFY and AUTH, each with its leading size."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import Int32sb, Record, Rest, Sized, field
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifyBody:
+    """What a client says of itself, as JSON; see the schema nsq/identify-request."""
+
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class AuthBody:
+    """The secret of a client."""
+
+    secret: bytes
+
+
+IDENTIFY_BODY = Schema(
+    "IDENTIFY body",
+    "ext.client.identify",
+    IdentifyBody,
+    Sized(Int32sb, Record(IdentifyBody, field("json", Rest))),
+)
+"""`size`, `json`."""
+
+AUTH_BODY = Schema(
+    "AUTH body",
+    "smart.auth.layout",
+    AuthBody,
+    Sized(Int32sb, Record(AuthBody, field("secret", Rest))),
+)
+"""`size`, `secret`."""

@@ -1,0 +1,108 @@
+"""The message as delivered to a subscriber (and, inside a record, as kept on disk)."""
+
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import (
+    Bytes,
+    Declared,
+    Field,
+    Int8ub,
+    Int16ub,
+    Int32ub,
+    Int64sb,
+    Int64ub,
+    Record,
+    Rest,
+    Shape,
+    When,
+    field,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """The extend part: `data` is None where version 0 stands alone, without a length."""
+
+    version: int
+    data: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message; `extend` only on ext topics, queue offset and size only in ordered delivery.
+
+    `attempts` is the plain counter, without the indicator bits that it carries on disk.
+    """
+
+    timestamp_ns: int
+    attempts: int
+    internal_id: int
+    trace_id: int
+    extend: Extend | None
+    disk_queue_offset: int | None
+    disk_queue_data_size: int | None
+    body: bytes
+
+    @property
+    def message_id(self) -> bytes:
+        """The 16 bytes by which it is acknowledged: internal id, then trace id."""
+        return self.internal_id.to_bytes(8, "big") + self.trace_id.to_bytes(8, "big")
+
+
+def extend_layout(*, length_always: bool) -> Record:
+    """Return the shape of the extend part.
+
+    Layout: 1-byte `version`, 2-byte `length`, so many bytes of `data`. The published drawing has
+    version and length always; deployed brokers write version 0 without a length after it.
+    """
+    length: Shape = Declared(Int16ub, of="data")
+    data: Shape = Bytes(this.length)
+    if not length_always:
+        length, data = When(this.version, length), When(this.version, data)
+    return Record(Extend, field("version", Int8ub), field("length", length), field("data", data))
+
+
+def message_layout(*between: Field, attempts: Shape = Int16ub) -> Record:
+    """Return the shape of a message with what stands between its id and its body."""
+    return Record(
+        Message,
+        field("timestamp_ns", Int64sb),
+        field("attempts", attempts),
+        field("internal_id", Int64ub),
+        field("trace_id", Int64ub),
+        *between,
+        field("body", Rest),
+    )
+
+
+def message_schema(*, extend: bool, ordered: bool, length_always: bool = False) -> Schema[Message]:
+    """Return the shape of a message frame's data for one kind of subscription.
+
+    `extend`: the topic has the extend feature. `ordered`: subscribed with SUB_ORDERED or
+    SUB_ADVANCED; offset and size follow the extend part. `length_always`: see `extend_layout`.
+    """
+    return _SCHEMAS[extend, ordered, length_always]
+
+
+def _schema(*, extend: bool, ordered: bool, length_always: bool) -> Schema[Message]:
+    between: list[Field] = []
+    if extend:
+        between.append(field("extend", extend_layout(length_always=length_always)))
+    if ordered:
+        between.append(field("disk_queue_offset", Int64ub))
+        between.append(field("disk_queue_data_size", Int32ub))
+    name = " ".join(["message", *["ext"] * extend, *["ordered"] * ordered])
+    clause = "ext.consume.layout" if extend else "ext.consume.plain-topic"
+    return Schema(name, clause, Message, message_layout(*between))
+
+
+_BOTH = (False, True)
+_SCHEMAS = {
+    (extend, ordered, always): _schema(extend=extend, ordered=ordered, length_always=always)
+    for extend in _BOTH
+    for ordered in _BOTH
+    for always in _BOTH
+}

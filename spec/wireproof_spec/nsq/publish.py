@@ -1,0 +1,108 @@
+"""The bodies of the six publish commands, each with its leading size.
+
+Sizes are signed on the wire; a negative one is refused. An empty message body is a legal shape:
+whether it is a legal message is the broker's policy.
+"""
+
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import (
+    Bytes,
+    Count,
+    Declared,
+    Int16ub,
+    Int32sb,
+    Int64ub,
+    Many,
+    Record,
+    Rest,
+    Sized,
+    field,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PubBody:
+    """A message as PUB carries it."""
+
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PubTraceBody:
+    """A message with the trace id that PUB_TRACE puts before it."""
+
+    trace_id: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PubExtBody:
+    """A message with the JSON header that PUB_EXT puts before it, as sent."""
+
+    json_header: bytes
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MpubBody:
+    """A batch of messages."""
+
+    messages: tuple[PubBody, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MpubTraceBody:
+    """A batch of messages with trace ids."""
+
+    messages: tuple[PubTraceBody, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MpubExtBody:
+    """A batch of messages with JSON headers."""
+
+    messages: tuple[PubExtBody, ...]
+
+
+_PUB = Sized(Int32sb, Record(PubBody, field("body", Rest)))
+
+_PUB_TRACE = Sized(Int32sb, Record(PubTraceBody, field("trace_id", Int64ub), field("body", Rest)))
+
+_PUB_EXT = Sized(
+    Int32sb,
+    Record(
+        PubExtBody,
+        field("header_length", Declared(Int16ub, of="json_header")),
+        field("json_header", Bytes(this.header_length)),
+        field("body", Rest),
+    ),
+)
+
+
+def _batch(value_type: type, message: Sized) -> Sized:
+    count = Count(Int32sb, of="messages", each=message)
+    messages = Many(message, count=this.count)
+    return Sized(Int32sb, Record(value_type, field("count", count), field("messages", messages)))
+
+
+PUB_BODY = Schema("PUB body", "smart.publish.layout", PubBody, _PUB)
+"""`size`, `body`."""
+PUB_TRACE_BODY = Schema("PUB_TRACE body", "smart.trace.layout", PubTraceBody, _PUB_TRACE)
+"""`size`, 8-byte `trace_id`, `body`."""
+PUB_EXT_BODY = Schema("PUB_EXT body", "ext.publish.accept", PubExtBody, _PUB_EXT)
+"""`size`, 2-byte `header_length`, `json_header`, `body`."""
+
+MPUB_BODY = Schema("MPUB body", "smart.publish.batch", MpubBody, _batch(MpubBody, _PUB))
+"""`size`, 4-byte `count`, so many times `size`, `body`."""
+MPUB_TRACE_BODY = Schema(
+    "MPUB_TRACE body", "smart.trace.batch", MpubTraceBody, _batch(MpubTraceBody, _PUB_TRACE)
+)
+"""`size`, 4-byte `count`, so many times what PUB_TRACE sends."""
+MPUB_EXT_BODY = Schema(
+    "MPUB_EXT body", "ext.publish.mpub-ext", MpubExtBody, _batch(MpubExtBody, _PUB_EXT)
+)
+"""`size`, 4-byte `count`, so many times what PUB_EXT sends."""

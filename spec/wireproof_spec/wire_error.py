@@ -1,0 +1,33 @@
+"""The one error that decoders and encoders raise."""
+
+from typing import Self
+
+
+class WireError(Exception):
+    """Bytes that break a wire shape, or a value that does not fit one.
+
+    `offset` counts bytes from the start of the given data (for a reader: from the start of the
+    stream). The parts stay readable as attributes; `str()` only formats them.
+    """
+
+    def __init__(self, *, clause: str, field: str, offset: int, expected: str, found: str) -> None:
+        super().__init__(clause, field, offset, expected, found)
+        self.clause = clause
+        self.field = field
+        self.offset = offset
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        place = f"{self.clause}: {self.field} at byte {self.offset}"
+        return f"{place}: expected {self.expected}, found {self.found}"
+
+    def at(self, start: int) -> Self:
+        """Return the same error for data that itself starts at byte `start`."""
+        return type(self)(
+            clause=self.clause,
+            field=self.field,
+            offset=start + self.offset,
+            expected=self.expected,
+            found=self.found,
+        )
