@@ -1,0 +1,207 @@
+"""What a case holds of the target: connections, subscriptions, publishes, all closed after it."""
+
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
+from wireproof_kit.nsq import frames
+from wireproof_kit.nsq.answers import Answer, Response
+from wireproof_kit.nsq.bodies import Bodies
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Layout
+from wireproof_kit.nsq.frames import Header
+from wireproof_kit.nsq.http import HttpClient
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.patience import Patience
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.nsq import names
+
+CONNECT_SECONDS = 5.0
+ORDERED = (names.SUB_ORDER.decode(), names.SUB_ORDERED.decode())
+WITH_OFFSET = (*ORDERED, names.SUB_ADVANCED.decode())
+
+Identify = Mapping[str, object]
+NO_FIELDS: Identify = MappingProxyType({})
+
+
+class Broker:
+    """The target as one run of one case sees it; may be used from several threads."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        transcript: Transcript,
+        patience: Patience,
+        bodies: Bodies,
+        http: HttpClient | None = None,
+        data: Path | None = None,
+        order_command: Callable[[], str] = lambda: ORDERED[1],
+        length_always: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.address = address
+        self.transcript = transcript
+        self.patience = patience
+        self.data = data
+        self._http = http
+        self._bodies = bodies
+        self._order_command = order_command
+        self._length_always = length_always
+        self._publishers: dict[Address, Connection] = {}
+        self._open: list[Connection] = []
+
+    @property
+    def http(self) -> HttpClient:
+        """Return the client of the target's HTTP API.
+
+        Raises:
+            ArrangementFailed: no HTTP address is known.
+        """
+        if self._http is None:
+            raise ArrangementFailed("no HTTP address of the target is known; give --http")
+        return self._http
+
+    @property
+    def has_http(self) -> bool:
+        """Tell whether an HTTP address is known."""
+        return self._http is not None
+
+    def connect(
+        self,
+        *,
+        identify: Identify | None = NO_FIELDS,
+        magic: bool = True,
+        topic: Topic | None = None,
+    ) -> Connection:
+        """Open a connection, say the magic, and IDENTIFY with the given fields.
+
+        ``identify=None`` sends no IDENTIFY. ``topic`` chooses the node that leads it.
+
+        Raises:
+            TargetUnreachable: the target accepts no connection.
+            ArrangementFailed: IDENTIFY was not accepted.
+        """
+        address = topic.address if topic else self.address
+        connection = Connection(
+            _connected(address),
+            transcript=self.transcript,
+            patience=self.patience,
+            address=address,
+        )
+        self._open.append(connection)
+        if magic:
+            connection.send(frames.magic())
+        if identify is not None:
+            answer = connection.ask(frames.identify(**identify))
+            if not isinstance(answer, Response):
+                raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
+            connection.identified = answer
+        return connection
+
+    def subscribe(
+        self,
+        topic: Topic,
+        *,
+        channel: str | None = None,
+        ready: int = 1,
+        identify: Identify | None = None,
+        command: str = "SUB",
+        partition: int | None = None,
+    ) -> Consumer:
+        """Subscribe to a channel, a fresh one unless given, and say RDY unless ``ready`` is 0.
+
+        extend_support is added to ``identify`` as the topic needs it, unless it is in there.
+        Either name of the ordered command sends the one the target knows.
+
+        Raises:
+            ArrangementFailed: the subscription was not accepted.
+        """
+        extend = {names.EXTEND_SUPPORT: True} if topic.extend else {}
+        connection = self.connect(identify={**extend, **(identify or {})}, topic=topic)
+        channel = channel or topic.channel()
+        word = self._order_command() if command in ORDERED else command
+        number = topic.partition if partition is None else partition
+        answer = connection.ask(frames.subscribe(topic, channel, command=word, partition=number))
+        if observe(answer).value != "ok":
+            raise ArrangementFailed(f"{word} was answered {observe(answer).value}")
+        consumer = Consumer(
+            connection,
+            topic,
+            channel=channel,
+            layout=self.layout(topic, ordered=command in WITH_OFFSET),
+            bodies=self._bodies,
+        )
+        if ready:
+            consumer.ready(ready)
+        return consumer
+
+    def publish(
+        self,
+        topic: Topic,
+        body: bytes,
+        header: Header | None = None,
+        *,
+        trace_id: int | None = None,
+    ) -> Answer:
+        """Publish on a connection of its own, kept for the case; return what is answered.
+
+        A header makes it PUB_EXT (a trace id is then the header's matter), a trace id alone
+        PUB_TRACE.
+        """
+        self._bodies.adopt(body)
+        connection = self._publishers.get(topic.address)
+        if connection is None or connection.has_ended:
+            connection = self._publishers[topic.address] = self.connect(topic=topic)
+        if header is not None:
+            return connection.ask(frames.pub_ext(topic, header, body))
+        if trace_id is not None:
+            return connection.ask(frames.pub_trace(topic, trace_id, body))
+        return connection.ask(frames.pub(topic, body))
+
+    def published(
+        self,
+        topic: Topic,
+        body: bytes,
+        header: Header | None = None,
+        *,
+        trace_id: int | None = None,
+    ) -> Answer:
+        """Publish as a step that must succeed.
+
+        Raises:
+            ArrangementFailed: the target did not accept it.
+        """
+        answer = self.publish(topic, body, header, trace_id=trace_id)
+        if not isinstance(answer, Response):
+            raise ArrangementFailed(f"a right publish was answered {observe(answer).value}")
+        return answer
+
+    def layout(self, topic: Topic, *, ordered: bool) -> Layout:
+        """Return the layout in which deliveries of a topic are due."""
+        return Layout(
+            extend=topic.extend,
+            ordered=ordered,
+            length_always=topic.extend and self._length_always(),
+        )
+
+    def unique_body(self, prefix: bytes = b"") -> bytes:
+        """Return a body by which this case recognises its message, ``prefix`` at its start."""
+        return self._bodies.unique(prefix)
+
+    def close(self) -> None:
+        """Close every connection of the case."""
+        for connection in self._open:
+            connection.close()
+
+
+def _connected(address: Address) -> socket.socket:
+    try:
+        return socket.create_connection(address, timeout=CONNECT_SECONDS)
+    except OSError as error:
+        host, port = address
+        reason = error.strerror or str(error)
+        raise TargetUnreachable(f"cannot reach nsq://{host}:{port} ({reason.lower()})") from error

@@ -1,0 +1,123 @@
+"""A subscription: deliveries read one by one, other cases' messages passed over."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from wireproof_kit.nsq import frames
+from wireproof_kit.nsq.answers import Answer, Closed, Nonsense, Pushed, Silent
+from wireproof_kit.nsq.bodies import Bodies, is_sentinel_of_kit
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.delivery import Delivery, Layout, read_delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.patience import PUSH, Wait
+
+UNTIL_LIMIT = 1000
+
+
+class Consumer:
+    """One client of a channel. ``answer`` is the last thing that came and was no message."""
+
+    def __init__(
+        self, connection: Connection, topic: Topic, *, channel: str, layout: Layout, bodies: Bodies
+    ) -> None:
+        self.connection = connection
+        self.topic = topic
+        self.channel = channel
+        self.layout = layout
+        self.answer: Answer | None = None
+        self._bodies = bodies
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def next(self, own: bytes | None = None, wait: Wait = PUSH) -> Delivery | None:
+        """Return the next delivery, finished already; None when none comes within patience.
+
+        On a shared topic messages of other cases are finished and passed over; with ``own``
+        given so is every message but that one.
+        """
+        delivery = self.take(own, wait)
+        if delivery is not None:
+            self.finish(delivery)
+        return delivery
+
+    def take(self, own: bytes | None = None, wait: Wait = PUSH) -> Delivery | None:
+        """Return the next delivery as ``next`` does, and leave it in flight."""
+        deadline = time.monotonic() + self.connection.seconds(wait)
+        while True:
+            left = deadline - time.monotonic()
+            answer = self.connection.receive_within(max(0.0, left))
+            if not isinstance(answer, Pushed):
+                self.answer = answer
+                if isinstance(answer, Closed | Silent | Nonsense) or left < 0:
+                    return None
+                continue
+            delivery = self._read(answer.data, own)
+            if self._is_wanted(delivery, own):
+                return delivery
+            self.finish(delivery)
+
+    def until(self, sentinel: bytes, wait: Wait = PUSH) -> list[Delivery] | None:
+        """Return all deliveries before the sentinel, each finished; None: it never came.
+
+        Each delivery renews the patience for the next one.
+        """
+        before: list[Delivery] = []
+        while len(before) < UNTIL_LIMIT:
+            delivery = self.next(wait=wait)
+            if delivery is None:
+                return None
+            if sentinel in (delivery.body, delivery.raw[-len(sentinel) :]):
+                return before
+            before.append(delivery)
+        return None
+
+    def finish(self, delivery: Delivery) -> None:
+        """Say FIN; a message too short to have an id is left alone."""
+        if delivery.message_id is not None:
+            self.connection.send(frames.fin(delivery.message_id))
+
+    def requeue(self, delivery: Delivery, timeout_ms: int) -> None:
+        """Say REQ; a message too short to have an id is left alone."""
+        if delivery.message_id is not None:
+            self.connection.send(frames.req(delivery.message_id, timeout_ms))
+
+    def touch(self, delivery: Delivery) -> None:
+        """Say TOUCH; a message too short to have an id is left alone."""
+        if delivery.message_id is not None:
+            self.connection.send(frames.touch(delivery.message_id))
+
+    def ready(self, count: int) -> None:
+        """Say RDY."""
+        self.connection.send(frames.rdy(count))
+
+    def close(self) -> None:
+        """End the connection; what is in flight goes back to the channel."""
+        self.connection.close()
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether the target ended the connection."""
+        return isinstance(self.answer, Closed | Nonsense)
+
+    def _read(self, data: bytes, own: bytes | None) -> Delivery:
+        owed = frozenset((own,)) if own is not None else self._bodies.known()
+        return read_delivery(data, self.layout, owed)
+
+    def _is_wanted(self, delivery: Delivery, own: bytes | None) -> bool:
+        if is_sentinel_of_kit(delivery.raw):
+            return False
+        if own is not None:
+            return own == delivery.body or own in delivery.raw
+        if not self.topic.shared:
+            return True
+        return self._bodies.is_own(delivery.body, delivery.raw)

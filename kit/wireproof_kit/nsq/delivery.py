@@ -1,0 +1,112 @@
+"""One pushed message, read in the layout that is due, or named when it has another."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.decoding import decode
+from wireproof_spec.nsq.message import Message, message_schema
+from wireproof_spec.wire_error import WireError
+
+AS_DUE = "as-due"
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What stands between the message id and the body of a delivery."""
+
+    extend: bool
+    ordered: bool
+    length_always: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name the layout in words for reports."""
+        parts = ["ordered" if self.ordered else "plain"]
+        if self.extend:
+            parts.append("ext-length-always" if self.length_always else "ext")
+        return "-".join(parts)
+
+    def read(self, data: bytes) -> Message:
+        """Decode a message frame's data in this layout.
+
+        Raises:
+            WireError: the bytes do not have this layout.
+        """
+        schema = message_schema(
+            extend=self.extend, ordered=self.ordered, length_always=self.length_always
+        )
+        return decode(schema, data)
+
+
+BARE = Layout(extend=False, ordered=False)
+LAYOUTS = (
+    BARE,
+    Layout(extend=False, ordered=True),
+    *(
+        Layout(extend=True, ordered=ordered, length_always=always)
+        for ordered in (False, True)
+        for always in (False, True)
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message frame: decoded, or the fault that kept it from being decoded.
+
+    ``layout`` is ``as-due``, the name of the layout in which the body owed was found, or
+    ``unknown``.
+    """
+
+    message: Message | None
+    raw: bytes
+    fault: WireError | None
+    layout: str
+
+    @property
+    def body(self) -> bytes:
+        """Return the body; empty when the message could not be decoded."""
+        return self.message.body if self.message else b""
+
+    @property
+    def header(self) -> bytes | None:
+        """Return the ext data, None when there is none."""
+        extend = self.message.extend if self.message else None
+        return extend.data if extend else None
+
+    @property
+    def message_id(self) -> bytes | None:
+        """Return the 16 bytes to finish the message with; None when there are fewer."""
+        if self.message is not None:
+            return self.message.message_id
+        try:
+            return BARE.read(self.raw).message_id
+        except WireError:
+            return None
+
+
+def read_delivery(data: bytes, due: Layout, own: frozenset[bytes] = frozenset()) -> Delivery:
+    """Read a message frame's data in the layout that is due.
+
+    ``own`` are bodies that may be owed: where the layout due gives none of them and another
+    layout gives one, that layout is named.
+    """
+    message: Message | None = None
+    fault: WireError | None = None
+    try:
+        message = due.read(data)
+    except WireError as error:
+        fault = error
+    if message is not None and (not own or message.body in own):
+        return Delivery(message, data, None, AS_DUE)
+    for other in LAYOUTS:
+        if other != due and _body_in(other, data) in own:
+            return Delivery(message, data, fault, other.name)
+    return Delivery(message, data, fault, AS_DUE if message else UNKNOWN)
+
+
+def _body_in(layout: Layout, data: bytes) -> bytes | None:
+    try:
+        return layout.read(data).body
+    except WireError:
+        return None

@@ -1,0 +1,132 @@
+"""Bytes about to be sent, each range with its name."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeVar
+
+from wireproof_kit.transcript import Part
+from wireproof_spec.decoding import Schema, encode, spans
+
+T = TypeVar("T")
+
+LABEL_LIMIT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Bytes with labelled parts; a part's label begins with its field name.
+
+    ``what`` says in a few words what is sent.
+    """
+
+    data: bytes
+    parts: tuple[Part, ...] = ()
+    what: str = ""
+
+    def __add__(self, other: "Outgoing") -> "Outgoing":
+        shift = len(self.data)
+        moved = tuple(replace(part, offset=part.offset + shift) for part in other.parts)
+        what = (
+            f"{self.what}, {other.what}" if self.what and other.what else self.what or other.what
+        )
+        return Outgoing(self.data + other.data, self.parts + moved, what)
+
+    def part(self, field: str) -> Part:
+        """Return the first part of a field.
+
+        Raises:
+            KeyError: no part has this name.
+        """
+        for part in self.parts:
+            if part.label == field or part.label.startswith(f"{field} "):
+                return part
+        raise KeyError(f"{field}: no such field; there are {[part.label for part in self.parts]}")
+
+    def cut(self, at: int) -> "Outgoing":
+        """Return the first ``at`` bytes; a negative ``at`` counts from the end."""
+        end = at if at >= 0 else max(0, len(self.data) + at)
+        return self._between(0, end, cut=True)
+
+    def split(self, *at: int) -> list["Outgoing"]:
+        """Return the pieces between the given offsets, in order."""
+        edges = [0, *at, len(self.data)]
+        return [self._between(start, end, cut=False) for start, end in itertools.pairwise(edges)]
+
+    def replace(self, field: str, data: bytes) -> "Outgoing":
+        """Put other bytes, of any length, where a field stood; the rest stays as it is."""
+        old = self.part(field)
+        end = old.offset + old.length
+        growth = len(data) - old.length
+        wrong = Part(old.offset, len(data), label(field, data.hex(" ")), wrong=True)
+        parts = tuple(wrong if part is old else _shifted(part, end, growth) for part in self.parts)
+        return Outgoing(self.data[: old.offset] + data + self.data[end:], parts, self.what)
+
+    def called(self, what: str) -> "Outgoing":
+        """Return the same bytes under another description."""
+        return replace(self, what=what)
+
+    def _between(self, start: int, end: int, *, cut: bool) -> "Outgoing":
+        parts: list[Part] = []
+        for part in self.parts:
+            first = max(part.offset, start)
+            length = min(part.offset + part.length, end) - first
+            if length <= 0:
+                continue
+            whole = length == part.length
+            text = part.label if whole else f"{part.label} (cut)"
+            wrong = part.wrong or (cut and not whole)
+            parts.append(Part(first - start, length, text, wrong=wrong))
+        piece = self.data[start:end]
+        size = f"{len(piece)} of {len(self.data)} bytes"
+        return Outgoing(piece, tuple(parts), f"{self.what} ({size})")
+
+
+def label(field: str, value: str) -> str:
+    """Return a part's label, its value shortened in the middle of nothing."""
+    text = f"{field} = {value}" if value else field
+    return text if len(text) <= LABEL_LIMIT else f"{text[: LABEL_LIMIT - 1]}…"
+
+
+def from_grammar(
+    schema: Schema[T],
+    value: T,
+    *,
+    what: str = "",
+    overrides: Mapping[str, int | None] = MappingProxyType({}),
+) -> Outgoing:
+    """Build a value's bytes, then write other numbers over the named fields.
+
+    A number is written modulo the width of its field, so -1 is all ones.
+    """
+    data = encode(schema, value)
+    parts = [Part(s.offset, s.length, label(s.field, s.value)) for s in spans(schema, data)]
+    built = Outgoing(data, tuple(parts), what)
+    for field, number in overrides.items():
+        if number is not None:
+            built = _overwritten(built, field, number)
+    return built
+
+
+def joined(pieces: Sequence[Outgoing], what: str) -> Outgoing:
+    """Return the pieces as one write."""
+    whole = Outgoing(b"")
+    for piece in pieces:
+        whole = whole + piece
+    return whole.called(what)
+
+
+def _overwritten(built: Outgoing, field: str, number: int) -> Outgoing:
+    part = built.part(field)
+    written = (number % (1 << 8 * part.length)).to_bytes(part.length, "big")
+    if built.data[part.offset : part.offset + part.length] == written:
+        return built
+    changed = built.replace(field, written)
+    named = replace(changed.part(field), label=label(field, str(number)))
+    parts = tuple(named if p.offset == part.offset else p for p in changed.parts)
+    return replace(changed, parts=parts)
+
+
+def _shifted(part: Part, end: int, growth: int) -> Part:
+    return replace(part, offset=part.offset + growth) if part.offset >= end else part

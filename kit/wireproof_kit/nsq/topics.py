@@ -1,0 +1,36 @@
+"""What a case knows of a topic it was given."""
+
+import itertools
+from dataclasses import dataclass, field
+
+Address = tuple[str, int]
+
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One partition of a topic, and the node that leads it.
+
+    ``shared`` topics carry other cases' messages too. ``way`` says who created the topic:
+    given, lookupd, tcp or http.
+    """
+
+    name: str
+    partition: int
+    extend: bool
+    ordered: bool
+    shared: bool
+    address: Address
+    http_address: Address | None = None
+    way: str = "given"
+    channel_prefix: str = field(default="wp_channel", repr=False)
+
+    @property
+    def kind(self) -> str:
+        """Return the kind as clauses name it: ``ext`` or ``plain``, ordered or not."""
+        return ("ordered-" if self.ordered else "") + ("ext" if self.extend else "plain")
+
+    def channel(self) -> str:
+        """Return the name of a channel nobody has used before."""
+        return f"{self.channel_prefix}_{next(_numbers)}"
