@@ -12,7 +12,8 @@ from typing import Generic, TypeVar, cast
 import construct
 
 from wireproof_spec.dissection import Dissection, Fault, Span, shown
-from wireproof_spec.layout import Shape, Sized
+from wireproof_spec.layout import Shape
+from wireproof_spec.lengths import Sized
 from wireproof_spec.wire_error import WireError
 
 __all__ = ["Schema", "Span", "decode", "encode", "extent", "spans"]

@@ -4,14 +4,14 @@ construct names the field that failed but not its place, ignores trailing bytes,
 on parsing what `Rebuild` built, and believes every declared length. These words mend that:
 
 - `field` names a part and, while a `Dissection` is read or written, notes its place;
-- `Record` leaves as a value type instead of a `Container`; `Sized` leads it with its own size;
-- `Declared` and `Count` are lengths and counts inside: derived when building, and held against
-  the bytes that are left when parsing, before anything is read or repeated.
+- `Record` leaves as a value type instead of a `Container`;
+- `wireproof_spec.lengths`: sizes, lengths and counts, derived when building, and held against
+  the bytes that are left when parsing, before anything is read or repeated;
+- `wireproof_spec.texts`: words and decimal numbers.
 
 A shape is written with these and construct's `this`. Integers are in network byte order.
 """
 
-import re
 import struct
 from collections.abc import Callable
 from dataclasses import fields
@@ -22,14 +22,16 @@ import construct
 from wireproof_spec.dissection import Dissection, Refused, counted, shown
 
 if TYPE_CHECKING:
-    from construct.core import Context, StreamType
+    from construct.core import Context as Context
+    from construct.core import StreamType
 
+    Stream = StreamType
     Shape = construct.Construct[Any, Any]
     Wrapping = construct.Subconstruct[Any, Any, Any, Any]
     NamedShape = construct.Renamed[Any, Any]
     FormatField = construct.FormatField[int, int]
 else:
-    Context = dict
+    Context = Stream = object
     Shape = construct.Construct
     Wrapping = construct.Subconstruct
     NamedShape = construct.Renamed
@@ -45,7 +47,7 @@ class Integer(FormatField):
         self.lowest = -(1 << bits - 1) if code.islower() else 0
         self.highest = self.lowest + (1 << bits) - 1
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not int or not self.lowest <= obj <= self.highest:
             raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(obj))
         return stream.write(struct.pack(self.fmtstr, obj))
@@ -62,7 +64,7 @@ Int64sb = Integer("q")
 class Bytes(construct.Bytes):
     """So many bytes: a number, or a declared length of the same record (`this.name`)."""
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bytes):
             raise Refused(expected="bytes", found=shown(obj))
         if isinstance(self.length, int) and len(obj) != self.length:
@@ -89,13 +91,13 @@ class Literal(Shape):
         super().__init__()
         self.value = value
 
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> bytes:
+    def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
         found = construct.stream_read(stream, len(self.value), path)
         if found != self.value:
             raise Refused(expected=shown(self.value), found=shown(found))
         return found
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         return stream.write(self.value)
 
     def _sizeof(self, context: Context, path: str) -> int:
@@ -107,14 +109,14 @@ class Field(NamedShape):
 
     name: str
 
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> object:
+    def _parse(self, stream: Stream, context: Context, path: str) -> object:
         if not isinstance(stream, Dissection):
             return self.subcon._parse(stream, context, path)
         with stream.within(self.name) as place:
             place.value = self.subcon._parse(stream, context, path)
         return place.value
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(stream, Dissection):
             return self.subcon._build(obj, stream, context, path)
         with stream.within(self.name):
@@ -140,14 +142,15 @@ class Record(construct.Struct):
         self.value_fields = tuple(member.name for member in fields(value_type))
         named = {part.name for part in parts}
         self.absent = tuple(name for name in self.value_fields if name not in named)
+        self.least = sum(map(minimum, parts))
 
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> Any:
+    def _parse(self, stream: Stream, context: Context, path: str) -> Any:
         inner: Any = {"_io": stream, "_end": context.get("_end")}
         for part in self.parts:
             inner[part.name] = part._parse(stream, inner, path)
         return self.value_type(*map(inner.get, self.value_fields))
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if type(obj) is not self.value_type:
             raise Refused(expected=self.value_type.__name__, found=shown(obj))
         inner: Any = {name: getattr(obj, name) for name in self.value_fields}
@@ -159,114 +162,6 @@ class Record(construct.Struct):
         return stream.tell()
 
 
-class Size(Wrapping):
-    """The size of what follows: at least what its parts need, at most what encloses it."""
-
-    def __init__(self, integer: Integer, least: int) -> None:
-        super().__init__(integer)
-        self.least = least
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> int:
-        size: int = self.subcon._parse(stream, context, path)
-        if size < self.least:
-            raise Refused(expected=f"at least {self.least}", found=str(size))
-        if context.get("_end") is not None:
-            _refuse_more_than(room(context), size)
-        return size
-
-
-class Sized(Wrapping):
-    """A record led by its size in bytes, the size itself not counted."""
-
-    def __init__(self, integer: Integer, record: Record, *, name: str = "size") -> None:
-        super().__init__(record)
-        self.lead = field(name, Size(integer, minimum(record)))
-        self.width = integer.length
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> Any:
-        start = stream.tell()
-        inner: Any = {"_io": stream, "_end": context.get("_end")}
-        size: Any = self.lead._parse(stream, inner, path)
-        inner["_end"] = start + self.width + size
-        value = self.subcon._parse(stream, inner, path)
-        taken = stream.tell() - start - self.width
-        if taken != size:
-            expected = f"{taken}, the bytes its parts take"
-            raise Refused(field=self.lead.name, offset=start, expected=expected, found=str(size))
-        return value
-
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        start = stream.tell()
-        stream.write(bytes(self.width))
-        self.subcon._build(obj, stream, context, path)
-        end = stream.tell()
-        stream.seek(start)
-        self.lead._build(end - start - self.width, stream, context, path)
-        return stream.seek(end)
-
-    def _sizeof(self, context: Context, path: str) -> int:
-        return self.width + self.subcon._sizeof(context, path)
-
-
-class Declared(Wrapping):
-    """The length of a later part of the same record."""
-
-    def __init__(self, integer: Integer, *, of: str) -> None:
-        super().__init__(integer)
-        self.of = of
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> int:
-        length: int = self.subcon._parse(stream, context, path)
-        _refuse_more_than(room(context), length)
-        return length
-
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        measured = context[self.of]
-        length = len(measured) if isinstance(measured, bytes) else 0
-        return self.subcon._build(length, stream, context, path)
-
-
-class Count(Wrapping):
-    """How often a later part of the same record, `Many`, is repeated."""
-
-    def __init__(self, integer: Integer, *, of: str, each: Shape) -> None:
-        super().__init__(integer)
-        self.of = of
-        self.least_each = minimum(each)
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> int:
-        count: int = self.subcon._parse(stream, context, path)
-        _refuse_more_than(room(context) // self.least_each, count)
-        return count
-
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        counted = context[self.of]
-        count = len(counted) if isinstance(counted, tuple) else 0
-        return self.subcon._build(count, stream, context, path)
-
-
-class Many(Wrapping):
-    """So many of one shape in a row, as a tuple; each takes at least one byte."""
-
-    def __init__(self, each: Shape, *, count: Callable[[Context], int]) -> None:
-        super().__init__(each)
-        self.count = count
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> tuple[object, ...]:
-        values: list[object] = []
-        for index in range(self.count(context)):
-            each = numbered(self.subcon, index, stream)
-            values.append(each._parse(stream, context, path))
-        return tuple(values)
-
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        if not isinstance(obj, tuple):
-            raise Refused(expected="a tuple", found=shown(obj))
-        for index, value in enumerate(obj):
-            numbered(self.subcon, index, stream)._build(value, stream, context, path)
-        return stream.tell()
-
-
 class When(Wrapping):
     """A part that is there only when `condition` holds; None where it is not."""
 
@@ -274,12 +169,12 @@ class When(Wrapping):
         super().__init__(shape)
         self.condition = condition
 
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> object:
+    def _parse(self, stream: Stream, context: Context, path: str) -> object:
         if not self.condition(context):
             return None
         return self.subcon._parse(stream, context, path)
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if self.condition(context):
             return self.subcon._build(obj, stream, context, path)
         if obj is not None:
@@ -290,108 +185,55 @@ class When(Wrapping):
         raise construct.SizeofError("only the condition can tell", path=path)
 
 
-class Text(Shape):
-    """The longest run of bytes that a pattern takes; `kind` names it in errors."""
+class Ranged(Wrapping):
+    """An integer of which only some values are right."""
 
-    def __init__(self, pattern: bytes, kind: str) -> None:
-        super().__init__()
-        self.pattern = re.compile(pattern)
-        self.kind = kind
+    def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
+        super().__init__(integer)
+        self.lowest = lowest
+        self.highest = highest
 
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> bytes:
-        start = stream.tell()
-        match = self.pattern.match(stream.getvalue(), start)  # type: ignore[attr-defined]
-        if match is None:
-            found = stream.read(8)
-            raise Refused(expected=self.kind, found=shown(found))
-        stream.seek(match.end())
-        return match[0]
+    def _checked(self, value: object) -> int:
+        if type(value) is not int or not self.lowest <= value <= self.highest:
+            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(value))
+        return value
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        if not isinstance(obj, bytes) or not self.pattern.fullmatch(obj):
-            raise Refused(expected=self.kind, found=shown(obj))
-        return stream.write(obj)
+    def _parse(self, stream: Stream, context: Context, path: str) -> int:
+        return self._checked(self.subcon._parse(stream, context, path))
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        return self.subcon._build(self._checked(obj), stream, context, path)
 
 
-class Decimal(Shape):
-    """A number in decimal digits, without sign or leading zeros."""
+class Translated(Wrapping):
+    """A shape whose value is another one than its parts spell."""
 
-    _digits = Text(rb"0|[1-9][0-9]{0,18}", "decimal digits")
+    def __init__(
+        self, shape: Shape, *, after: Callable[[Any], object], before: Callable[[Any], object]
+    ) -> None:
+        super().__init__(shape)
+        self.least = minimum(shape)
+        self.after = after
+        self.before = before
 
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> int:
-        return int(self._digits._parse(stream, context, path))
+    def _parse(self, stream: Stream, context: Context, path: str) -> object:
+        return self.after(self.subcon._parse(stream, context, path))
 
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        return self._digits._build(str(obj).encode(), stream, context, path)
-
-
-class Words(Wrapping):
-    """One space and one word, as often as a space follows, as a tuple of the words."""
-
-    _space = field("separator", Literal(b" "))
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> tuple[object, ...]:
-        values: list[object] = []
-        while _next_byte(stream) == b" ":
-            self._space._parse(stream, context, path)
-            word = numbered(self.subcon, len(values), stream)
-            values.append(word._parse(stream, context, path))
-        return tuple(values)
-
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        if not isinstance(obj, tuple):
-            raise Refused(expected="a tuple", found=shown(obj))
-        for index, word in enumerate(obj):
-            stream.write(b" ")
-            numbered(self.subcon, index, stream)._build(word, stream, context, path)
-        return stream.tell()
-
-
-class CarriageReturn(Shape):
-    """Whether a carriage return stands here."""
-
-    def _parse(self, stream: "StreamType", context: Context, path: str) -> bool:
-        found = _next_byte(stream) == b"\r"
-        stream.seek(found, 1)
-        return found
-
-    def _build(self, obj: object, stream: "StreamType", context: Context, path: str) -> int:
-        if not isinstance(obj, bool):
-            raise Refused(expected="a bool", found=shown(obj))
-        written: bytes = stream.getvalue()  # type: ignore[attr-defined]
-        if not obj and written.endswith(b"\r"):
-            raise Refused(expected="no carriage return before it", found="one")
-        return stream.write(b"\r" * obj)
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        return self.subcon._build(self.before(obj), stream, context, path)
 
 
 def minimum(shape: Shape) -> int:
     """Return the least number of bytes that a shape can take."""
-    if isinstance(shape, Record):
-        return sum(map(minimum, shape.parts))
-    if isinstance(shape, Sized):
-        return shape.width + minimum(shape.subcon)
-    if isinstance(shape, Field):
-        return minimum(shape.subcon)
+    least: int | None = getattr(shape, "least", None)
+    if least is not None:
+        return least
     try:
         return shape.sizeof()
     except (construct.SizeofError, KeyError):
         return 0
 
 
-def numbered(shape: Shape, index: int, stream: "StreamType") -> Shape:
+def numbered(shape: Shape, index: int, stream: Stream) -> Shape:
     """Name one of many parts by its number, where a `Dissection` wants to know."""
     return field(f"[{index}]", shape) if isinstance(stream, Dissection) else shape
-
-
-def _next_byte(stream: "StreamType") -> bytes:
-    at = stream.tell()
-    found = stream.read(1)
-    stream.seek(at)
-    return found
-
-
-def _refuse_more_than(most: int, found: int) -> None:
-    if found < 0:
-        raise Refused(expected="at least 0", found=str(found))
-    if found > most:
-        raise Refused(expected=f"at most {most}", found=str(found))

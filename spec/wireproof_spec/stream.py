@@ -60,3 +60,15 @@ class SizedReader(Generic[T]):
         del self._buffer[:end]
         self.offset += end
         return value
+
+    def finish(self) -> None:
+        """Say that the stream ends here.
+
+        Raises:
+            WireError: it ends within a value.
+        """
+        if self._buffer:
+            try:
+                decode(self._schema, self.pending)
+            except WireError as error:
+                raise error.at(self.offset) from None

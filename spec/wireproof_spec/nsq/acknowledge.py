@@ -7,8 +7,9 @@ by position, and the broker measured looks at the first 3 (TOUCH: 5) letters onl
 from dataclasses import dataclass
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Decimal, Field, Literal, Record, field
+from wireproof_spec.layout import Bytes, Field, Literal, Record, field
 from wireproof_spec.nsq import names
+from wireproof_spec.texts import Decimal
 
 MESSAGE_ID_SIZE = 16
 """Bytes: internal id (8), trace id (8)."""

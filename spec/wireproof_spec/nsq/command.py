@@ -8,7 +8,8 @@ lines: see `acknowledge`.
 from dataclasses import dataclass
 
 from wireproof_spec.decoding import Schema, encode
-from wireproof_spec.layout import CarriageReturn, Literal, Record, Text, Words, field
+from wireproof_spec.layout import Literal, Record, field
+from wireproof_spec.texts import CarriageReturn, Text, Words
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Int32sb, Record, Rest, Sized, field
+from wireproof_spec.layout import Int32sb, Record, Rest, field
+from wireproof_spec.lengths import Sized
 
 
 @dataclass(frozen=True, slots=True)

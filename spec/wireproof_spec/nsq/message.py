@@ -7,7 +7,6 @@ from construct import this
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import (
     Bytes,
-    Declared,
     Field,
     Int8ub,
     Int16ub,
@@ -20,6 +19,7 @@ from wireproof_spec.layout import (
     When,
     field,
 )
+from wireproof_spec.lengths import Declared
 
 
 @dataclass(frozen=True, slots=True)

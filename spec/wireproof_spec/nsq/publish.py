@@ -9,19 +9,8 @@ from dataclasses import dataclass
 from construct import this
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import (
-    Bytes,
-    Count,
-    Declared,
-    Int16ub,
-    Int32sb,
-    Int64ub,
-    Many,
-    Record,
-    Rest,
-    Sized,
-    field,
-)
+from wireproof_spec.layout import Bytes, Int16ub, Int32sb, Int64ub, Record, Rest, field
+from wireproof_spec.lengths import Count, Declared, Many, Sized
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,161 @@
+"""The queue records of a partition, as they stand in its files.
+
+Records stand one after the other in numbered files and are never split; offsets count from the
+first byte of the first file and run on across files. For the files beside them see `queue_files`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.dissection import Refused
+from wireproof_spec.layout import (
+    Context,
+    Int16ub,
+    Int32ub,
+    Ranged,
+    Record,
+    Translated,
+    When,
+    field,
+)
+from wireproof_spec.lengths import Sized
+from wireproof_spec.nsq import limits
+from wireproof_spec.nsq.message import Message, extend_layout, message_layout
+from wireproof_spec.stream import NeedMore, SizedReader
+
+RecordKind: TypeAlias = Literal["plain", "ext", "from-record"]
+"""Which records have an extend part: none, all, or those whose indicator bits say so (files of
+an upgraded topic hold both)."""
+
+_LENGTH_SIZE = 4
+_LEAST_SIZE = _LENGTH_SIZE + 26  # timestamp, attempts, message id
+_ATTEMPTS_AT = _LENGTH_SIZE + 8  # after length and timestamp
+_MOST_ATTEMPTS = 0x0FFF
+
+
+@dataclass(frozen=True, slots=True)
+class DiskRecord:
+    """A message as kept on disk; `indicator` is the high 4 bits of its attempts field."""
+
+    message: Message
+    indicator: int
+
+    @property
+    def raw_size(self) -> int:
+        """The bytes it takes in the file, its length field included."""
+        extend = self.message.extend
+        extended = 0 if extend is None else 1 if extend.data is None else 3 + len(extend.data)
+        return _LEAST_SIZE + extended + len(self.message.body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    message: Message  # its attempts still hold the indicator
+
+
+def _indicator(attempts: int) -> int:
+    # The measured broker looks at the high 4 bits only when the field exceeds 4000, its greatest
+    # counter; from there to 4095 they are zero anyway.
+    return attempts >> 12
+
+
+def _taken_apart(stored: _Stored) -> DiskRecord:
+    attempts = stored.message.attempts
+    message = replace(stored.message, attempts=attempts & _MOST_ATTEMPTS)
+    return DiskRecord(message, _indicator(attempts))
+
+
+def _put_together(record: DiskRecord) -> _Stored:
+    attempts = record.message.attempts
+    if not 0 <= attempts <= _MOST_ATTEMPTS:
+        expected, found = f"0 to {_MOST_ATTEMPTS}", str(attempts)
+        raise Refused(
+            field="message.attempts", offset=_ATTEMPTS_AT, expected=expected, found=found
+        )
+    return _Stored(replace(record.message, attempts=record.indicator << 12 | attempts))
+
+
+def disk_record_schema(kind: RecordKind, *, length_always: bool = False) -> Schema[DiskRecord]:
+    """Return the shape of a record; `length_always` as in `message.extend_layout`.
+
+    Layout: 4-byte `length` of what follows, then the message, its attempts with the indicator in
+    the high 4 bits. `plain` refuses an indicator, `ext` its absence. The published text fixes no
+    value for it; deployed brokers write 0xa.
+    """
+    return _SCHEMAS[kind, length_always]
+
+
+def _schema(kind: RecordKind, *, length_always: bool) -> Schema[DiskRecord]:
+    def is_extended(context: Context) -> bool:
+        return _indicator(context["attempts"]) != 0
+
+    lowest = _MOST_ATTEMPTS + 1 if kind == "ext" else 0
+    highest = _MOST_ATTEMPTS if kind == "plain" else Int16ub.highest
+    message = message_layout(
+        field("extend", When(is_extended, extend_layout(length_always=length_always))),
+        attempts=Ranged(Int16ub, lowest, highest),
+    )
+    stored = Record(_Stored, field("message", message))
+    record = Translated(stored, after=_taken_apart, before=_put_together)
+    clause = "ext.disk.plain-record" if kind == "plain" else "ext.disk.layout"
+    shape = Sized(Int32ub, record, name="length")
+    return Schema(f"disk record, {kind}", clause, DiskRecord, shape)
+
+
+_KINDS: tuple[RecordKind, ...] = get_args(RecordKind)
+_SCHEMAS = {
+    (kind, always): _schema(kind, length_always=always)
+    for kind in _KINDS
+    for always in (False, True)
+}
+
+DISK_RECORD_PLAIN = disk_record_schema("plain")
+DISK_RECORD_EXT = disk_record_schema("ext")
+DISK_RECORD = disk_record_schema("from-record")
+
+
+class RecordReader:
+    """Records out of a queue's bytes; never holds more than one and the last piece fed."""
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        *,
+        length_always: bool = False,
+        limit: int = limits.MAX_BYTES_PER_FILE,
+    ) -> None:
+        """`limit` is the greatest length that a record may declare."""
+        schema = disk_record_schema(kind, length_always=length_always)
+        self._reader = SizedReader(schema, limit)
+
+    @property
+    def offset(self) -> int:
+        """Where the next record starts, counted from the first byte fed."""
+        return self._reader.offset
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of a record that is not whole yet."""
+        return self._reader.pending
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the queue."""
+        self._reader.feed(data)
+
+    def next_record(self) -> DiskRecord | NeedMore:
+        """Return the next record, or NEED_MORE.
+
+        Raises:
+            WireError: the bytes are no record of this kind; the offset counts from the first
+                byte fed.
+        """
+        return self._reader.next()
+
+    def finish(self) -> None:
+        """Say that the queue ends here.
+
+        Raises:
+            WireError: it ends within a record.
+        """
+        self._reader.finish()

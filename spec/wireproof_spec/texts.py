@@ -1,0 +1,87 @@
+"""Words and decimal numbers: fields that end where other characters begin."""
+
+import re
+
+from wireproof_spec.dissection import Refused, shown
+from wireproof_spec.layout import Context, Literal, Shape, Stream, Wrapping, field, numbered
+
+
+class Text(Shape):
+    """The longest run of bytes that a pattern takes; `kind` names it in errors."""
+
+    def __init__(self, pattern: bytes, kind: str) -> None:
+        super().__init__()
+        self.pattern = re.compile(pattern)
+        self.kind = kind
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
+        start = stream.tell()
+        match = self.pattern.match(stream.getvalue(), start)  # type: ignore[attr-defined]
+        if match is None:
+            found = stream.read(8)
+            raise Refused(expected=self.kind, found=shown(found))
+        stream.seek(match.end())
+        return match[0]
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        if not isinstance(obj, bytes) or not self.pattern.fullmatch(obj):
+            raise Refused(expected=self.kind, found=shown(obj))
+        return stream.write(obj)
+
+
+class Decimal(Shape):
+    """A number in decimal digits, without sign or leading zeros."""
+
+    _digits = Text(rb"0|[1-9][0-9]{0,18}", "decimal digits")
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> int:
+        return int(self._digits._parse(stream, context, path))
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        return self._digits._build(str(obj).encode(), stream, context, path)
+
+
+class Words(Wrapping):
+    """One space and one word, as often as a space follows, as a tuple of the words."""
+
+    _space = field("separator", Literal(b" "))
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> tuple[object, ...]:
+        values: list[object] = []
+        while _next_byte(stream) == b" ":
+            self._space._parse(stream, context, path)
+            word = numbered(self.subcon, len(values), stream)
+            values.append(word._parse(stream, context, path))
+        return tuple(values)
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        if not isinstance(obj, tuple):
+            raise Refused(expected="a tuple", found=shown(obj))
+        for index, word in enumerate(obj):
+            stream.write(b" ")
+            numbered(self.subcon, index, stream)._build(word, stream, context, path)
+        return stream.tell()
+
+
+class CarriageReturn(Shape):
+    """Whether a carriage return stands here."""
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> bool:
+        found = _next_byte(stream) == b"\r"
+        stream.seek(found, 1)
+        return found
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        if not isinstance(obj, bool):
+            raise Refused(expected="a bool", found=shown(obj))
+        written: bytes = stream.getvalue()  # type: ignore[attr-defined]
+        if not obj and written.endswith(b"\r"):
+            raise Refused(expected="no carriage return before it", found="one")
+        return stream.write(b"\r" * obj)
+
+
+def _next_byte(stream: Stream) -> bytes:
+    at = stream.tell()
+    found = stream.read(1)
+    stream.seek(at)
+    return found
