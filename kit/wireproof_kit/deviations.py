@@ -54,8 +54,10 @@ class Applied:
     unseen: tuple[str, ...] = ()
 
 
-def read_deviations(path: Path, *, known_ids: Iterable[str], today: date) -> tuple[Deviation, ...]:
-    """Read and check a deviations file.
+def read_deviations(
+    path: Path, *, known_ids: Iterable[str] | None, today: date
+) -> tuple[Deviation, ...]:
+    """Read and check a deviations file; ids are checked when the known ones are given.
 
     Raises:
         UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
@@ -67,7 +69,7 @@ def read_deviations(path: Path, *, known_ids: Iterable[str], today: date) -> tup
         raise UsageFault(f"deviations file {path}: cannot be read ({error.strerror})") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise UsageFault(f"deviations file {path}: {error}") from error
-    ids = tuple(known_ids)
+    ids = None if known_ids is None else tuple(known_ids)
     for entry in entries:
         _check(path, entry, ids, today)
     return entries

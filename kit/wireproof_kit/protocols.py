@@ -11,15 +11,28 @@ from wireproof_kit.session import OpenSession
 
 @dataclass(frozen=True, slots=True)
 class ProtocolEntry:
-    """Where a protocol's parts live, as dotted names."""
+    """Where a protocol's parts live, as dotted names; ``arguments`` are what cases may take."""
 
     session: str
     suites: str
+    arguments: tuple[str, ...]
 
 
 PROTOCOLS = {
     "nsq": ProtocolEntry(
-        session="wireproof_kit.nsq.session:open_session", suites="wireproof_suites.nsq"
+        session="wireproof_kit.nsq.session:open_session",
+        suites="wireproof_suites.nsq",
+        arguments=(
+            "broker",
+            "ext_topic",
+            "plain_topic",
+            "fresh_ext_topic",
+            "other_fresh_ext_topic",
+            "fresh_plain_topic",
+            "fresh_ordered_topic",
+            "fresh_ordered_ext_topic",
+            "upgradable_topic",
+        ),
     ),
 }
 

@@ -43,7 +43,7 @@ class Transcript:
         self._lock = threading.Lock()
 
     def connection_label(self) -> str:
-        """Return the next connection's name: A, B, … Z, A2, …"""
+        """Return the next connection's name: A to Z, then A2 to Z2 and on."""
         with self._lock:
             number = next(self._labels)
         letter = string.ascii_uppercase[number % 26]

@@ -1,0 +1,44 @@
+# Two commands do all the rest: `make run` judges the embedded reference, `make test` passes all
+# tests. Each prepares what it needs; only Python 3.11 to 3.13 and make must be there.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test setup check lint types imports matrix clean help
+
+run:
+	@$(PYTHON) tools/setup.py core
+	@$(BIN)/wireproof run --reference --bundle out/run.jsonl --html out/report.html
+
+test:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+setup:
+	@$(PYTHON) tools/setup.py all
+
+check: lint types imports
+
+lint:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/mypy
+	@$(BIN)/pyright
+
+imports:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/lint-imports
+
+clean:
+	rm -rf out .venv .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+help:
+	@echo "make run      judge the embedded reference, write out/report.html"
+	@echo "make test     all tests"
+	@echo "make check    lint, types, import contracts"
+	@echo "make setup    everything: all extras, Java for Spark"
+	@echo "make clean    remove what the other commands made"

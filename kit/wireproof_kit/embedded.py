@@ -1,0 +1,79 @@
+"""The embedded reference: the example broker as a process of its own, met through its URL."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_kit.errors import TargetUnreachable
+
+READY_WITHIN_S = 20.0
+END_WITHIN_S = 5.0
+
+
+@dataclass(slots=True)
+class EmbeddedReference:
+    """A running reference broker; ``url`` names it like any other target."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    folder: tempfile.TemporaryDirectory[str]
+
+    def close(self) -> None:
+        """End the process and remove its data."""
+        self.process.terminate()
+        try:
+            self.process.wait(END_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(END_WITHIN_S)
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.folder.cleanup()
+
+
+def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedReference:
+    """Start ``wireproof serve PROTOCOL`` on free loopback ports and wait until it is ready.
+
+    Raises:
+        TargetUnreachable: the process ended or did not say that it is ready in time.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="wireproof-reference-")
+    addresses = ["--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *addresses, *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        ready = json.loads(_first_line(process, protocol))
+    except (ValueError, TargetUnreachable) as error:
+        EmbeddedReference("", process, folder).close()
+        raise TargetUnreachable(
+            f"the embedded {protocol} reference did not start: {error}"
+        ) from error
+    query = f"http={ready['http']}&data={Path(ready['data'])}"
+    return EmbeddedReference(f"{protocol}://{ready['tcp']}?{query}", process, folder)
+
+
+def _first_line(process: subprocess.Popen[bytes], protocol: str) -> bytes:
+    stream = process.stdout
+    if stream is None:
+        raise TargetUnreachable("its output is not connected")
+    deadline = time.monotonic() + READY_WITHIN_S
+    line = b""
+    while not line.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([stream], [], [], left)[0]:
+            raise TargetUnreachable(f"no ready line within {READY_WITHIN_S:g} s")
+        chunk = os.read(stream.fileno(), 65536)
+        if not chunk:
+            raise TargetUnreachable(f"`wireproof serve {protocol}` ended before it was ready")
+        line += chunk
+    return line

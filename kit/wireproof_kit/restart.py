@@ -1,0 +1,31 @@
+"""Bringing a dead target back with the user's own command."""
+
+import shlex
+import subprocess
+from collections.abc import Callable
+
+RESTART_WITHIN_S = 60.0
+
+
+def restart_with(command: str) -> Callable[[], bool]:
+    """Return a function that runs the command and tells whether it succeeded.
+
+    The command must return once the target is on its way up (a service manager, a script that
+    starts it in the background); that it accepts connections again is checked by the session.
+    """
+
+    def restart() -> bool:
+        try:
+            done = subprocess.run(
+                shlex.split(command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=RESTART_WITHIN_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
+
+    return restart

@@ -1,0 +1,281 @@
+"""One run: open the target, probe claims, bind readings, choose cases, write the header."""
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Self
+
+from wireproof_kit.embedded import EmbeddedReference, start_reference
+from wireproof_kit.engine import transcript_record
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.instance import Instance
+from wireproof_kit.judge import Bench, ReadingChoice, claim_state, missing_capability
+from wireproof_kit.patience import Wait
+from wireproof_kit.protocols import PROTOCOLS, session_opener
+from wireproof_kit.session import Session, SessionOptions
+from wireproof_kit.target import Target, parse_target, with_key
+from wireproof_kit.version import KIT_VERSION
+from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.record import (
+    FORMAT,
+    BindingRecord,
+    ClaimRecord,
+    HeaderRecord,
+    TargetRecord,
+)
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a user asked for.
+
+    ``url`` is a target URL or ``reference``; ``keys`` are target keys given beside the URL;
+    ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
+    clause ids; ``timeout`` in seconds replaces measured patience.
+    """
+
+    url: str
+    protocol: str = "nsq"
+    keys: tuple[tuple[str, str], ...] = ()
+    selection: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    reading: ReadingChoice = "any"
+    profile: str = "must"
+    spec_revision: int | None = None
+    hazardous: bool = False
+    timeout: float | None = None
+    seed: int | None = None
+    command: str = ""
+    reference_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Cases to run, cases the target does not support, clause groups left out and why."""
+
+    run: tuple[Instance, ...]
+    unsupported: tuple[Instance, ...]
+    left_out: tuple[Instance, ...]
+    not_selected: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Run:
+    """An open target with its claims probed and its readings bound."""
+
+    plan: RunPlan
+    seed: int
+    target: Target
+    session: Session
+    catalogue: Catalogue
+    bench: Bench
+    embedded: EmbeddedReference | None = None
+
+    @classmethod
+    def open(cls, plan: RunPlan) -> Self:
+        """Open the target, or the embedded reference.
+
+        Raises:
+            KitError: the target cannot be reached, stays silent or is no URL.
+        """
+        seed = plan.seed if plan.seed is not None else secrets.randbelow(1_000_000)
+        embedded = None
+        url = plan.url
+        if url == REFERENCE:
+            embedded = start_reference(plan.protocol, plan.reference_options)
+            url = embedded.url
+        try:
+            return cls._open_target(plan, url, seed, embedded)
+        except BaseException:
+            if embedded is not None:
+                embedded.close()
+            raise
+
+    @classmethod
+    def _open_target(
+        cls, plan: RunPlan, url: str, seed: int, embedded: EmbeddedReference | None
+    ) -> Self:
+        target = parse_target(url, tuple(PROTOCOLS))
+        for key, value in plan.keys:
+            target = with_key(target, key, value)
+        token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
+        options = SessionOptions(
+            seed=seed, run_token=token, timeout=plan.timeout, topics=plan.topics
+        )
+        session = session_opener(target.protocol)(target, options)
+        try:
+            catalogue = load_catalogue(target.protocol)
+            claims = _probe_claims(session, catalogue, plan.claims)
+            readings = _bind_readings(session, catalogue)
+        except BaseException:
+            session.close()
+            raise
+        bench = Bench(catalogue, claims, readings, plan.reading)
+        return cls(plan, seed, target, session, catalogue, bench, embedded)
+
+    def choose(self, instances: Sequence[Instance]) -> Choice:
+        """Choose cases by selection, revision, hazard and what the user gave.
+
+        Raises:
+            UsageFault: nothing is selected, or what was asked for by id cannot be run.
+        """
+        asked = [item for item in instances if self._is_asked_for(item)]
+        self._refuse_unmatched(instances)
+        run: list[Instance] = []
+        unsupported: list[Instance] = []
+        left_out: list[Instance] = []
+        reasons: dict[str, str] = {}
+        for item in asked:
+            reason = self._reason_to_leave_out(item)
+            if reason:
+                left_out.append(item)
+                reasons.setdefault(item.clause.group, reason)
+            elif missing_capability(item.needs, self.bench) is not None:
+                unsupported.append(item)
+            else:
+                run.append(item)
+        self._refuse_emptied(run + unsupported, left_out, reasons)
+        kept = {item.clause.group for item in run + unsupported}
+        groups = {group: why for group, why in reasons.items() if group not in kept}
+        return Choice(tuple(run), tuple(unsupported), tuple(left_out), groups)
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """Create what the chosen cases need."""
+        self.session.prepare(Counter(name for item in instances for name in item.arguments))
+
+    def header(self, choice: Choice) -> HeaderRecord:
+        """Return the bundle's first record."""
+        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        return HeaderRecord(
+            format=FORMAT,
+            kit=KIT_VERSION,
+            spec=self.catalogue.revisions,
+            seed=self.seed,
+            target=TargetRecord(
+                url=REFERENCE if self.embedded else self.target.url,
+                protocol=self.target.protocol,
+                fingerprint=self.session.fingerprint(),
+                given=self.target.given(),
+            ),
+            claims=dict(self.bench.claims),
+            readings=dict(self.bench.readings),
+            patience=patience,
+            profile=self.plan.profile,
+            reading=self.plan.reading,
+            selection=self.plan.selection,
+            not_selected=dict(choice.not_selected),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=self.plan.command,
+        )
+
+    def close(self) -> None:
+        """Delete what the kit created and end the embedded reference."""
+        try:
+            self.session.close()
+        finally:
+            if self.embedded is not None:
+                self.embedded.close()
+
+    def _is_asked_for(self, item: Instance) -> bool:
+        plan = self.plan
+        if plan.spec_revision is not None and item.clause.since > plan.spec_revision:
+            return False
+        if any(item.is_selected_by(prefix) for prefix in plan.exclude):
+            return False
+        return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
+
+    def _reason_to_leave_out(self, item: Instance) -> str:
+        if item.mark.hazard and not (self.target.is_loopback() or self.plan.hazardous):
+            return "hazardous; give --hazardous"
+        for need in item.needs:
+            capability = self.catalogue.capability(need)
+            claim = self.bench.claims.get(need)
+            shown = claim is not None and claim.state in ("shown", "broken")
+            if capability and capability.given_by and not shown and not self._has(need):
+                return f"give --{capability.given_by}"
+        return ""
+
+    def _has(self, need: str) -> bool:
+        capability = self.catalogue.capability(need)
+        return capability is not None and capability.given_by in self.target.given()
+
+    def _refuse_unmatched(self, instances: Sequence[Instance]) -> None:
+        for prefix in (*self.plan.selection, *self.plan.exclude):
+            if not any(item.is_selected_by(prefix) for item in instances):
+                raise UsageFault(unmatched(prefix, instances, self.catalogue))
+
+    def _refuse_emptied(
+        self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
+    ) -> None:
+        for prefix in self.plan.selection:
+            if not any(item.is_selected_by(prefix) for item in kept):
+                lost = [item for item in left_out if item.is_selected_by(prefix)]
+                why = reasons[lost[0].clause.group] if lost else "everything in it is excluded"
+                raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
+        if not kept:
+            raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
+
+
+def unmatched(prefix: str, instances: Sequence[Instance], catalogue: Catalogue) -> str:
+    """Say in one sentence that a prefix selects no case, with the nearest ids."""
+    import difflib
+
+    clause = catalogue.clause(prefix)
+    if clause is not None and clause.status != "tested":
+        return f"clause {prefix} is {clause.status} ({clause.why}); choose another selection"
+    registered = any(is_below(other.id, prefix) for other in catalogue.clauses())
+    if registered:
+        return f"{prefix!r} holds only clauses without a case; choose another selection"
+    ids = {part for item in instances for part in (*_prefixes(item.id, "/"), item.clause.id)}
+    ids |= {item.clause.group for item in instances}
+    near = difflib.get_close_matches(prefix, sorted(ids), n=3, cutoff=0.5)
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    return f"{prefix!r} selects no case{hint} (see `wireproof list`)"
+
+
+def _prefixes(identifier: str, separator: str) -> list[str]:
+    words = identifier.split(separator)
+    return [separator.join(words[:count]) for count in range(1, len(words) + 1)]
+
+
+def _probe_claims(
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+) -> dict[str, ClaimRecord]:
+    unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
+    if unknown:
+        known = ", ".join(capability.id for capability in catalogue.capabilities)
+        raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
+    claims: dict[str, ClaimRecord] = {}
+    for capability in catalogue.capabilities:
+        probe = session.probe_capability(capability.probe)
+        said = claimed.get(capability.id)
+        seen = probe.observation.value
+        state = claim_state(capability, seen, claimed=said is True)
+        claims[capability.id] = ClaimRecord(
+            state="absent" if said is False else state,
+            observation=seen,
+            claimed=said is True,
+            transcript=transcript_record(probe.transcript),
+        )
+    return claims
+
+
+def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+    bound: dict[str, BindingRecord] = {}
+    for decision in catalogue.decisions:
+        probe = session.probe_reading(decision.probe)
+        seen = probe.observation.value
+        bound[decision.id] = BindingRecord(
+            reading=decision.shown(seen),
+            observation=seen,
+            transcript=transcript_record(probe.transcript),
+        )
+    session.bind({name: binding.reading for name, binding in bound.items()})
+    return bound

@@ -1,0 +1,139 @@
+"""Prepare `.venv` from the lock. Standard library only: it runs before anything is installed.
+
+    python3 tools/setup.py core|dev|all
+
+core  what `make run` needs
+dev   core, and what the tests and checks need
+all   dev, every extra, and Java for Spark found, installed where the system allows, or named
+
+A second call with nothing changed only compares a stamp.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMP = VENV / ".wireproof-setup"
+TOOLS = ROOT / ".cache" / "tools"
+KINDS = ("core", "dev", "all")
+SYNC = {
+    "core": ["--no-dev"],
+    "dev": ["--group", "dev", "--group", "browser"],
+    "all": ["--all-groups", "--all-extras"],
+}
+OLDEST, NEWEST = (3, 11), (3, 13)
+OLDEST_JAVA = 17
+
+
+def main(arguments: list[str]) -> int:
+    kind = arguments[0] if len(arguments) == 1 else ""
+    if kind not in KINDS:
+        return fail(f"setup expects one of {', '.join(KINDS)}; found {arguments}")
+    version = sys.version_info[:2]
+    if not OLDEST <= version <= NEWEST:
+        return fail(
+            f"Python {version[0]}.{version[1]} at {sys.executable} is not supported; expected "
+            "3.11 to 3.13. Name another with `make PYTHON=python3.11 …`"
+        )
+    if not is_prepared(kind):
+        code = prepare(kind)
+        if code:
+            return code
+    return 0 if kind != "all" else report_java()
+
+
+def fail(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 2
+
+
+def fingerprint() -> str:
+    digest = hashlib.sha256(f"{sys.executable} {sys.version}".encode())
+    for name in ("uv.lock", "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def is_prepared(kind: str) -> bool:
+    try:
+        done, mark = STAMP.read_text().split()
+    except (OSError, ValueError):
+        return False
+    enough = done in KINDS and KINDS.index(done) >= KINDS.index(kind)
+    return enough and mark == fingerprint() and (VENV / "bin" / "python").exists()
+
+
+def prepare(kind: str) -> int:
+    uv = find_uv()
+    if uv is None:
+        return fail(
+            f"{sys.executable} has no working venv and pip, and no uv is on the PATH. Install "
+            "them (on Debian: apt-get install python3-venv), or install uv, and run this again"
+        )
+    print(f"preparing .venv ({kind}) from uv.lock …", file=sys.stderr)
+    environment = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"}
+    command = [uv, "sync", "--quiet", "--locked", "--inexact", "--python", sys.executable]
+    done = subprocess.run([*command, *SYNC[kind]], cwd=ROOT, env=environment, check=False)
+    if done.returncode:
+        return fail("uv could not install what uv.lock names; its own words stand above")
+    STAMP.write_text(f"{kind} {fingerprint()}\n")
+    return 0
+
+
+def find_uv() -> str | None:
+    """Return uv from the PATH, or from a tool environment of the project's own."""
+    found = shutil.which("uv")
+    own = TOOLS / "bin" / "uv"
+    if found or own.exists():
+        return found or str(own)
+    steps = (
+        [sys.executable, "-m", "venv", str(TOOLS)],
+        [str(TOOLS / "bin" / "python"), "-m", "pip", "install", "--quiet", "uv>=0.9"],
+    )
+    for step in steps:
+        quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        try:
+            done = subprocess.run(step, env=quiet, capture_output=True, check=False)
+        except OSError:
+            return None
+        if done.returncode:
+            shutil.rmtree(TOOLS, ignore_errors=True)
+            return None
+    return str(own)
+
+
+def report_java() -> int:
+    """Say where Java for Spark is; install it where the system allows; missing is no failure."""
+    if java_version() < OLDEST_JAVA and may_install():
+        for step in (["update"], ["install", "-y", "openjdk-17-jre-headless"]):
+            subprocess.run(["apt-get", "-qq", *step], capture_output=True, check=False)
+    version = java_version()
+    if version >= OLDEST_JAVA:
+        print(f"Java for Spark: {shutil.which('java')} ({version})")
+    else:
+        found = f"found {version}" if version else "none found"
+        print(f"Java for Spark: MISSING ({found}, expected {OLDEST_JAVA} or newer); install it")
+    return 0
+
+
+def may_install() -> bool:
+    return bool(shutil.which("apt-get")) and os.geteuid() == 0
+
+
+def java_version() -> int:
+    java = shutil.which("java")
+    if java is None:
+        return 0
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(\d+)', said)
+    return int(match.group(1)) if match else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
