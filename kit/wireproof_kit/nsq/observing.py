@@ -4,6 +4,7 @@ Answers: ``ok``, ``trace``, ``trace:WHAT-IS-WRONG``, ``json``, ``response:TEXT``
 ``error:CODE``, ``message``, ``closed``, ``silence``, ``nonsense`` (no frame at all).
 Deliveries: ``delivered:as-sent``, ``delivered:header-changed``, ``delivered:body-changed``,
 ``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``.
+Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
 HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
 ``http:closed``, ``http:nonsense``.
 """
@@ -83,6 +84,16 @@ def observe_delivery(
         found = differing("body", expected=body, found=delivery.body)
         return observed("delivered:body-changed", difference=found)
     return _observe_header(delivery, None if header is None else header_bytes(header), as_json)
+
+
+def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
+    """Say whether a message came before the sentinel: ``absent`` or ``unwanted``.
+
+    ``before`` is what ``until`` gave; without the sentinel nothing is shown: ``no-sentinel``.
+    """
+    if before is None:
+        return observed("no-sentinel")
+    return observed("unwanted" if any(of in delivery.raw for delivery in before) else "absent")
 
 
 def _observe_header(delivery: Delivery, sent: bytes | None, as_json: bool) -> Observation:
