@@ -1,0 +1,203 @@
+"""JSON read with nothing hidden: every liberty that parsers take quietly becomes a fault.
+
+The standard library's parser does the reading; its hooks keep what it would drop. Integers stay
+exact, numbers with a fraction or an exponent become `Decimal`. Of names that occur twice the
+last value stands, as with most parsers. Bytes that are no UTF-8 stand in strings as lone
+surrogates (Python's `surrogateescape`).
+
+`read` works in two steps: parse into pairs, then walk the values in document order beside the
+string literals of the text, the only place where a raw control byte or bad UTF-8 can hide.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TypeAlias, cast
+
+from wireproof_spec.dissection import shown
+from wireproof_spec.wire_error import WireError
+
+JsonValue: TypeAlias = "bool | int | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
+
+CLAUSE = "rfc8259"
+
+MAX_DEPTH = 300
+"""Levels of nesting; valyala/fastjson, the parser of the broker measured, stops there too."""
+
+DUPLICATE_NAME = "duplicate-name"
+CONTROL_BYTE = "control-byte"
+INVALID_UTF8 = "invalid-utf8"
+LONE_SURROGATE = "lone-surrogate"
+NOT_A_NUMBER = "not-a-number"
+NUMBER_RANGE = "number-range"
+BYTE_ORDER_MARK = "byte-order-mark"
+
+_BOM = b"\xef\xbb\xbf"
+# A literal may lack its end: such a text is refused later, and the pattern stays linear.
+_LITERAL = r'"(?:[^"\\]+|\\.)*+\\?(?:"|\Z)'
+_LITERALS = re.compile(_LITERAL, re.DOTALL)
+_BRACKETS = re.compile(rf"{_LITERAL}|[\[\]{{}}]", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_MAX_INT_DIGITS = 4300  # what Python converts without being told otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFault:
+    """A liberty: what kind, where (a JSON pointer), and the offending text."""
+
+    kind: str
+    pointer: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrictJson:
+    """A JSON value, and what a strict reader holds against its text."""
+
+    value: JsonValue
+    faults: tuple[JsonFault, ...]
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object as its pairs, in order, nothing dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Oddity:
+    """A number that is none."""
+
+    kind: str
+    text: str
+
+
+def read(data: bytes) -> StrictJson:
+    """Read one JSON text.
+
+    Raises:
+        WireError: it is no JSON, or nested deeper than MAX_DEPTH; the field is `json`.
+    """
+    body = data.removeprefix(_BOM)
+    text = body.decode("utf-8", "surrogateescape")
+    _refuse_depth(text, start=len(data) - len(body))
+    try:
+        parsed = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        offset = len(data) - len(body) + len(_encoded(text[: error.pos]))
+        raise _refusal(offset, _expected(error.msg), shown(data[offset : offset + 16])) from None
+    walk = _Walk(text)
+    if len(body) < len(data):
+        walk.faults.append(JsonFault(BYTE_ORDER_MARK, "", "U+FEFF"))
+    return StrictJson(walk.value(parsed, ""), tuple(walk.faults))
+
+
+def same_json(a: JsonValue, b: JsonValue) -> bool:
+    """Return whether two values are the same JSON.
+
+    Numbers are the same when exactly equal (1 and 1.0 are, 2**64 and its nearest float are not),
+    objects whatever the order of their names; true is not 1.
+    """
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same_json(a[name], b[name]) for name in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same_json, a, b))
+    if _is_number(a) and _is_number(b):
+        return a == b or str(a) == str(b) == "NaN"
+    return type(a) is type(b) and a == b
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+class _Walk:
+    """Turns parsed pairs into plain values, noting faults; sees each string literal in turn."""
+
+    def __init__(self, text: str) -> None:
+        self.faults: list[JsonFault] = []
+        self._literals = (match[0] for match in _LITERALS.finditer(text))
+
+    def value(self, parsed: object, pointer: str) -> JsonValue:
+        if isinstance(parsed, _Pairs):
+            return self._object(parsed, pointer)
+        if isinstance(parsed, list):
+            return [self.value(item, f"{pointer}/{at}") for at, item in enumerate(parsed)]
+        if isinstance(parsed, str):
+            return self._string(parsed, pointer)
+        if isinstance(parsed, _Oddity):
+            self.faults.append(JsonFault(parsed.kind, pointer, parsed.text))
+            return Decimal(parsed.text) if parsed.kind == NOT_A_NUMBER else Decimal("NaN")
+        return cast(JsonValue, parsed)
+
+    def _object(self, pairs: _Pairs, pointer: str) -> JsonValue:
+        members: dict[str, JsonValue] = {}
+        for name, parsed in pairs:
+            below = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+            self._string(name, below)
+            if name in members:
+                self.faults.append(JsonFault(DUPLICATE_NAME, below, name))
+            members[name] = self.value(parsed, below)
+        return members
+
+    def _string(self, text: str, pointer: str) -> str:
+        literal = next(self._literals)
+        if _CONTROL.search(literal):
+            self.faults.append(JsonFault(CONTROL_BYTE, pointer, ascii(text)))
+        if _SURROGATE.search(literal):
+            self.faults.append(JsonFault(INVALID_UTF8, pointer, ascii(text)))
+        elif _SURROGATE.search(text):
+            self.faults.append(JsonFault(LONE_SURROGATE, pointer, ascii(text)))
+        return text
+
+
+def _integer(digits: str) -> object:
+    return int(digits) if len(digits) <= _MAX_INT_DIGITS else _decimal(digits)
+
+
+def _decimal(text: str) -> object:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return _Oddity(NUMBER_RANGE, text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Pairs,
+    parse_float=cast(Callable[[str], float], _decimal),
+    parse_int=cast(Callable[[str], int], _integer),
+    parse_constant=lambda text: _Oddity(NOT_A_NUMBER, text),
+    strict=False,
+)
+
+
+def _refuse_depth(text: str, *, start: int) -> None:
+    for position, depth in _depths(text):
+        if depth > MAX_DEPTH:
+            offset = start + len(_encoded(text[:position]))
+            raise _refusal(offset, f"at most {MAX_DEPTH} levels", str(depth))
+
+
+def _depths(text: str) -> Iterator[tuple[int, int]]:
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        if match[0] in "[{":
+            depth += 1
+            yield match.start(), depth
+        elif match[0] in "]}":
+            depth -= 1
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _expected(message: str) -> str:
+    if message == "Extra data":
+        return "no more bytes"
+    return message.removeprefix("Expecting ") if "Expecting" in message else f"JSON ({message})"
+
+
+def _refusal(offset: int, expected: str, found: str) -> WireError:
+    return WireError(clause=CLAUSE, field="json", offset=offset, expected=expected, found=found)
