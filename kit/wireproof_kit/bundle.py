@@ -36,6 +36,10 @@ class BundleWriter:
         self._file.close()
         return sealed
 
+    def abandon(self) -> None:
+        """Close the file without a footer; what was written stays readable."""
+        self._file.close()
+
     def _write(self, record: BundleRecord) -> None:
         line = _ENCODER.encode(record) + b"\n"
         self._digest.update(line)

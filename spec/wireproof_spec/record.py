@@ -6,7 +6,7 @@ wire that may exceed 2^53 stand as strings.
 
 import base64
 import zlib
-from typing import Literal
+from typing import Literal, TypedDict
 
 import msgspec
 
@@ -63,7 +63,14 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         return bytes.fromhex(self.hex)
 
 
-def packed(data: bytes) -> dict[str, str]:
+class Packed(TypedDict, total=False):
+    """The one field of a step record that holds its bytes."""
+
+    hex: str
+    deflate: str
+
+
+def packed(data: bytes) -> Packed:
     """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}

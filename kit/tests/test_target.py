@@ -1,0 +1,54 @@
+"""Target URLs: read with all their keys, refused with what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.target import parse_target, with_key
+
+PROTOCOLS = ("nsq", "iggy")
+
+
+def test_a_url_with_all_keys(tmp_path: Path) -> None:
+    url = f"nsq://127.0.0.1:4150?http=127.0.0.1:4151&lookupd=http://h:1,h:2&data={tmp_path}"
+    target = parse_target(url, PROTOCOLS)
+    assert (target.protocol, target.host, target.port) == ("nsq", "127.0.0.1", 4150)
+    assert (target.http, target.lookupd) == ("127.0.0.1:4151", ("h:1", "h:2"))
+    assert target.data == tmp_path
+    assert target.given() == ("http", "lookupd", "data")
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [("nsq://127.0.0.9:1", True), ("nsq://[::1]:1", True), ("nsq://broker:1", False)],
+)
+def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
+    assert parse_target(url, PROTOCOLS).is_loopback() is loopback
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", "empty"),
+        ("  ", "empty"),
+        ("127.0.0.1:4150", "nsq://"),
+        ("http://h:1", "nsq://"),
+        ("nsq://h", "no port"),
+        ("nsq://h:0", "no port"),
+        ("nsq://h:70000", "port expected"),
+        ("nsq://h:x", "port expected"),
+        ("nsq://:1", "no host"),
+        ("nsq://h:1?htp=h:2", "htp"),
+        ("nsq://h:1?http=h", "no port"),
+        ("nsq://h:1?data=/no/such/place", "does not exist"),
+    ],
+)
+def test_a_wrong_url_is_one_sentence(url: str, words: str) -> None:
+    with pytest.raises(UsageFault, match=words):
+        parse_target(url, PROTOCOLS)
+
+
+def test_keys_beside_the_url_mean_the_same() -> None:
+    target = parse_target("nsq://h:1", PROTOCOLS)
+    assert with_key(target, "http", "http://h:2").http == "h:2"
