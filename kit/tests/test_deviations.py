@@ -6,16 +6,17 @@ from pathlib import Path
 import pytest
 from small_law import record
 
-from wireproof_kit.deviations import Deviation, apply, read_deviations, to_toml
+from wireproof_kit.deviations import Applied, Deviation, apply, read_deviations, to_toml
 from wireproof_kit.errors import UsageFault
+from wireproof_spec.record import CaseRecord
 
 TODAY = date(2026, 11, 21)
 ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31), since=TODAY)
 FAILED = record("error:X,open", verdict="fail", signature="abc")
 
 
-def applied(entry: Deviation, *records: object, version: str = "1"):  # type: ignore[no-untyped-def] # a shorthand
-    return apply(records, (entry,), version=version, today=TODAY)  # type: ignore[arg-type] # records by name
+def applied(entry: Deviation, *records: CaseRecord, version: str = "1") -> Applied:
+    return apply(records, (entry,), version=version, today=TODAY)
 
 
 def test_a_listed_failure_is_known() -> None:
@@ -56,25 +57,28 @@ def test_the_file_is_written_as_it_is_read(tmp_path: Path) -> None:
     assert read_deviations(path, known_ids=["p/i/case"], today=TODAY) == (ENTRY,)
 
 
+def entry(**changes: str) -> str:
+    fields = {
+        "id": "'p/i'",
+        "clause": "'c'",
+        "signature": "'s'",
+        "reason": "'r'",
+        "expires": "2027-01-01",
+        **changes,
+    }
+    return "\n".join(["[[deviation]]", *(f"{k} = {v}" for k, v in fields.items() if v)])
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[[deviation]]\nid = 3", "deviations.toml"),
+        (entry(id="3"), "deviations.toml"),
         ("nonsense", "deviations.toml"),
-        (
-            "[[deviation]]\nid='p/j'\nclause='c'\nsignature='s'\nreason='r'\nexpires=2027-01-01",
-            "p/j",
-        ),
-        (
-            "[[deviation]]\nid='p/i'\nclause='c'\nsignature='s'\nreason=' '\nexpires=2027-01-01",
-            "reason",
-        ),
-        (
-            "[[deviation]]\nid='p/i'\nclause='c'\nsignature='s'\nreason='r'\nexpires=2028-01-01",
-            "twelve",
-        ),
-        ("[[deviation]]\nid='p/i'\nclause='c'\nsignature='s'\nreason='r'", "expires"),
-        ("[[deviation]]\nid='p/i'\nextra=1", "extra"),
+        (entry(id="'p/j'"), "p/j"),
+        (entry(reason="' '"), "reason"),
+        (entry(expires="2028-01-01"), "twelve"),
+        (entry(expires=""), "expires"),
+        (entry(extra="1"), "extra"),
     ],
 )
 def test_a_wrong_file_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
