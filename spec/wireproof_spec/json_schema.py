@@ -1,0 +1,73 @@
+r"""JSON documents of the protocols, checked by JSON Schemas (Draft 2020-12).
+
+A schema's name is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Its
+patterns end in `$(?!\n)`, since Python's `$` alone lets a line feed follow.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from wireproof_spec import strict_json
+from wireproof_spec.dissection import shown
+from wireproof_spec.strict_json import JsonValue
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+
+_NAMESPACE = "urn:wireproof:"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFault:
+    """Where (a JSON pointer) and how a document breaks its schema."""
+
+    pointer: str
+    text: str
+
+
+def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
+    """Return what a document breaks of the schema called `name`, in document order."""
+    found = [_fault(error) for error in _validator(name).iter_errors(value)]
+    return tuple(sorted(found, key=lambda fault: (fault.pointer, fault.text)))
+
+
+def document(name: str) -> JsonValue:
+    """Return the schema called `name` itself.
+
+    Raises:
+        LookupError: there is none.
+    """
+    protocol, _, stem = name.partition("/")
+    package = f"wireproof_spec.{protocol}"
+    try:
+        file = resources.files(package) / "json_schemas" / f"{stem}.json"
+        return strict_json.read(file.read_bytes()).value
+    except (ModuleNotFoundError, FileNotFoundError):
+        raise LookupError(f"no JSON Schema is called {name}") from None
+
+
+@cache
+def _validator(name: str) -> "Draft202012Validator":
+    # Imported when used: jsonschema takes longer to load than all the rest of this package.
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    def retrieve(uri: str) -> Resource[Any]:
+        return Resource.from_contents(document(uri.removeprefix(_NAMESPACE)))
+
+    registry: Registry[Any] = Registry(retrieve=retrieve)  # type: ignore[call-arg]  # attrs alias
+    schema: Any = document(name)
+    return Draft202012Validator(schema, registry=registry)
+
+
+def _fault(error: "ValidationError") -> SchemaFault:
+    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
+    return SchemaFault("".join(f"/{step}" for step in steps), _text(error))
+
+
+def _text(error: "ValidationError") -> str:
+    instance = shown(error.instance)
+    return f"{error.validator} expects {shown(error.validator_value)}, found {instance}"
