@@ -1,0 +1,207 @@
+"""One partition's queue on disk: records appended to numbered files, in the published layout.
+
+A record is written with one call and never split; a file is finished when it has reached
+``max_bytes_per_file`` after a record. What a record holds is the broker's business. Records
+are in the file when ``append`` returns; where the queue ends is noted by ``flush``, whenever a
+file is finished, and by ``close``.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from wireproof_reference_impl.nsq.queue_channels import (
+    ChannelPosition,
+    ChannelState,
+    QueueChannels,
+)
+from wireproof_reference_impl.nsq.queue_folder import QueueFolder
+from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
+from wireproof_reference_impl.nsq.queue_recovery import LENGTH_SIZE, Recovered, recover
+from wireproof_spec.decoding import extent
+from wireproof_spec.nsq.disk import DISK_RECORD
+from wireproof_spec.wire_error import WireError
+
+
+class DiskQueue:
+    """An append-only queue; ``open`` makes or finds it."""
+
+    def __init__(
+        self, folder: QueueFolder, recovered: Recovered, *, max_bytes_per_file: int
+    ) -> None:
+        self._folder = folder
+        self._max_bytes_per_file = max_bytes_per_file
+        self._start = recovered.start
+        self._end = recovered.end
+        self._finished = recovered.finished
+        self._warnings = recovered.warnings
+        self._file: FileIO | None = None
+        self._noted: Place | None = None
+        self._channels = QueueChannels(folder)
+
+    @classmethod
+    def open(cls, directory: Path, topic: str, partition: int, *, max_bytes_per_file: int) -> Self:
+        """Open a partition's queue in its topic's directory; both are made when missing.
+
+        Raises:
+            QueueFault: a file before the last one is missing or broken.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        folder = QueueFolder(directory, topic, partition)
+        queue = cls(folder, recover(folder), max_bytes_per_file=max_bytes_per_file)
+        folder.write_start(queue._start)
+        if queue._end.file_position >= max_bytes_per_file:
+            queue._finish_file()
+        queue.flush()
+        return queue
+
+    @property
+    def start(self) -> int:
+        """The virtual offset of the first record."""
+        return self._start.offset
+
+    @property
+    def end(self) -> int:
+        """The virtual offset at which the next record will start."""
+        return self._end.offset
+
+    @property
+    def count(self) -> int:
+        """How many messages were ever appended."""
+        return self._end.count
+
+    @property
+    def warnings(self) -> tuple[QueueWarning, ...]:
+        """What was put right when the queue and its channels were read."""
+        return tuple(self._warnings)
+
+    def append(self, record: bytes) -> int:
+        """Write a whole record, its 4-byte length included; return the offset of its start.
+
+        Raises:
+            ValueError: the record does not have the length that it begins with.
+            OSError: it could not be written; nothing of it stays.
+        """
+        if extent(DISK_RECORD, record[:LENGTH_SIZE]) != len(record):
+            raise ValueError(f"a record of {len(record)} bytes begins with {record[:4].hex(' ')}")
+        at = self._end
+        self._write(record)
+        self._end = at.after(len(record))
+        if self._end.file_position >= self._max_bytes_per_file:
+            self._finish_file()
+        return at.offset
+
+    def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
+        """Return (offset, record) from a record's start to the end, also what comes meanwhile.
+
+        Raises:
+            QueueFault: no record starts at this offset, or its file is broken.
+        """
+        if not self.start <= virtual_offset <= self.end:
+            kept = f"it holds {self.start} to {self.end}"
+            raise QueueFault(f"{self._name}: no record at offset {virtual_offset}, {kept}")
+        return self._records(virtual_offset)
+
+    def load_channels(self) -> tuple[ChannelState, ...]:
+        """Return the channels there were."""
+        channels, warnings = self._channels.load_states()
+        self._warnings.extend(warnings)
+        return channels
+
+    def save_channels(self, channels: Iterable[ChannelState]) -> None:
+        """Keep which channels there are; ephemeral ones do not belong here."""
+        self._channels.save_states(channels)
+
+    def load_channel_positions(self) -> dict[str, ChannelPosition]:
+        """Return how far each channel had confirmed; a position past the end is moved there."""
+        positions, warnings = self._channels.load(self._start, self._end)
+        self._warnings.extend(warnings)
+        return positions
+
+    def save_channel_positions(self, positions: Mapping[str, ChannelPosition]) -> None:
+        """Keep how far each channel has confirmed; channels not named are forgotten."""
+        places = {
+            channel: self._place(position.confirmed, position.count)
+            for channel, position in positions.items()
+        }
+        self._channels.save(places, self._end)
+
+    def flush(self) -> None:
+        """Note where the queue ends."""
+        if self._noted != self._end:
+            self._folder.write_writer_meta(self._end)
+            self._noted = self._end
+
+    def close(self) -> None:
+        """Note where the queue ends and let go of its file."""
+        self.flush()
+        self._close_file()
+
+    @property
+    def _name(self) -> str:
+        return f"{self._folder.topic}-{self._folder.partition}"
+
+    def _write(self, record: bytes) -> None:
+        file = self._file
+        if file is None:
+            file = self._file = self._open_file()
+        try:
+            written = file.write(record)
+        except OSError:
+            file.truncate(self._end.file_position)
+            raise
+        if written != len(record):
+            file.truncate(self._end.file_position)
+            raise OSError(f"{file.name!s}: only {written} of {len(record)} bytes were written")
+
+    def _open_file(self) -> FileIO:
+        return FileIO(self._folder.data_path(self._end.file_number), "ab")
+
+    def _close_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _finish_file(self) -> None:
+        self._close_file()
+        self._folder.write_offset_meta(self._end)
+        self._finished.append(self._end)
+        self._end = self._end.next_file()
+        self.flush()
+
+    def _place(self, offset: int, count: int) -> Place:
+        file = self._file_end(offset)
+        return Place(count, file.file_number, offset - file.file_start, offset)
+
+    def _file_end(self, offset: int) -> Place:
+        """Return the end, as of now, of the file in which the record at an offset stands."""
+        index = bisect_right(self._finished, offset, key=lambda end: end.offset)
+        return self._finished[index] if index < len(self._finished) else self._end
+
+    def _records(self, offset: int) -> Iterator[tuple[int, bytes]]:
+        while offset < self.end:
+            of_file = self._file_end(offset)
+            with self._folder.data_path(of_file.file_number).open("rb") as file:
+                file.seek(offset - of_file.file_start)
+                for record in self._records_in(file, offset, of_file.file_number):
+                    yield offset, record
+                    offset += len(record)
+
+    def _records_in(self, file: BinaryIO, offset: int, number: int) -> Iterator[bytes]:
+        while (end := self._file_end(offset)).file_number == number and offset < end.offset:
+            record = self._record(file, offset, end)
+            yield record
+            offset += len(record)
+
+    def _record(self, file: BinaryIO, offset: int, end: Place) -> bytes:
+        head = file.read(LENGTH_SIZE)
+        try:
+            size = extent(DISK_RECORD, head, limit=end.offset - offset - LENGTH_SIZE)
+        except WireError as error:
+            raise QueueFault(f"{file.name}: {error.at(offset - end.file_start)}") from None
+        record = head + file.read((size or LENGTH_SIZE) - LENGTH_SIZE)
+        if len(record) != size:
+            raise QueueFault(f"{file.name}: the record at offset {offset} is cut")
+        return record

@@ -1,0 +1,144 @@
+"""The channels of a partition: which there are, and how far each has confirmed.
+
+Which there are stands in ``channel_meta<N>``. The positions stand one file per channel, in the
+text the deployed broker writes (and still reads when its own database has none):
+confirmed count LF queue count LF file,position,offset of the confirmed LF and of the queue's
+end LF, then the two magic bytes of all its text files.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_reference_impl.nsq.queue_folder import QueueFolder, compact_json, replace_file
+from wireproof_reference_impl.nsq.queue_place import Place, QueueWarning
+from wireproof_spec.nsq.queue_files import channel_meta_name
+
+MAGIC = b"\xae\x83"
+SUFFIX = ".diskqueue.meta.v2.reader.dat"
+_PLACE = rb"(\d{1,18}),(\d{1,18}),(\d{1,18})\n"
+_POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escape(MAGIC))
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPosition:
+    """Everything before the virtual offset ``confirmed``, ``count`` messages, is finished."""
+
+    confirmed: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    """A channel that outlives its clients."""
+
+    name: str
+    paused: bool = False
+    skipped: bool = False
+    zan_test_skipped: bool = False
+
+
+class QueueChannels:
+    """Reads and writes what is kept of the channels of one partition."""
+
+    def __init__(self, folder: QueueFolder) -> None:
+        self._folder = folder
+        self._saved: dict[str, Place] = {}
+
+    def load_states(self) -> tuple[tuple[ChannelState, ...], list[QueueWarning]]:
+        """Return the channels, and a warning when the list cannot be read."""
+        path = self._states_path()
+        try:
+            entries = json.loads(path.read_bytes())
+            return tuple(map(_state, entries)), []
+        except FileNotFoundError:
+            return (), []
+        except (ValueError, LookupError, TypeError) as error:
+            return (), [QueueWarning(path.name, f"no list of channels ({error}); taken as empty")]
+
+    def save_states(self, channels: Iterable[ChannelState]) -> None:
+        """Keep the channels in the order given."""
+        entries = [
+            {
+                "name": channel.name,
+                "paused": channel.paused,
+                "skipped": channel.skipped,
+                "zanTestSkipped": channel.zan_test_skipped,
+            }
+            for channel in channels
+        ]
+        replace_file(self._states_path(), compact_json(entries))
+
+    def load(
+        self, start: Place, end: Place
+    ) -> tuple[dict[str, ChannelPosition], list[QueueWarning]]:
+        """Return the positions, held between the queue's start and end."""
+        positions: dict[str, ChannelPosition] = {}
+        warnings: list[QueueWarning] = []
+        for channel, path in sorted(self._position_paths().items()):
+            match = _POSITION.fullmatch(path.read_bytes())
+            if match is None:
+                warnings.append(QueueWarning(path.name, "no position; the channel has none"))
+                continue
+            count, _, _, _, offset, *_ = map(int, match.groups())
+            within = _within(ChannelPosition(offset, count), start, end)
+            if within.confirmed != offset:
+                text = f"confirmed up to {offset}, outside the queue; moved to {within.confirmed}"
+                warnings.append(QueueWarning(path.name, text))
+            positions[channel] = within
+        return positions, warnings
+
+    def save(self, places: Mapping[str, Place], end: Place) -> None:
+        """Keep the positions; a channel that is not named loses its file."""
+        for channel, place in places.items():
+            if self._saved.get(channel) != place:
+                replace_file(self._position_path(channel), _position_text(place, end))
+        for channel, path in self._position_paths().items():
+            if channel not in places:
+                path.unlink(missing_ok=True)
+        self._saved = dict(places)
+
+    def _states_path(self) -> Path:
+        return self._folder.directory / channel_meta_name(self._folder.partition)
+
+    def _prefix(self) -> str:
+        return f"{self._folder.topic}-{self._folder.partition}:"
+
+    def _position_path(self, channel: str) -> Path:
+        return self._folder.directory / f"{self._prefix()}{channel}{SUFFIX}"
+
+    def _position_paths(self) -> dict[str, Path]:
+        prefix = self._prefix()
+        return {
+            name[len(prefix) : -len(SUFFIX)]: self._folder.directory / name
+            for name in os.listdir(self._folder.directory)
+            if name.startswith(prefix) and name.endswith(SUFFIX)
+        }
+
+
+def _state(entry: dict[str, object]) -> ChannelState:
+    name = entry["name"]
+    if not isinstance(name, str):
+        raise TypeError("a name is no string")
+    flags = (entry.get(key) is True for key in ("paused", "skipped", "zanTestSkipped"))
+    return ChannelState(name, *flags)
+
+
+def _within(position: ChannelPosition, start: Place, end: Place) -> ChannelPosition:
+    if position.confirmed < start.offset:
+        return ChannelPosition(start.offset, start.count)
+    if position.confirmed > end.offset:
+        return ChannelPosition(end.offset, end.count)
+    return position
+
+
+def _position_text(place: Place, end: Place) -> bytes:
+    lines = [str(place.count), str(end.count), *map(_place_text, (place, end)), ""]
+    return "\n".join(lines).encode() + MAGIC
+
+
+def _place_text(place: Place) -> str:
+    return f"{place.file_number},{place.file_position},{place.offset}"

@@ -1,0 +1,145 @@
+"""One partition's files in its topic's directory: the small ones read and written whole.
+
+Each is replaced as a whole (a new file is renamed over it), so that a reader sees either the
+old content or the new.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from wireproof_reference_impl.nsq.queue_place import Place, QueueFault
+from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.nsq.queue_files import (
+    OFFSET_META,
+    WRITER_META,
+    WRITER_META_TEMPORARY,
+    OffsetMeta,
+    WriterMeta,
+    offset_meta_name,
+    queue_file_name,
+    queue_start_name,
+    read_queue_file_name,
+    writer_meta_name,
+)
+from wireproof_spec.wire_error import WireError
+
+T = TypeVar("T")
+
+NEW = ".new"
+TWIN = ".tmp"
+
+
+def topic_directory(data: Path, topic: str) -> Path:
+    """Return the directory of a topic inside the data directory.
+
+    Raises:
+        QueueFault: the name would lead out of it (``..`` is a legal topic name).
+    """
+    if topic in {"", ".", ".."} or "/" in topic or os.sep in topic or "\0" in topic:
+        raise QueueFault(f"topic {topic!r} cannot be a directory inside {data}")
+    return data / topic
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFolder:
+    """Where the files of one partition lie and what they are called."""
+
+    directory: Path
+    topic: str
+    partition: int
+
+    def data_path(self, number: int) -> Path:
+        """Return the path of a file of records."""
+        return self.directory / queue_file_name(self.topic, self.partition, number)
+
+    def data_numbers(self) -> list[int]:
+        """Return the numbers of the files of records there are, in order."""
+        found = map(read_queue_file_name, os.listdir(self.directory))
+        return sorted(
+            file.number
+            for file in found
+            if file is not None and (file.topic, file.partition) == (self.topic, self.partition)
+        )
+
+    def data_size(self, number: int) -> int:
+        """Return the size of a file of records in bytes."""
+        return self.data_path(number).stat().st_size
+
+    def read_offset_meta(self, number: int) -> OffsetMeta | None:
+        """Return what is noted of a finished file; None when nothing readable is."""
+        return _read(self._path(offset_meta_name(self.topic, self.partition, number)), OFFSET_META)
+
+    def write_offset_meta(self, end: Place) -> None:
+        """Note that the file which a place ends is finished."""
+        meta = OffsetMeta(end.count, end.file_start, end.offset)
+        name = offset_meta_name(self.topic, self.partition, end.file_number)
+        replace_file(self._path(name), encode(OFFSET_META, meta))
+
+    def read_writer_meta(self) -> Place | None:
+        """Return where the next record was to go; None when nothing readable says so."""
+        meta = _read(self._path(writer_meta_name(self.topic, self.partition)), WRITER_META)
+        if meta is None:
+            return None
+        return Place(meta.total_count, meta.file_number, meta.file_position, meta.end_offset)
+
+    def write_writer_meta(self, end: Place) -> None:
+        """Note where the next record goes: first in the twin, then in the file itself."""
+        meta = WriterMeta(end.count, end.file_number, end.file_position, end.offset)
+        path = self._path(writer_meta_name(self.topic, self.partition))
+        replace_file(path.with_name(path.name + TWIN), encode(WRITER_META_TEMPORARY, meta))
+        replace_file(path, encode(WRITER_META, meta))
+
+    def read_start(self) -> Place | None:
+        """Return where the queue starts; None when nothing readable says so."""
+        try:
+            start = json.loads(
+                self._path(queue_start_name(self.topic, self.partition)).read_bytes()
+            )
+            segment = start["SegOffset"]
+            numbers = (
+                start["TotalMsgCnt"],
+                segment["FileNum"],
+                segment["Pos"],
+                start["VirtualOffset"],
+            )
+        except (FileNotFoundError, ValueError, LookupError, TypeError):
+            return None
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            return None
+        return Place(*numbers)
+
+    def write_start(self, start: Place) -> None:
+        """Note where the queue starts."""
+        segment = {"FileNum": start.file_number, "Pos": start.file_position}
+        content = {
+            "SegOffset": segment,
+            "VirtualOffset": start.offset,
+            "TotalMsgCnt": start.count,
+        }
+        path = self._path(queue_start_name(self.topic, self.partition))
+        replace_file(path, compact_json(content))
+
+    def _path(self, name: str) -> Path:
+        return self.directory / name
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file as a whole, in one step for whoever reads it."""
+    new = path.with_name(path.name + NEW)
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def compact_json(content: object) -> bytes:
+    """Return JSON without spaces, as the files beside a queue have it."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _read(path: Path, schema: Schema[T]) -> T | None:
+    try:
+        return decode(schema, path.read_bytes())
+    except (FileNotFoundError, WireError):
+        return None

@@ -1,0 +1,47 @@
+"""A boundary between two records of a queue, in all the ways its files count."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place before a record, or the end.
+
+    ``offset`` is the virtual one, which runs on across files; ``count`` is how many messages
+    lie before it.
+    """
+
+    count: int = 0
+    file_number: int = 0
+    file_position: int = 0
+    offset: int = 0
+
+    @property
+    def file_start(self) -> int:
+        """The virtual offset at which the file begins."""
+        return self.offset - self.file_position
+
+    def after(self, size: int) -> "Place":
+        """Return the place behind one record of so many bytes."""
+        return Place(
+            self.count + 1, self.file_number, self.file_position + size, self.offset + size
+        )
+
+    def next_file(self) -> "Place":
+        """Return the same place as the beginning of the next file."""
+        return Place(self.count, self.file_number + 1, 0, self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueWarning:
+    """Something in a queue's files that was put right when it was opened."""
+
+    file: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.text}"
+
+
+class QueueFault(Exception):
+    """A queue cannot be opened or read as asked; ``str()`` is the whole sentence."""
