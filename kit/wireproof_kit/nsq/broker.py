@@ -128,16 +128,17 @@ class Broker:
         answer = connection.ask(frames.subscribe(topic, channel, command=word, partition=number))
         if observe(answer).value != "ok":
             raise ArrangementFailed(f"{word} was answered {observe(answer).value}")
-        consumer = Consumer(
-            connection,
-            topic,
-            channel=channel,
-            layout=self.layout(topic, ordered=command in WITH_OFFSET),
-            bodies=self._bodies,
-        )
+        consumer = self.consumer(connection, topic, channel, ordered=command in WITH_OFFSET)
         if ready:
             consumer.ready(ready)
         return consumer
+
+    def consumer(
+        self, connection: Connection, topic: Topic, channel: str, *, ordered: bool = False
+    ) -> Consumer:
+        """Return the reader of a connection on which a case has subscribed by itself."""
+        layout = self.layout(topic, ordered=ordered)
+        return Consumer(connection, topic, channel=channel, layout=layout, bodies=self._bodies)
 
     def publish(
         self,
