@@ -6,7 +6,7 @@ quick way has failed.
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -72,7 +72,7 @@ class Dissection(io.BytesIO):
         return data
 
     @contextmanager
-    def within(self, name: str) -> Iterator[Place]:
+    def within(self, name: str) -> Generator[Place, None, None]:
         """Hold the place of a named part while it is read; list it when it has no parts."""
         outer, first = self._path, len(self.spans)
         self._path = _joined(outer, name)
@@ -89,7 +89,7 @@ class Dissection(io.BytesIO):
             self.spans.append(Span(place.offset, length, place.field, shown(place.value)))
 
     @contextmanager
-    def blaming(self) -> Iterator[None]:
+    def blaming(self) -> Generator[None, None, None]:
         """Keep the fault of what is read or written inside, and go on."""
         try:
             yield

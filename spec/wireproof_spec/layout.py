@@ -12,10 +12,13 @@ on parsing what `Rebuild` built, and believes every declared length. These words
 A shape is written with these and construct's `this`. Integers are in network byte order.
 """
 
+# construct's interface for subclasses has underscored names.
+# pyright: reportPrivateUsage=false
+
 import struct
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import construct
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     Shape = construct.Construct[Any, Any]
     Wrapping = construct.Subconstruct[Any, Any, Any, Any]
     NamedShape = construct.Renamed[Any, Any]
-    FormatField = construct.FormatField[int, int]
+    FormatField = construct.Construct[int, int]  # the stubs' own knows only fixed letters
 else:
     Context = Stream = object
     Shape = construct.Construct
@@ -41,8 +44,11 @@ else:
 class Integer(FormatField):
     """A big-endian integer of the wire; `code` is the struct module's letter."""
 
+    fmtstr: str
+    length: int
+
     def __init__(self, code: str) -> None:
-        super().__init__(">", code)  # type: ignore[call-arg]  # the stubs know only __new__
+        super().__init__(">", code)  # type: ignore[call-arg]  # FormatField's, see above
         bits = 8 * self.length
         self.lowest = -(1 << bits - 1) if code.islower() else 0
         self.highest = self.lowest + (1 << bits) - 1
@@ -107,7 +113,7 @@ class Literal(Shape):
 class Field(NamedShape):
     """A named part; notes its place when the stream is a `Dissection`."""
 
-    name: str
+    name: str  # pyright: ignore[reportIncompatibleVariableOverride]  # a field always has one
 
     def _parse(self, stream: Stream, context: Context, path: str) -> object:
         if not isinstance(stream, Dissection):
@@ -232,6 +238,13 @@ def minimum(shape: Shape) -> int:
         return shape.sizeof()
     except (construct.SizeofError, KeyError):
         return 0
+
+
+def as_tuple(value: object) -> tuple[object, ...]:
+    """Return a value to be built that must be a tuple."""
+    if not isinstance(value, tuple):
+        raise Refused(expected="a tuple", found=shown(value))
+    return cast(tuple[object, ...], value)
 
 
 def numbered(shape: Shape, index: int, stream: Stream) -> Shape:

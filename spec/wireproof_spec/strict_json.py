@@ -123,7 +123,8 @@ class _Walk:
         if isinstance(parsed, _Pairs):
             return self._object(parsed, pointer)
         if isinstance(parsed, list):
-            return [self.value(item, f"{pointer}/{at}") for at, item in enumerate(parsed)]
+            items = cast(list[object], parsed)
+            return [self.value(item, f"{pointer}/{at}") for at, item in enumerate(items)]
         if isinstance(parsed, str):
             return self._string(parsed, pointer)
         if isinstance(parsed, _Oddity):
