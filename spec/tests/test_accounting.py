@@ -1,0 +1,60 @@
+"""Every sentence of a published text is carried by a clause or set aside with a reason."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from wireproof_spec.accounting import Account, load_accounts, sentences
+from wireproof_spec.catalogue import load_catalogue
+
+ACCOUNTS = {account.document: account for account in load_accounts("nsq")}
+
+
+def published(document: str) -> str:
+    folder = os.environ.get("WIREPROOF_PUBLISHED")
+    if not folder:
+        pytest.skip("WIREPROOF_PUBLISHED names no folder with the published texts")
+    (path,) = Path(folder).glob(f"{document}-*.md")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("account", ACCOUNTS.values(), ids=ACCOUNTS)
+def test_each_entry_names_known_clauses_or_a_reason(account: Account) -> None:
+    known = {clause.id for clause in load_catalogue("nsq").clauses()}
+    for entry in account.entry:
+        assert bool(entry.clauses) != bool(entry.why), entry
+        assert set(entry.clauses) <= known, entry
+
+
+@pytest.mark.parametrize("account", ACCOUNTS.values(), ids=ACCOUNTS)
+def test_each_clause_of_a_document_is_led_to_by_a_sentence(account: Account) -> None:
+    carried = {name for entry in account.entry for name in entry.clauses}
+    own = [c for c in load_catalogue("nsq").clauses() if c.document == account.document]
+    assert {c.id for c in own if c.words != "silent"} - carried == set()
+
+
+@pytest.mark.parametrize("account", ACCOUNTS.values(), ids=ACCOUNTS)
+def test_the_account_is_that_of_the_published_text(account: Account) -> None:
+    text = published(account.document)
+    due = [(s.section, s.position, s.hash) for s in sentences(text)]
+    assert [(e.section, e.position, e.hash) for e in account.entry] == due
+
+
+def test_prose_is_split_at_sentences_bullets_and_code_by_line() -> None:
+    text = "# One\nA a. B\nb (e.g. c).\n\n- d. E\n```\nf\n\ng\n```\n## Two\nH?\n"
+    assert [(s.section, s.position, s.text) for s in sentences(text)] == [
+        ("One", 1, "A a."),
+        ("One", 2, "B b (e.g. c)."),
+        ("One", 3, "d. E"),
+        ("One", 4, "f"),
+        ("One", 5, "g"),
+        ("Two", 1, "H?"),
+    ]
+
+
+def test_a_sentence_hash_does_not_see_how_lines_are_broken() -> None:
+    (one,) = sentences("a  b\nc")
+    (other,) = sentences("a b c")
+    (changed,) = sentences("a b d")
+    assert one.hash == other.hash != changed.hash

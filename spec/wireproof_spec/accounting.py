@@ -1,0 +1,103 @@
+"""The account of a published text: each of its sentences is carried by clauses or set aside.
+
+The texts are not ours to copy: the table holds section, position and hash of each sentence, and
+whoever has the text can check that none was overlooked or has changed.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import resources
+
+import msgspec
+
+_FENCE = "```"
+_SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z(`\"])")
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One sentence, bullet, or line of a code block of a published text.
+
+    ``position`` counts from 1 within the section.
+    """
+
+    section: str
+    position: int
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """The first 16 hex digits of SHA-256 over the text with single blanks."""
+        return hashlib.sha256(" ".join(self.text.split()).encode()).hexdigest()[:16]
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What carries a sentence: clauses, or the reason why it is not normative."""
+
+    section: str
+    position: int
+    hash: str
+    clauses: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All entries of one document."""
+
+    document: str
+    entry: tuple[Entry, ...]
+
+
+def load_accounts(protocol: str) -> tuple[Account, ...]:
+    """Read a protocol's accounting tables."""
+    folder = resources.files(f"wireproof_spec.{protocol}") / "accounting"
+    names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".toml"))
+    texts = [(folder / name).read_text(encoding="utf-8") for name in names]
+    return tuple(msgspec.convert(tomllib.loads(text), Account) for text in texts)
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Split a Markdown text: prose at sentence ends, bullets and code line by line."""
+    section, position = "", 0
+    for kind, piece in _pieces(text):
+        if kind == "heading":
+            section, position = piece, 0
+            continue
+        for part in _parts(kind, piece):
+            position += 1
+            yield Sentence(section, position, part)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Return headings, paragraphs, and single lines of code blocks and lists."""
+    in_code = False
+    paragraph: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        kind = _kind(line, in_code)
+        if kind != "prose" and paragraph:
+            yield "prose", " ".join(paragraph)
+            paragraph = []
+        if kind == "fence":
+            in_code = not in_code
+        elif kind == "prose":
+            paragraph.append(line.strip())
+        elif kind != "blank":
+            yield kind, line.lstrip("#- ").strip() if kind != "code" else line.strip()
+
+
+def _kind(line: str, in_code: bool) -> str:
+    stripped = line.strip()
+    if stripped.startswith(_FENCE):
+        return "fence"
+    if not stripped:
+        return "blank"
+    if in_code:
+        return "code"
+    if stripped.startswith("#"):
+        return "heading"
+    return "bullet" if stripped.startswith("- ") else "prose"
+
+
+def _parts(kind: str, piece: str) -> list[str]:
+    return _SENTENCE_END.split(piece) if kind == "prose" else [piece]
