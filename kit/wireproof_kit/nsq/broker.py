@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.delivery import Layout
 from wireproof_kit.nsq.frames import Header
-from wireproof_kit.nsq.http import HttpClient
+from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import Patience
@@ -26,6 +27,14 @@ WITH_OFFSET = (*ORDERED, names.SUB_ADVANCED.decode())
 
 Identify = Mapping[str, object]
 NO_FIELDS: Identify = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """What an upgrade was answered, and the topic as it is to be treated from now on."""
+
+    answer: HttpAnswer
+    topic: Topic
 
 
 class Broker:
@@ -42,6 +51,7 @@ class Broker:
         data: Path | None = None,
         order_command: Callable[[], str] = lambda: ORDERED[1],
         length_always: Callable[[], bool] = lambda: False,
+        upgrade: Callable[[Topic], HttpAnswer] | None = None,
     ) -> None:
         self.address = address
         self.transcript = transcript
@@ -51,6 +61,7 @@ class Broker:
         self._bodies = bodies
         self._order_command = order_command
         self._length_always = length_always
+        self._upgrade = upgrade
         self._publishers: dict[Address, Connection] = {}
         self._open: list[Connection] = []
 
@@ -87,7 +98,7 @@ class Broker:
         """
         address = topic.address if topic else self.address
         connection = Connection(
-            _connected(address),
+            connected(address),
             transcript=self.transcript,
             patience=self.patience,
             address=address,
@@ -181,6 +192,18 @@ class Broker:
             raise ArrangementFailed(f"a right publish was answered {observe(answer).value}")
         return answer
 
+    def upgrade(self, topic: Topic) -> Upgraded:
+        """Ask for the extend feature on an old topic.
+
+        Raises:
+            ArrangementFailed: the target has no way to be asked.
+        """
+        if self._upgrade is None:
+            raise ArrangementFailed("there is no way to upgrade a topic of the target")
+        answer = self._upgrade(topic)
+        extend = topic.extend or answer.status == 200
+        return Upgraded(answer, replace(topic, extend=extend))
+
     def layout(self, topic: Topic, *, ordered: bool) -> Layout:
         """Return the layout in which deliveries of a topic are due."""
         return Layout(
@@ -199,7 +222,12 @@ class Broker:
             connection.close()
 
 
-def _connected(address: Address) -> socket.socket:
+def connected(address: Address) -> socket.socket:
+    """Return a socket connected to an address.
+
+    Raises:
+        TargetUnreachable: it accepts no connection.
+    """
     try:
         return socket.create_connection(address, timeout=CONNECT_SECONDS)
     except OSError as error:

@@ -39,20 +39,25 @@ class Consumer:
     ) -> None:
         self.close()
 
-    def next(self, own: bytes | None = None, wait: Wait = PUSH) -> Delivery | None:
+    def next(
+        self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None
+    ) -> Delivery | None:
         """Return the next delivery, finished already; None when none comes within patience.
 
         On a shared topic messages of other cases are finished and passed over; with ``own``
-        given so is every message but that one.
+        given so is every message but that one. ``seconds`` replaces the budget of ``wait``.
         """
-        delivery = self.take(own, wait)
+        delivery = self.take(own, wait, seconds=seconds)
         if delivery is not None:
             self.finish(delivery)
         return delivery
 
-    def take(self, own: bytes | None = None, wait: Wait = PUSH) -> Delivery | None:
+    def take(
+        self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None
+    ) -> Delivery | None:
         """Return the next delivery as ``next`` does, and leave it in flight."""
-        deadline = time.monotonic() + self.connection.seconds(wait)
+        budget = self.connection.seconds(wait) if seconds is None else seconds
+        deadline = time.monotonic() + budget
         while True:
             left = deadline - time.monotonic()
             answer = self.connection.receive_within(max(0.0, left))

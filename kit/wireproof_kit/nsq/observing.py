@@ -3,7 +3,8 @@
 Answers: ``ok``, ``trace``, ``trace:WHAT-IS-WRONG``, ``json``, ``response:TEXT``,
 ``error:CODE``, ``message``, ``closed``, ``silence``, ``nonsense`` (no frame at all).
 Deliveries: ``delivered:as-sent``, ``delivered:header-changed``, ``delivered:body-changed``,
-``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``.
+``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
+``absent``, ``unwanted``, ``no-sentinel``.
 Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
 HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
 ``http:closed``, ``http:nonsense``.

@@ -1,0 +1,119 @@
+"""Probes that show what a target can do. Each docstring lists the words it can return.
+
+Any of them is ``unavailable`` when what it needs (a topic, an address) cannot be had.
+"""
+
+import json
+from collections.abc import Mapping
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq import frames
+from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.disk import Stored
+from wireproof_kit.nsq.http import Query
+from wireproof_kit.nsq.lookup import ask_lookup
+from wireproof_kit.nsq.observing import observe, observe_http
+from wireproof_kit.nsq.probe_bench import UNAVAILABLE, Probe, ProbeBench
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq import names
+
+TRACE_ID = 0x1122334455667788
+
+
+def ext(bench: ProbeBench) -> Observation:
+    """Publish with a header on an ext topic: any answer's word, then the state after it."""
+    topic = bench.topic("ext_topic")
+    return bench.ask(topic, frames.pub_ext(topic, {"k": "v"}, bench.broker.unique_body()))
+
+
+def trace(bench: ProbeBench) -> Observation:
+    """Publish under a trace id with PUB_TRACE: any answer's word, then the state after it."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    with bench.broker.connect(topic=topic) as client:
+        answer = client.ask(frames.pub_trace(topic, TRACE_ID, bench.broker.unique_body()))
+        return observe(answer, then=client.goes_on(topic), trace_id=TRACE_ID)
+
+
+def order(bench: ProbeBench) -> Observation:
+    """Subscribe in order to a topic made ordered: any answer's word."""
+    topic = bench.topic("fresh_ordered_topic")
+    seen = observed(UNAVAILABLE)
+    for command in (names.SUB_ORDERED, names.SUB_ORDER):
+        with bench.broker.connect(topic=topic) as client:
+            seen = observe(client.ask(frames.subscribe(topic, topic.channel(), command=command)))
+        if seen.value == "ok":
+            return seen
+    return seen
+
+
+def http(bench: ProbeBench) -> Observation:
+    """POST /pub: ``ok``, or the word of the HTTP answer."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    query: Query = {"topic": topic.name, "partition": topic.partition}
+    client = bench.broker.http.at(topic.http_address)
+    seen = observe_http(
+        client.request("POST", "/pub", query=query, body=bench.broker.unique_body())
+    )
+    return observed("ok") if seen.value == "http:200,ok" else seen
+
+
+def disk(bench: ProbeBench) -> Observation:
+    """Publish, and find the body in the data directory: ``ok`` or ``missing``."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    stored = Stored(bench.broker)
+    body = bench.broker.unique_body()
+    bench.broker.published(topic, body)
+    queue = stored.wait_for(topic, body)
+    return observed("ok" if queue.holding(body) else "missing")
+
+
+def upgrade(bench: ProbeBench) -> Observation:
+    """Upgrade a plain topic, then publish with a header: ``ok``, or the word of what failed."""
+    topic = bench.topic("upgradable_topic")
+    upgraded = bench.broker.upgrade(topic)
+    if upgraded.answer.status != 200:
+        return observe_http(upgraded.answer)
+    answer = bench.broker.publish(upgraded.topic, bench.broker.unique_body(), {"k": "v"})
+    return observe(answer)
+
+
+def lookup(bench: ProbeBench) -> Observation:
+    """GET /lookup for a topic of ours: ``ok``, or the word of the HTTP answer."""
+    if bench.lookup is None:
+        raise ArrangementFailed("no lookup server was given")
+    topic = bench.topic("plain_topic", "ext_topic")
+    answer = ask_lookup(bench.lookup.servers[0], topic.name)
+    data = answer.data
+    if answer.status == 200 and isinstance(data, dict) and "partitions" in data:
+        return observed("ok")
+    return observe_http(answer)
+
+
+def tls(bench: ProbeBench) -> Observation:
+    """Offer TLS with IDENTIFY: ``ok`` when the target takes it up, else ``absent``."""
+    fields = {"feature_negotiation": True, "tls_v1": True}
+    with bench.broker.connect(identify=fields) as client:
+        answer = client.identified
+    said = json_object(answer.data) if isinstance(answer, Response) else {}
+    return observed("ok" if said.get("tls_v1") is True else "absent")
+
+
+def json_object(data: bytes) -> Mapping[str, object]:
+    """Return a JSON object, empty when the bytes are none."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+CAPABILITY_PROBES: Mapping[str, Probe] = {
+    "ext": ext,
+    "trace": trace,
+    "order": order,
+    "http": http,
+    "disk": disk,
+    "upgrade": upgrade,
+    "lookup": lookup,
+    "tls": tls,
+}

@@ -1,0 +1,49 @@
+"""The first round trip with a target: is it there, does it speak, what does it say of itself."""
+
+import time
+from dataclasses import dataclass
+
+from wireproof_kit.errors import TargetSilent
+from wireproof_kit.nsq import frames
+from wireproof_kit.nsq.answers import Nonsense, Response, Silent
+from wireproof_kit.nsq.broker import connected
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.topics import Address
+from wireproof_kit.patience import Patience
+from wireproof_kit.transcript import Transcript
+
+GREETING_SECONDS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What IDENTIFY was answered, and how long that took from connecting on."""
+
+    data: bytes
+    seconds: float
+
+
+def greet(address: Address, *, seconds: float = GREETING_SECONDS) -> Greeting:
+    """Connect, say the magic and IDENTIFY, and return the answer.
+
+    Raises:
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: it does not answer with a response frame.
+    """
+    started = time.monotonic()
+    patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
+    sock = connected(address)
+    transcript = Transcript()
+    with Connection(sock, transcript=transcript, patience=patience, address=address) as connection:
+        connection.send(frames.magic() + frames.identify(feature_negotiation=True))
+        answer = connection.receive_within(seconds)
+    if isinstance(answer, Response):
+        return Greeting(answer.data, time.monotonic() - started)
+    name = f"nsq://{address[0]}:{address[1]}"
+    if isinstance(answer, Silent):
+        raise TargetSilent(f"{name} accepts connections but leaves IDENTIFY without an answer")
+    if isinstance(answer, Nonsense):
+        raise TargetSilent(f"{name} does not speak NSQ: {answer.fault}")
+    seen = observe(answer).value
+    raise TargetSilent(f"{name} accepts connections but does not answer IDENTIFY (seen: {seen})")

@@ -1,0 +1,76 @@
+"""Probes of a lookup server. Each docstring lists the words it can return."""
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.http import HttpAnswer
+from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient, ask_lookup, creation_query
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.probe_bench import ProbeBench
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+
+
+def create_path(bench: ProbeBench) -> Observation:
+    """POST both paths: ``creat`` when the printed one works, ``create``, else an HTTP word."""
+    server = _lookup(bench).servers[0]
+    seen = observed("http:silence")
+    for path, word in ((CREATE_PATHS[1], "creat"), (CREATE_PATHS[0], "create")):
+        name = bench.pool.next_name()
+        query = creation_query(name, partitions=1, extend=False, ordered=False)
+        answer = server.request("POST", path, query=query, v1=True)
+        if answer.status == 200:
+            bench.pool.adopt(_created(bench, name))
+            return observed(word)
+        seen = observe_http(answer)
+    return seen
+
+
+def lookup_extend_meta(bench: ProbeBench) -> Observation:
+    """Look up a plain topic: ``always`` when meta has extend_support all the same, ``only-ext``.
+
+    ``none`` when it is missing for an ext topic too.
+    """
+    meta = [_meta(_ask(bench, kind)) for kind in ("plain_topic", "ext_topic")]
+    if "extend_support" not in meta[1]:
+        return observed("none")
+    return observed("always" if "extend_support" in meta[0] else "only-ext")
+
+
+def lookup_consumer_meta(bench: ProbeBench) -> Observation:
+    """Look up for reading without metainfo: ``tolerant``, or the word of the HTTP answer."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    answers = [
+        ask_lookup(_lookup(bench).servers[0], topic.name, metainfo=metainfo)
+        for metainfo in (True, False)
+    ]
+    if all(answer.status == 200 for answer in answers):
+        return observed("tolerant")
+    return observe_http(answers[1])
+
+
+def _ask(bench: ProbeBench, kind: str) -> HttpAnswer:
+    topic = bench.topic(kind)
+    return ask_lookup(_lookup(bench).servers[0], topic.name)
+
+
+def _meta(answer: HttpAnswer) -> dict[str, object]:
+    data = answer.data
+    meta = data.get("meta") if isinstance(data, dict) else None
+    return dict(meta) if isinstance(meta, dict) else {}
+
+
+def _lookup(bench: ProbeBench) -> LookupClient:
+    if bench.lookup is None:
+        raise ArrangementFailed("no lookup server was given")
+    return bench.lookup
+
+
+def _created(bench: ProbeBench, name: str) -> Topic:
+    return Topic(
+        name=name,
+        partition=0,
+        extend=False,
+        ordered=False,
+        shared=False,
+        address=bench.broker.address,
+        way="lookupd",
+    )

@@ -1,0 +1,275 @@
+"""One session with one NSQ target: topics, brokers for cases, probes, patience."""
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
+from wireproof_kit.nsq import measuring
+from wireproof_kit.nsq.bodies import Bodies
+from wireproof_kit.nsq.broker import Broker, connected
+from wireproof_kit.nsq.capability_probes import json_object
+from wireproof_kit.nsq.connection import Connection, machine_load
+from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
+from wireproof_kit.nsq.http import HttpClient
+from wireproof_kit.nsq.lookup import LookupClient, is_same
+from wireproof_kit.nsq.probe_bench import UNAVAILABLE, ProbeBench
+from wireproof_kit.nsq.probe_bench import Probe as ProbeFunction
+from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
+from wireproof_kit.nsq.topic_pool import TopicPool
+from wireproof_kit.nsq.topic_ways import KINDS, Surroundings, TopicMaker
+from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.observation import observed
+from wireproof_kit.patience import Patience
+from wireproof_kit.session import Control, Probe, SessionOptions
+from wireproof_kit.target import Target
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.nsq import names
+
+BROKER = "broker"
+HTTP_SECONDS = 5.0
+LOOKUP_SECONDS = 30.0
+PING_SECONDS = 1.0
+CONTROL_SECONDS = 10.0
+PROBE_TOPICS = (
+    "ext_topic",
+    "plain_topic",
+    "fresh_ext_topic",
+    "other_fresh_ext_topic",
+    "fresh_ordered_topic",
+    "fresh_ordered_ext_topic",
+    "upgradable_topic",
+)
+
+
+class NsqSession:
+    """An open session; its methods may be called from several threads."""
+
+    def __init__(self, target: Target, options: SessionOptions, greeting: Greeting) -> None:
+        self.address: Address = (target.host, target.port)
+        self.patience = measuring.BEFORE_MEASURING
+        if options.timeout is not None:
+            self.patience = measuring.fixed(options.timeout)
+        self._options = options
+        self._greeting = greeting
+        self._data: Path | None = target.data
+        self._http = _http_address(target)
+        self._lookup = _lookup(target)
+        self._maker = TopicMaker(
+            self._surroundings(), run_token=options.run_token, given=options.topics
+        )
+        self._pool = TopicPool(self._maker)
+        self._readings: dict[str, str | None] = {}
+        self._probed: dict[str, Probe] = {}
+        self._probe_topics: dict[str, Topic] = {}
+        self._cases = itertools.count(1)
+
+    def probe_capability(self, name: str) -> Probe:
+        """Show whether the target has a capability."""
+        return self._probe(name, CAPABILITY_PROBES)
+
+    def probe_reading(self, name: str) -> Probe:
+        """Show which reading of a decision the target follows."""
+        probe = self._probe(name, READING_PROBES)
+        self._probed[name] = probe
+        return probe
+
+    def bind(self, readings: Mapping[str, str | None]) -> None:
+        """Learn the readings bound for this run."""
+        self._readings.update(readings)
+
+    def prepare(self, kinds: Counter[str]) -> None:
+        """Create the topics a selection needs, then measure how patient to be."""
+        self._pool.prepare(kinds)
+        self._pool.settle()
+        if self._options.timeout is None:
+            self.patience = self._measured()
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return fresh kit objects for one run of one case.
+
+        The broker's address is that of the node which leads the case's topics.
+        """
+        topics = {name: self._pool.take(name) for name in names if name in KINDS}
+        arguments: dict[str, object] = dict(topics)
+        if BROKER in names:
+            arguments[BROKER] = self._broker(transcript, tuple(topics.values()))
+        missing = [name for name in names if name not in arguments]
+        if missing:
+            raise KitError(f"the kit has no object called {missing[0]}")
+        return arguments
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Close what a case left open."""
+        for argument in arguments.values():
+            if isinstance(argument, Broker):
+                argument.close()
+
+    def control(self) -> Control:
+        """Make a control round trip on a connection of its own."""
+        try:
+            seconds = greet(self.address, seconds=CONTROL_SECONDS).seconds
+        except (TargetUnreachable, TargetSilent):
+            return Control("dead", CONTROL_SECONDS)
+        prompt = seconds <= self.patience.answer * machine_load()
+        return Control("prompt" if prompt else "slow", seconds)
+
+    def is_alive(self) -> bool:
+        """Tell whether the target accepts a connection now."""
+        try:
+            connected(self.address).close()
+        except TargetUnreachable:
+            return False
+        return True
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what the target says of itself in answer to IDENTIFY."""
+        said = json_object(self._greeting.data)
+        if not said:
+            return {"identify": self._greeting.data[:40].decode("utf-8", "replace")}
+        return {key: str(value) for key, value in sorted(said.items())}
+
+    def close(self) -> None:
+        """Delete the topics of this run where that is offered."""
+        if self._lookup is not None:
+            self._lookup.given_up.set()
+        self._pool.close()
+
+    def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
+        transcript = Transcript()
+        function = table.get(name)
+        if function is None:
+            return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
+        self._pool.prepare(Counter(self._unused_probe_topics()))
+        broker = self._broker(transcript, tuple(self._probe_topics.values()))
+        bench = ProbeBench(broker, self._pool, self._lookup, self._probe_topics)
+        try:
+            observation = function(bench)
+        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+            observation = observed(UNAVAILABLE, note=str(error))
+        finally:
+            broker.close()
+        return Probe(observation, transcript)
+
+    def _unused_probe_topics(self) -> dict[str, int]:
+        return {name: 1 for name in PROBE_TOPICS if name not in self._probe_topics}
+
+    def _broker(self, transcript: Transcript, topics: Sequence[Topic] = ()) -> Broker:
+        bodies = Bodies(f"{self._options.run_token}:{self._options.seed}:{next(self._cases)}")
+        home = _home(self.address, topics)
+        http_address = next((t.http_address for t in topics if t.http_address), self._http)
+        return Broker(
+            home,
+            transcript=transcript,
+            patience=self.patience,
+            bodies=bodies,
+            http=self._http_client(transcript, http_address),
+            data=self._data,
+            order_command=self._order_command,
+            length_always=self._length_always,
+            upgrade=self._maker.upgrade,
+        )
+
+    def _http_client(self, transcript: Transcript, address: Address | None) -> HttpClient | None:
+        seconds = self._options.timeout or HTTP_SECONDS
+        return HttpClient(address, transcript=transcript, seconds=seconds) if address else None
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
+            address=self.address,
+            connect=self._connect,
+            http=self._http_client(Transcript(), self._http),
+            lookup=self._lookup,
+        )
+
+    def _connect(self) -> Connection:
+        return Broker(
+            self.address,
+            transcript=Transcript(),
+            patience=measuring.BEFORE_MEASURING,
+            bodies=Bodies(""),
+        ).connect(identify=None)
+
+    def _order_command(self) -> str:
+        """Return the name of the ordered command that the target knows."""
+        published = names.SUB_ORDER.decode()
+        if "order-command" in self._readings:
+            return published if self._readings["order-command"] == "published" else _DEPLOYED
+        if "order-command" not in self._probed:
+            self.probe_reading("order-command")
+        seen = self._probed["order-command"].observation.value
+        return published if seen.startswith(f"{published},") else _DEPLOYED
+
+    def _length_always(self) -> bool:
+        return self._readings.get("no-ext-layout") == "published"
+
+    def _measured(self) -> Patience:
+        answer = measuring.answer_seconds(self._round_trip, self._greeting.seconds)
+        broker = self._broker(Transcript())
+        try:
+            for name in ("plain_topic", "ext_topic"):
+                try:
+                    topic = self._pool.take(name)
+                except ArrangementFailed:
+                    continue
+                return measuring.measured(broker, topic, answer=answer)
+            return measuring.unmeasured(answer)
+        finally:
+            broker.close()
+
+    def _round_trip(self) -> float:
+        try:
+            return greet(self.address).seconds
+        except (TargetUnreachable, TargetSilent):
+            return GREETING_SECONDS
+
+
+_DEPLOYED = names.SUB_ORDERED.decode()
+
+
+def open_session(target: Target, options: SessionOptions) -> NsqSession:
+    """Open a session with a target that answers.
+
+    Raises:
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it accepts connections but does not speak NSQ within seconds.
+    """
+    return NsqSession(target, options, greet((target.host, target.port)))
+
+
+def _home(address: Address, topics: Sequence[Topic]) -> Address:
+    """Return the target's address, or that of the first topic when none is led there."""
+    if not topics or any(is_same(topic.address, address) for topic in topics):
+        return address
+    return topics[0].address
+
+
+def _http_address(target: Target) -> Address | None:
+    """Return the HTTP address given, or the next port where something answers /ping."""
+    if target.http:
+        return _address(target.http)
+    if target.port >= 0xFFFF:
+        return None
+    beside = (target.host, target.port + 1)
+    client = HttpClient(beside, transcript=Transcript(), seconds=PING_SECONDS)
+    return beside if client.request("GET", "/ping").status == 200 else None
+
+
+def _lookup(target: Target) -> LookupClient | None:
+    if not target.lookupd:
+        return None
+    transcript = Transcript()
+    servers = [
+        HttpClient(_address(text), transcript=transcript, seconds=LOOKUP_SECONDS)
+        for text in target.lookupd
+    ]
+    return LookupClient(servers)
+
+
+def _address(text: str) -> Address:
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port:
+        raise KitError(f"{text!r}: expected HOST:PORT")
+    return parts.hostname, parts.port

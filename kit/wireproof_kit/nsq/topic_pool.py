@@ -1,0 +1,89 @@
+"""The topics of a run: made in parallel at the start, fresh ones given out once each."""
+
+import itertools
+import threading
+from collections import Counter, defaultdict, deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from wireproof_kit.nsq.topic_ways import KINDS, TopicMaker
+from wireproof_kit.nsq.topics import Topic
+
+WORKERS = 16
+PREPARE_SECONDS = 150.0
+TAKE_SECONDS = 150.0
+DELETE_SECONDS = 10.0
+
+
+class TopicPool:
+    """Gives topics by argument name; used from several threads."""
+
+    def __init__(self, maker: TopicMaker) -> None:
+        self._maker = maker
+        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
+        self._shared: dict[str, Future[Topic]] = {}
+        self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
+        self._made: list[Topic] = []
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def prepare(self, kinds: Counter[str]) -> None:
+        """Begin making what is wanted beyond what there is; does not wait."""
+        with self._lock:
+            for argument, wanted in kinds.items():
+                if argument not in KINDS:
+                    continue
+                if KINDS[argument].shared:
+                    self._shared_topic(argument)
+                    continue
+                fresh = self._fresh[argument]
+                fresh.extend(self._begin(argument) for _ in range(wanted - len(fresh)))
+
+    def settle(self) -> None:
+        """Wait until what was begun is there or has failed."""
+        with self._lock:
+            begun = [*self._shared.values(), *itertools.chain(*self._fresh.values())]
+        wait(begun, timeout=PREPARE_SECONDS)
+
+    def take(self, argument: str) -> Topic:
+        """Return a topic: the shared one, or a fresh one nobody else gets.
+
+        Raises:
+            ArrangementFailed: there is no way to such a topic.
+        """
+        with self._lock:
+            if KINDS[argument].shared:
+                coming = self._shared_topic(argument)
+            else:
+                fresh = self._fresh[argument]
+                coming = fresh.popleft() if fresh else self._begin(argument)
+        return coming.result(TAKE_SECONDS)
+
+    def next_name(self) -> str:
+        """Return a name of this run that no topic has."""
+        return self._maker.name(next(self._numbers))
+
+    def adopt(self, topic: Topic) -> None:
+        """Count a topic made elsewhere among those to delete."""
+        with self._lock:
+            self._made.append(topic)
+
+    def close(self) -> None:
+        """Delete what was made, as far as that is offered and quick."""
+        with self._lock:
+            made = [topic for topic in self._made if topic.way != "given"]
+        deletions = [self._workers.submit(self._maker.delete, topic) for topic in made]
+        wait(deletions, timeout=DELETE_SECONDS)
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def _shared_topic(self, argument: str) -> Future[Topic]:
+        if argument not in self._shared:
+            self._shared[argument] = self._begin(argument)
+        return self._shared[argument]
+
+    def _begin(self, argument: str) -> Future[Topic]:
+        return self._workers.submit(self._make, argument, self.next_name())
+
+    def _make(self, argument: str, name: str) -> Topic:
+        topic = self._maker.make(argument, name)
+        self.adopt(topic)
+        return topic

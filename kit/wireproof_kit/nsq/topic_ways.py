@@ -1,0 +1,198 @@
+"""The ways to come by a topic, in the order in which they are tried."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq import frames
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.lookup import (
+    CREATE_PATHS,
+    DELETE_PATH,
+    UPDATE_PATH,
+    LookupClient,
+    creation_query,
+)
+from wireproof_kit.nsq.observing import observe, observe_http
+from wireproof_kit.nsq.topics import Address, Topic
+
+PREFIX = "wp_"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicKind:
+    """What a case wants of a topic; ``shared`` ones serve many cases."""
+
+    extend: bool = False
+    ordered: bool = False
+    shared: bool = False
+    upgradable: bool = False
+
+    @property
+    def words(self) -> str:
+        """Name the kind in a sentence."""
+        return f"{'ordered ' if self.ordered else ''}{'ext' if self.extend else 'plain'} topic"
+
+
+KINDS: Mapping[str, TopicKind] = {
+    "ext_topic": TopicKind(extend=True, shared=True),
+    "plain_topic": TopicKind(shared=True),
+    "fresh_ext_topic": TopicKind(extend=True),
+    "other_fresh_ext_topic": TopicKind(extend=True),
+    "fresh_plain_topic": TopicKind(),
+    "fresh_ordered_topic": TopicKind(ordered=True),
+    "fresh_ordered_ext_topic": TopicKind(extend=True, ordered=True),
+    "upgradable_topic": TopicKind(upgradable=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What can be reached besides the broker's own port, and how to reach that port."""
+
+    address: Address
+    connect: Callable[[], Connection]
+    http: HttpClient | None
+    lookup: LookupClient | None
+
+
+class TopicMaker:
+    """Creates, upgrades and deletes topics, each by the first way the target offers."""
+
+    def __init__(
+        self, around: Surroundings, *, run_token: str, given: Mapping[str, str] | None = None
+    ) -> None:
+        self._around = around
+        self._given = dict(given or {})
+        self._prefix = f"{PREFIX}{run_token}"
+        self._nodes = around.lookup.node_count() if around.lookup else 1
+
+    def name(self, number: int) -> str:
+        """Return the name of the run's topic of that number."""
+        return f"{self._prefix}_{number}"
+
+    def make(self, argument: str, name: str) -> Topic:
+        """Come by a topic of the kind an argument name stands for.
+
+        Raises:
+            ArrangementFailed: no way led to one; the sentence says what each came to.
+        """
+        kind = KINDS[argument]
+        if argument in self._given:
+            return self._named(kind, self._given[argument])
+        if self._around.lookup is not None:
+            return self._by_lookup(kind, name, self._around.lookup)
+        tried: list[str] = []
+        for way in (self._by_tcp, self._by_http):
+            made = way(kind, name)
+            if isinstance(made, Topic):
+                return made
+            tried.append(made)
+        raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
+
+    def upgrade(self, topic: Topic) -> HttpAnswer:
+        """Ask for the extend feature on an old topic, and wait until it is announced.
+
+        Raises:
+            ArrangementFailed: neither a lookup server nor an HTTP address is known.
+        """
+        around = self._around
+        if around.lookup is not None:
+            answer = around.lookup.update_meta(topic.name, upgradeext="true")
+            if answer.status == 200:
+                around.lookup.wait_for_extend(topic.name)
+            return answer
+        if around.http is None:
+            raise ArrangementFailed("upgrading needs a lookup server or the broker's HTTP API")
+        query = {"topic": topic.name, "upgradeext": "true"}
+        return around.http.at(topic.http_address).request("POST", UPDATE_PATH, query=query)
+
+    def delete(self, topic: Topic) -> None:
+        """Delete a topic of this run where that is offered; never complains."""
+        if not topic.name.startswith(self._prefix):
+            return
+        if self._around.lookup is not None:
+            self._around.lookup.delete(topic.name)
+        elif self._around.http is not None:
+            query = {"topic": topic.name, "partition": "**"}
+            self._around.http.request("POST", DELETE_PATH, query=query)
+
+    def _named(self, kind: TopicKind, text: str) -> Topic:
+        """Take a topic the user named, NAME or NAME:PARTITION."""
+        name, _, partition = text.partition(":")
+        lookup = self._around.lookup
+        if lookup is None or partition:
+            return self._topic(kind, name, "given", partition=int(partition or 0))
+        leader = lookup.wait_for(name, near=self._around.address, partitions=1)
+        return self._topic(
+            kind,
+            name,
+            "given",
+            partition=leader.partition,
+            address=leader.address,
+            http_address=leader.http_address,
+        )
+
+    def _by_lookup(self, kind: TopicKind, name: str, lookup: LookupClient) -> Topic:
+        """Have it on every node, so that one partition lies on the target's own."""
+        answer = lookup.create_topic(
+            name, partitions=self._nodes, extend=kind.extend, ordered=kind.ordered
+        )
+        if answer.status != 200:
+            seen = observe_http(answer).value
+            raise ArrangementFailed(
+                f"the lookup server answered {seen} to the creation of a topic"
+            )
+        leader = lookup.wait_for(name, near=self._around.address, partitions=self._nodes)
+        return self._topic(
+            kind,
+            name,
+            "lookupd",
+            partition=leader.partition,
+            address=leader.address,
+            http_address=leader.http_address,
+        )
+
+    def _by_tcp(self, kind: TopicKind, name: str) -> Topic | str:
+        if kind.ordered:
+            return "INTERNAL_CREATE_TOPIC makes no ordered topics"
+        with self._around.connect() as connection:
+            answer = connection.ask(frames.internal_create_topic(name, 0, extend=kind.extend))
+        seen = observe(answer).value
+        if seen == "ok":
+            return self._topic(kind, name, "tcp")
+        return f"INTERNAL_CREATE_TOPIC was answered {seen}"
+
+    def _by_http(self, kind: TopicKind, name: str) -> Topic | str:
+        if self._around.http is None:
+            return "no HTTP address is known"
+        query = creation_query(name, partitions=1, extend=kind.extend, ordered=kind.ordered)
+        answer = self._around.http.request("POST", CREATE_PATHS[0], query=query)
+        if answer.status == 200:
+            return self._topic(kind, name, "http")
+        return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
+
+    def _topic(
+        self,
+        kind: TopicKind,
+        name: str,
+        way: str,
+        *,
+        partition: int = 0,
+        address: Address | None = None,
+        http_address: Address | None = None,
+    ) -> Topic:
+        http = self._around.http
+        return Topic(
+            name=name,
+            partition=partition,
+            extend=kind.extend,
+            ordered=kind.ordered,
+            # What a user names may hold others' messages, so each case looks for its own.
+            shared=kind.shared or way == "given",
+            address=address or self._around.address,
+            http_address=http_address or (http.address if http else None),
+            way=way,
+            channel_prefix=f"{self._prefix}_c",
+        )
