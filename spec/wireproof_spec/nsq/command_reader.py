@@ -1,0 +1,175 @@
+"""Commands out of what a client sends: a line, and the sized body that some lines announce."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar, cast
+
+from wireproof_spec.decoding import Schema, decode, extent
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.acknowledge import (
+    FINISH,
+    MESSAGE_ID_SIZE,
+    REQUEUE,
+    TOUCH,
+    Finish,
+    Requeue,
+    Touch,
+)
+from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
+from wireproof_spec.nsq.identify import AUTH_BODY, IDENTIFY_BODY, AuthBody, IdentifyBody
+from wireproof_spec.nsq.publish import (
+    MPUB_BODY,
+    MPUB_EXT_BODY,
+    MPUB_TRACE_BODY,
+    PUB_BODY,
+    PUB_EXT_BODY,
+    PUB_TRACE_BODY,
+    MpubBody,
+    MpubExtBody,
+    MpubTraceBody,
+    PubBody,
+    PubExtBody,
+    PubTraceBody,
+)
+from wireproof_spec.stream import NEED_MORE, NeedMore
+from wireproof_spec.wire_error import WireError
+
+Line: TypeAlias = CommandLine | Finish | Requeue | Touch
+Body: TypeAlias = (
+    IdentifyBody
+    | AuthBody
+    | PubBody
+    | PubTraceBody
+    | PubExtBody
+    | MpubBody
+    | MpubTraceBody
+    | MpubExtBody
+)
+T = TypeVar("T")
+
+_SIZE = 4  # bytes of a body's size
+
+BODIES = cast(
+    Mapping[bytes, Schema[Body]],
+    {
+        names.IDENTIFY: IDENTIFY_BODY,
+        names.AUTH: AUTH_BODY,
+        names.PUB: PUB_BODY,
+        names.PUB_TRACE: PUB_TRACE_BODY,
+        names.PUB_EXT: PUB_EXT_BODY,
+        names.MPUB: MPUB_BODY,
+        names.MPUB_TRACE: MPUB_TRACE_BODY,
+        names.MPUB_EXT: MPUB_EXT_BODY,
+    },
+)
+"""The commands whose line is followed by a body."""
+
+_ACKNOWLEDGEMENTS = cast(
+    Mapping[bytes, Schema[Line]],
+    {names.FIN: FINISH, names.REQ: REQUEUE, names.TOUCH: TOUCH},
+)
+_LINE = cast(Schema[Line], COMMAND_LINE)
+_ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)(?=[ \r\n])")
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[T]):
+    """A value, the bytes it was sent as, and their shape."""
+
+    value: T
+    data: bytes
+    schema: Schema[T]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A line, and the body if the line announces one."""
+
+    line: Part[Line]
+    body: Part[Body] | None
+
+
+class CommandReader:
+    """Commands out of a client's stream, after the magic, whatever pieces it arrives in."""
+
+    def __init__(
+        self,
+        *,
+        line_limit: int = limits.MAX_LINE_SIZE,
+        body_limit: int = limits.MAX_BODY_SIZE,
+    ) -> None:
+        """Limit lines and bodies to so many bytes."""
+        self._line_limit = line_limit
+        self._body_limit = body_limit
+        self._buffer = bytearray()
+        self.offset = 0
+        """Where the next command starts, counted from the first byte fed."""
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of a command that is not whole yet."""
+        return bytes(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the stream."""
+        self._buffer += data
+
+    def next_command(self) -> Command | NeedMore:
+        """Return the next command, or NEED_MORE.
+
+        Raises:
+            WireError: a line or body breaks its shape or is too long; the offset counts from
+                the first byte fed. The reader stays where it is.
+        """
+        line = self._line()
+        if line is NEED_MORE:
+            return NEED_MORE
+        body = self._body(line)
+        if body is NEED_MORE:
+            return NEED_MORE
+        taken = len(line.data) + (len(body.data) if body else 0)
+        del self._buffer[:taken]
+        self.offset += taken
+        return Command(line, body)
+
+    def _line(self) -> Part[Line] | NeedMore:
+        found = _ACKNOWLEDGEMENT.match(self._buffer)
+        schema = _ACKNOWLEDGEMENTS[found[1]] if found else _LINE
+        raw = found is not None and self._buffer[found.end()] == ord(" ")
+        end = self._buffer.find(b"\n", found.end() + 1 + MESSAGE_ID_SIZE if found and raw else 0)
+        if end < 0 and len(self._buffer) < self._line_limit:
+            return NEED_MORE
+        if not 0 <= end < self._line_limit:
+            raise self._too_long()
+        return self._part(schema, 0, end + 1)
+
+    def _body(self, line: Part[Line]) -> Part[Body] | NeedMore | None:
+        schema = BODIES.get(line.value.name) if isinstance(line.value, CommandLine) else None
+        if schema is None:
+            return None
+        start = len(line.data)
+        head = bytes(self._buffer[start : start + _SIZE])
+        try:
+            size = extent(schema, head, limit=self._body_limit)
+        except WireError as error:
+            raise error.at(self.offset + start) from None
+        if size is None or len(self._buffer) < start + size:
+            return NEED_MORE
+        return self._part(schema, start, start + size)
+
+    def _part(self, schema: Schema[T], start: int, end: int) -> Part[T]:
+        data = bytes(self._buffer[start:end])
+        try:
+            return Part(decode(schema, data), data, schema)
+        except WireError as error:
+            raise error.at(self.offset + start) from None
+
+    def _too_long(self) -> WireError:
+        return WireError(
+            clause=COMMAND_LINE.clause,
+            field="line",
+            offset=self.offset,
+            expected=f"at most {self._line_limit} bytes",
+            found="more",
+        )
