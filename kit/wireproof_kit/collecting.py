@@ -6,9 +6,9 @@ import io
 
 import pytest
 
+from wireproof_kit.conductor import INSTANCE
 from wireproof_kit.errors import KitError
 from wireproof_kit.instance import Instance
-from wireproof_kit.plugin import INSTANCE
 from wireproof_kit.protocols import PROTOCOLS
 
 
