@@ -1,0 +1,56 @@
+"""The attempts that come with a message each time it is delivered."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.patience import REDELIVERY
+
+LARGEST_ATTEMPTS = 0x0FFF
+READY = 5
+
+
+def attempts_seen(
+    consumer: Consumer, body: bytes, *, times: int, again: Callable[[Delivery], None]
+) -> Observation:
+    """Take a message so many times, each time but the last giving it back by ``again``.
+
+    ``attempts:1-2-3`` are the counts in order. A copy with the same count is passed over, since
+    a broker may send a message twice; where nothing but copies comes they are named.
+    """
+    counts: list[int] = []
+    copies: list[int] = []
+    while len(counts) < times:
+        delivery = consumer.take(body, REDELIVERY)
+        if delivery is None or delivery.message is None:
+            break
+        attempts = delivery.message.attempts
+        if attempts > LARGEST_ATTEMPTS:
+            return _high_bits(attempts)
+        if attempts in counts[-1:]:
+            copies.append(attempts)
+            continue
+        counts.append(attempts)
+        if len(counts) < times:
+            again(delivery)
+    complete = len(counts) == times
+    return _counted(counts if complete else [*counts, *copies[:1]], overdue=not complete)
+
+
+def attempts_of(delivery: Delivery | None) -> Observation:
+    """Name the attempts of one delivery."""
+    if delivery is None or delivery.message is None:
+        return observed("missing", overdue=True)
+    attempts = delivery.message.attempts
+    return _high_bits(attempts) if attempts > LARGEST_ATTEMPTS else _counted([attempts])
+
+
+def _high_bits(attempts: int) -> Observation:
+    difference = Difference("attempts", 8, f"at most {LARGEST_ATTEMPTS}", str(attempts))
+    return observed("attempts:high-bits", difference=difference)
+
+
+def _counted(counts: Sequence[int], *, overdue: bool = False) -> Observation:
+    words = "-".join(str(count) for count in counts)
+    return observed(f"attempts:{words}" if words else "missing", overdue=overdue)

@@ -1,0 +1,106 @@
+"""From publish to delivery: what a consumer gets of a message, compared with what was sent."""
+
+from collections.abc import Iterable, Sequence
+
+from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import AS_DUE, Delivery
+from wireproof_kit.nsq.frames import Header
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Difference, Observation, observed
+
+Sent = tuple[Header | None, bytes]
+
+AS_SENT = "delivered:as-sent"
+
+# A message without a header has two legal layouts on an ext topic; both are as sent.
+VERSION_ALONE, VERSION_AND_LENGTH = "version-alone", "version-and-length"
+NO_EXT_LAYOUTS = {"plain-ext": VERSION_ALONE, "plain-ext-length-always": VERSION_AND_LENGTH}
+
+YEAR_2000_NS = 946_684_800 * 10**9
+YEAR_2100_NS = 4_102_444_800 * 10**9
+UNITS = {"nanoseconds": 1, "microseconds": 10**3, "milliseconds": 10**6, "seconds": 10**9}
+
+
+def deliver(
+    broker: Broker, topic: Topic, body: bytes, *, header: Header | None = None
+) -> Observation:
+    """Publish one message: how it was refused, or else how it came to a consumer."""
+    with broker.subscribe(topic) as consumer:
+        answer = broker.publish(topic, body, header)
+        if not isinstance(answer, Response):
+            return observe(answer)
+        return read_all(consumer, [(header, body)])
+
+
+def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Observation:
+    """Publish messages, then read them: ``delivered:as-sent``, or the first that is not."""
+    with broker.subscribe(topic) as consumer:
+        for header, body in messages:
+            broker.published(topic, body, header)
+        return read_all(consumer, messages)
+
+
+def read_all(consumer: Consumer, messages: Sequence[Sent]) -> Observation:
+    """Read until every message has come, in whatever order, some of them perhaps twice."""
+    headers = {body: header for header, body in messages}
+    owed = list(headers)
+    while owed:
+        delivery = consumer.next()
+        body = _body_meant(delivery, headers) or owed[0]
+        seen = observe_delivery(delivery, body=body, header=headers[body])
+        if seen.value != AS_SENT and not _is_without_header(delivery, headers[body]):
+            return seen
+        owed = [other for other in owed if other != body]
+    return observed(AS_SENT)
+
+
+def no_ext_layout(delivery: Delivery | None) -> Observation:
+    """Name the layout in which a message without a header came, or what came instead."""
+    if delivery is None:
+        return observed("missing", overdue=True)
+    if delivery.layout in NO_EXT_LAYOUTS:
+        return observed(NO_EXT_LAYOUTS[delivery.layout])
+    extend = delivery.message.extend if delivery.message else None
+    if delivery.layout != AS_DUE or extend is None:
+        return observed("other")
+    if extend.data is None:
+        return observed(VERSION_ALONE)
+    return observed("with-data" if extend.data else VERSION_AND_LENGTH)
+
+
+def ext_version(delivery: Delivery | None) -> Observation:
+    """Name the version of ext: ``version:4``, ``version:other``, ``version:zero``."""
+    if delivery is None:
+        return observed("missing", overdue=True)
+    extend = delivery.message.extend if delivery.message else None
+    if extend is None:
+        return observed("version:undecodable")
+    word = {0: "zero", 4: "4"}.get(extend.version, "other")
+    return observed(f"version:{word}", note=f"version {extend.version}")
+
+
+def timestamp_unit(delivery: Delivery | None) -> Observation:
+    """Name the unit in which the timestamp is one of this century: ``timestamp:UNIT``."""
+    if delivery is None or delivery.message is None:
+        return observe_delivery(delivery, body=b"")
+    found = delivery.message.timestamp_ns
+    for unit, factor in UNITS.items():
+        if YEAR_2000_NS <= found * factor < YEAR_2100_NS:
+            return observed(f"timestamp:{unit}")
+    difference = Difference("timestamp_ns", 0, "a time of this century", str(found))
+    return observed("timestamp:other", difference=difference)
+
+
+def _is_without_header(delivery: Delivery | None, header: Header | None) -> bool:
+    return header is None and delivery is not None and delivery.layout in NO_EXT_LAYOUTS
+
+
+def _body_meant(delivery: Delivery | None, bodies: Iterable[bytes]) -> bytes | None:
+    if delivery is None:
+        return None
+    if delivery.body in bodies:
+        return delivery.body
+    return max((body for body in bodies if delivery.raw.endswith(body)), key=len, default=None)

@@ -1,0 +1,135 @@
+"""Clients of one channel, and which of them got what.
+
+A client is put to use only after it has taken a message of its own, so that its RDY is known to
+have arrived. Whether a client did *not* get a message is asked of all it got before a later
+message that must come to that very client.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import PUSH, Wait
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
+
+# Wide enough that duplicates, which a broker may send, never make a client look full.
+READY = 50
+FIRST_MESSAGES = 2
+
+
+@dataclass(slots=True)
+class Client:
+    """A consumer, the word observations use for it, its tag, and all it has got so far."""
+
+    word: str
+    consumer: Consumer
+    tag: str | None
+    got: list[bytes] = field(default_factory=list[bytes])
+
+    def has(self, body: bytes) -> bool:
+        """Tell whether a message with this body has come."""
+        return any(body in raw for raw in self.got)
+
+    def read_until(self, bodies: Collection[bytes], wait: Wait = PUSH) -> bool:
+        """Read and finish messages until all of the bodies have come; False: patience ran out."""
+        while not all(self.has(body) for body in bodies):
+            delivery = self.consumer.next(wait=wait)
+            if delivery is None:
+                return False
+            self.got.append(delivery.raw)
+        return True
+
+    def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
+        """Take messages until so many of the bodies are in flight here, or patience runs out."""
+        held: dict[bytes, Delivery] = {}
+        while len(held) < count:
+            delivery = self.consumer.take()
+            if delivery is None:
+                return held
+            self.got.append(delivery.raw)
+            held |= {body: delivery for body in bodies if body in delivery.raw}
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel of a topic that nobody else uses."""
+
+    broker: Broker
+    topic: Topic
+    name: str
+
+    def join(
+        self,
+        word: str,
+        *,
+        tag: str | None = None,
+        ready: int = READY,
+        proven: bool = True,
+        **identify: object,
+    ) -> Client:
+        """Subscribe; unless told otherwise, show by a message of its own that it is ready."""
+        wishes = identify if tag is None else {DESIRED_TAG: tag, **identify}
+        consumer = self.broker.subscribe(
+            self.topic, channel=self.name, ready=ready, identify=wishes
+        )
+        client = Client(word, consumer, tag)
+        for _ in range(FIRST_MESSAGES if proven and ready else 0):
+            if client.read_until(self.publish(tag)):
+                break
+        return client
+
+    def publish(self, tag: str | None = None, *, count: int = 1) -> list[bytes]:
+        """Publish messages with the tag, or without a header; return their bodies."""
+        header = None if tag is None else {CLIENT_DISPATCH_TAG: tag}
+        bodies = [self.broker.unique_body() for _ in range(count)]
+        for body in bodies:
+            self.broker.published(self.topic, body, header)
+        return bodies
+
+    def publish_headers(self, headers: Iterable[bytes]) -> list[bytes]:
+        """Publish one message under each header; return their bodies."""
+        bodies: list[bytes] = []
+        for header in headers:
+            bodies.append(self.broker.unique_body())
+            self.broker.published(self.topic, bodies[-1], header)
+        return bodies
+
+    def takers(
+        self,
+        bodies: Collection[bytes],
+        *,
+        owed_to: Client,
+        others: Collection[Client] = (),
+        wait: Wait = PUSH,
+    ) -> Observation:
+        """Say who got the bodies: ``to:`` and the words of the clients, in order of the alphabet.
+
+        ``missing``: a body came to nobody; ``no-sentinel``: all came to the client they are owed
+        to, but another client did not get its sentinel, so nothing is known of it.
+        """
+        shown = [other.read_until(self.publish(other.tag), wait) for other in others]
+        strayed = {body for body in bodies for other in others if other.has(body)}
+        owed_to.read_until(set(bodies) - strayed, wait)
+        return _outcome(bodies, owed_to, others=others, shown=all(shown))
+
+
+def channel_of(broker: Broker, topic: Topic) -> Channel:
+    """Return a channel of the topic that nobody has used."""
+    return Channel(broker, topic, topic.channel())
+
+
+def _outcome(
+    bodies: Collection[bytes], owed_to: Client, *, others: Collection[Client], shown: bool
+) -> Observation:
+    clients = [owed_to, *others]
+    if not all(any(client.has(body) for client in clients) for body in bodies):
+        return observed("missing", overdue=True)
+    words = sorted({c.word for c in clients for body in bodies if c.has(body)})
+    if words == [owed_to.word] and not shown:
+        return observed("no-sentinel", overdue=True)
+    return observed("to:" + "+".join(words))

@@ -1,0 +1,56 @@
+"""What becomes of a client that asks for a subscription."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.frames import Header, rdy, subscribe
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+
+Identify = Mapping[str, object]
+
+
+def subscribed_and_received(
+    broker: Broker, topic: Topic, identify: Identify | None, *, header: Header | None = None
+) -> Observation:
+    """Subscribe, then publish: the answer, and behind a comma what was delivered."""
+    channel, body = topic.channel(), broker.unique_body()
+    with broker.connect(identify=identify, topic=topic) as client:
+        answer = client.ask(subscribe(topic, channel))
+        if not isinstance(answer, Response):
+            return observe(answer)
+        client.send(rdy(1))
+        broker.published(topic, body, header)
+
+        delivery = broker.consumer(client, topic, channel).next()
+        received = observe_delivery(delivery, body=body, header=header)
+        return replace(received, value=f"{observe(answer).value},{received.value}")
+
+
+def refused_takes_nothing(broker: Broker, topic: Topic, identify: Identify) -> Observation:
+    """Ask for a refused subscription and say RDY, then see what a right client gets."""
+    channel = topic.channel()
+    with broker.connect(identify=identify, topic=topic) as client:
+        client.ask(subscribe(topic, channel))
+        client.send(rdy(2))
+        right = broker.subscribe(topic, channel=channel)
+        bodies = [broker.unique_body() for _ in range(4)]
+        for body in bodies:
+            broker.published(topic, body)
+
+        return took_all(right, bodies)
+
+
+def took_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
+    """Say whether all of the bodies come to the consumer."""
+    missing = set(bodies)
+    while missing:
+        delivery = consumer.next()
+        if delivery is None:
+            return observed("missing", overdue=True)
+        missing -= {body for body in missing if body in delivery.raw}
+    return observed("delivered:all")
