@@ -1,0 +1,124 @@
+"""The entry point of the ``wireproof`` command: arguments in, exit code out, no traceback ever."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from wireproof.lazy import LazyGroup
+from wireproof.manner import add_manner
+from wireproof.table import COMMANDS
+
+NOT_DONE = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+EXAMPLES = (
+    ("wireproof run nsq://127.0.0.1:4150", "judge a broker, clause by clause"),
+    ("wireproof run --reference --html report.html", "judge the reference, write a report"),
+    ("wireproof explain ext.publish.header-json", "what a clause says and what is accepted"),
+    ("wireproof doctor nsq://127.0.0.1:4150", "why does it not work here?"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the process's exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _invoke(arguments)
+    except BrokenPipeError:
+        # Point stdout elsewhere, or the interpreter complains when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def _invoke(arguments: list[str]) -> int:
+    try:
+        with _root().make_context("wireproof", arguments) as context:
+            result: object = context.command.invoke(context)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return NOT_DONE
+    except click.ClickException as error:
+        return _refuse(_sentence(error))
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # the outermost loop: whatever it is, one sentence
+        return _give_up(error)
+
+
+def _root() -> click.Command:
+    version = click.Option(
+        ("--version",),
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="Show the versions of the kit and of the published texts it knows.",
+    )
+    root = LazyGroup(
+        "wireproof",
+        COMMANDS,
+        help="Judge message brokers against the published texts they implement.",
+        examples=EXAMPLES,
+        params=[version],
+        no_args_is_help=True,
+    )
+    return add_manner(root)
+
+
+def _show_version(context: click.Context, _param: click.Parameter, value: object) -> None:
+    if value and not context.resilient_parsing:
+        from wireproof_kit.protocols import PROTOCOLS
+        from wireproof_kit.version import KIT_VERSION
+        from wireproof_spec.catalogue import load_catalogue
+
+        known = {
+            name: revision
+            for protocol in PROTOCOLS
+            for name, revision in load_catalogue(protocol).revisions.items()
+        }
+        revisions = ", ".join(f"{name} r{revision}" for name, revision in known.items())
+        click.echo(f"wireproof {KIT_VERSION} (spec {revisions})")
+        context.exit()
+
+
+def _sentence(error: click.ClickException) -> str:
+    """Make one sentence of what click has to say."""
+    text = error.format_message().strip().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    text = text[:1].lower() + text[1:]
+    return f"{text} (see `{context.command_path} --help`)" if context else text
+
+
+def _give_up(error: Exception) -> int:
+    from wireproof_kit.errors import KitError
+
+    if isinstance(error, KitError):
+        return _refuse(str(error))
+    place = _write_down(error)
+    what = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return _refuse(f"kit error: {what}; please report, details in {place}")
+
+
+def _write_down(error: Exception) -> str:
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="wireproof-error-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.writelines(traceback.format_exception(error))
+    return file.name
+
+
+def _refuse(sentence: str) -> int:
+    click.echo(f"wireproof: {sentence}", err=True)
+    return NOT_DONE

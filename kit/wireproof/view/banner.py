@@ -1,0 +1,42 @@
+"""The first lines of a run: who judges whom, by what, and what the target offers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from wireproof.view.ink import flowed, wrapped
+from wireproof_kit.printable import printable
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.record import ClaimRecord, HeaderRecord
+
+CLAIM_WORDS = {"shown": "yes", "absent": "no", "broken": "claimed, BROKEN", "unknown": "unclear"}
+
+
+def banner(header: HeaderRecord, *, bundle: Path | None) -> Iterator[str]:
+    """Return the header lines of a run or of a bundle."""
+    known = len(list(load_catalogue(header.target.protocol).clauses()))
+    revisions = ", ".join(f"{name} r{revision}" for name, revision in header.spec.items())
+    first = [f"spec {revisions} ({known} clauses)", f"seed {header.seed}"]
+    if bundle is not None:
+        first.append(f"bundle {bundle}")
+    yield from flowed(f"wireproof {header.kit}", first)
+    yield from flowed("target", _target(header))
+    yield from flowed("claims", [_claim(name, claim) for name, claim in header.claims.items()])
+    for group, why in header.not_selected.items():
+        yield from wrapped("", f"not selected: {group} ({why})")
+
+
+def _target(header: HeaderRecord) -> Iterator[str]:
+    yield printable(header.target.url)
+    told = header.target.fingerprint
+    words = [told.get("name", ""), told.get("version", "")]
+    if any(words):
+        yield printable(" ".join(word for word in words if word))
+    waits = ", ".join(f"{name} {seconds:g} s" for name, seconds in header.patience.items())
+    if waits:
+        yield f"patience: {waits}"
+    yield f"level {header.profile}, readings {header.reading}"
+
+
+def _claim(name: str, claim: ClaimRecord) -> str:
+    said = CLAIM_WORDS[claim.state]
+    return f"{name} {said}" + (" (claimed)" if claim.claimed and claim.state == "shown" else "")

@@ -1,0 +1,23 @@
+"""Which display fits: a terminal, a log, or a machine."""
+
+import os
+import sys
+from pathlib import Path
+
+from wireproof.manner import Manner
+from wireproof.view.display import Display, EventDisplay, LineDisplay, LiveDisplay
+from wireproof.view.ink import Ink
+
+
+def choose_display(manner: Manner, *, bundle: Path | None) -> Display:
+    """Return the display for what stdout is and what the user asked for."""
+    out = sys.stderr if manner.json else sys.stdout
+    ink = Ink(manner.is_coloured(out))
+    human: Display
+    if out.isatty() and os.environ.get("TERM") != "dumb" and not (manner.quiet or manner.json):
+        height = os.get_terminal_size(out.fileno()).lines or 24
+        human = LiveDisplay(out, ink, height, manner.verbose, bundle)
+    else:
+        progress = None if manner.quiet or manner.json else sys.stderr
+        human = LineDisplay(out, progress, ink, manner.verbose, manner.quiet, bundle)
+    return EventDisplay(sys.stdout, human, bundle) if manner.json else human

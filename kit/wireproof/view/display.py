@@ -1,0 +1,231 @@
+"""How a run is shown as it goes: line by line, redrawn on a terminal, or as events."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Protocol
+
+from wireproof.view.banner import banner
+from wireproof.view.events import case_event, header_event, verdict_event, write_event
+from wireproof.view.ink import COLUMNS, TONES, Ink
+from wireproof.view.rows import COUNT_WORDS, by_interface, row
+from wireproof.view.summary import Result, summary
+from wireproof_kit.printable import clipped, printable
+from wireproof_reports.wording import shown_time
+from wireproof_spec.record import CaseRecord, HeaderRecord, Verdict
+
+PROGRESS_EVERY_S = 5.0
+REDRAW_EVERY_S = 0.1
+
+Clock = Callable[[], float]
+
+
+class Display(Protocol):
+    """What is told of a run, in this order; ``end`` or ``fault`` comes last."""
+
+    def begin(self, header: HeaderRecord, *, selected: int) -> None:
+        """Tell that the cases begin."""
+        ...
+
+    def case(self, record: CaseRecord) -> None:
+        """Tell of one case."""
+        ...
+
+    def end(self, result: Result) -> None:
+        """Tell what it comes to."""
+        ...
+
+    def fault(self, sentence: str) -> None:
+        """Tell why it could not be done."""
+        ...
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is, and how long the rest may take."""
+
+    clock: Clock
+    selected: int = 0
+    done: int = 0
+    started: float = 0.0
+
+    def begin(self, selected: int) -> None:
+        """Start counting."""
+        self.selected, self.done, self.started = selected, 0, self.clock()
+
+    def seconds(self) -> float:
+        """Return how long it has taken so far."""
+        return max(self.clock() - self.started, 0.0)
+
+    def line(self) -> str:
+        """Return count and time; the remaining time as well once it can be guessed."""
+        spent = self.seconds()
+        told = f"{self.done}/{self.selected}, {spent:.1f} s"
+        if self.done >= self.selected:
+            return f"[ {told}, {self.done / max(spent, 0.001):.0f} cases/s ]"
+        if spent < PROGRESS_EVERY_S or not self.done:
+            return f"[ {told} ]"
+        left = spent / self.done * (self.selected - self.done)
+        return f"[ {told}, about {left:.0f} s left ]"
+
+
+@dataclass(slots=True)
+class LineDisplay:
+    """One line a case, for logs; progress of long runs goes to a stream of its own."""
+
+    out: IO[str]
+    progress_to: IO[str] | None
+    ink: Ink
+    verbose: int = 0
+    quiet: bool = False
+    bundle: Path | None = None
+    clock: Clock = time.monotonic
+    _progress: Progress | None = None
+    _told_at: float = 0.0
+
+    def begin(self, header: HeaderRecord, *, selected: int) -> None:
+        """Write the banner."""
+        self._progress = Progress(self.clock)
+        self._progress.begin(selected)
+        if not self.quiet:
+            _write(self.out, banner(header, bundle=self.bundle))
+
+    def case(self, record: CaseRecord) -> None:
+        """Write verdict, id and time; the reason too where there is something to say."""
+        if not self.quiet:
+            _write(self.out, [case_line(record, self.ink)])
+        self._tell_progress()
+
+    def end(self, result: Result) -> None:
+        """Write the summary."""
+        ending = summary(result, verbose=self.verbose, quiet=self.quiet, ink=self.ink)
+        _write(self.out, ending)
+
+    def fault(self, sentence: str) -> None:
+        """Leave it to the caller, who ends with it."""
+
+    def _tell_progress(self) -> None:
+        progress = self._progress
+        if progress is None:
+            return
+        progress.done += 1
+        spent = progress.seconds()
+        if self.progress_to is not None and spent - self._told_at >= PROGRESS_EVERY_S:
+            self._told_at = spent
+            _write(self.progress_to, [f"progress {progress.line()}"])
+
+
+@dataclass(slots=True)
+class LiveDisplay:
+    """Rows of letters, redrawn in place as cases come in; for a terminal."""
+
+    out: IO[str]
+    ink: Ink
+    height: int
+    verbose: int = 0
+    bundle: Path | None = None
+    clock: Clock = time.monotonic
+    _progress: Progress | None = None
+    _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
+    _drawn: int = 0
+    _drawn_at: float = float("-inf")
+
+    def begin(self, header: HeaderRecord, *, selected: int) -> None:
+        """Write the banner."""
+        self._progress = Progress(self.clock)
+        self._progress.begin(selected)
+        _write(self.out, [*banner(header, bundle=self.bundle), ""])
+
+    def case(self, record: CaseRecord) -> None:
+        """Add a letter; ten times a second at most."""
+        self._records.append(record)
+        if self._progress is not None:
+            self._progress.done += 1
+        if self.clock() - self._drawn_at >= REDRAW_EVERY_S:
+            self._draw(whole=False)
+
+    def end(self, result: Result) -> None:
+        """Write all rows and the summary below them."""
+        self._draw(whole=True)
+        _write(self.out, summary(result, verbose=self.verbose, quiet=False, ink=self.ink))
+
+    def fault(self, sentence: str) -> None:
+        """Leave the rows as they are."""
+        if self._records:
+            self._draw(whole=True)
+
+    def _draw(self, *, whole: bool) -> None:
+        """Redraw; while the run goes on, never more than fits the screen."""
+        lines = list(rows(self._records, self.ink))
+        progress = self._progress.line() if self._progress else ""
+        lines.append(f"{progress:>{COLUMNS}}")
+        if not whole:
+            lines = lines[-max(self.height - 2, 1) :]
+        up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
+        self.out.write(up)
+        _write(self.out, lines)
+        self._drawn, self._drawn_at = len(lines), self.clock()
+
+
+@dataclass(slots=True)
+class EventDisplay:
+    """One JSON object a line on stdout; what people read goes to another display."""
+
+    out: IO[str]
+    human: Display
+    bundle: Path | None = None
+
+    def begin(self, header: HeaderRecord, *, selected: int) -> None:
+        """Write the header event."""
+        self.human.begin(header, selected=selected)
+        write_event(self.out, header_event(header, selected=selected, bundle=self.bundle))
+
+    def case(self, record: CaseRecord) -> None:
+        """Write a case event."""
+        self.human.case(record)
+        write_event(self.out, case_event(record))
+
+    def end(self, result: Result) -> None:
+        """Write the verdict, the last event."""
+        self.human.end(result)
+        write_event(self.out, verdict_event(result))
+
+    def fault(self, sentence: str) -> None:
+        """Write a verdict of what could not be done."""
+        self.human.fault(sentence)
+        write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
+
+
+def rows(records: Iterable[CaseRecord], ink: Ink) -> Iterable[str]:
+    """Return the rows of all interfaces."""
+    for name, verdicts in by_interface(records).items():
+        yield from row(name, verdicts, ink)
+
+
+def case_line(record: CaseRecord, ink: Ink) -> str:
+    """Return ``PASS nsq/publish/… 3 ms``, with the reason unless it passed."""
+    word = _WORDS[record.verdict]
+    told = (
+        f"{ink.paint(word, TONES[record.verdict])} {record.case} {shown_time(record.duration_us)}"
+    )
+    return (
+        told if record.verdict == "pass" else f"{told}  {clipped(printable(record.reason), 200)}"
+    )
+
+
+_WORDS: dict[Verdict, str] = {
+    **COUNT_WORDS,
+    "pass": "PASS",
+    "reading": "READING",
+    "known": "KNOWN",
+    "unsupported": "N/A",
+    "inconclusive": "UNDECIDED",
+    "unstable": "UNSTABLE",
+}
+
+
+def _write(out: IO[str], lines: Iterable[str]) -> None:
+    for line in lines:
+        out.write(f"{line}\n")
+    out.flush()

@@ -1,0 +1,87 @@
+"""A run as events: one JSON object a line, the verdict last."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from wireproof.view.summary import Result
+from wireproof_reports.causes import Cause
+from wireproof_spec.record import CaseRecord, HeaderRecord
+
+Event = Mapping[str, object]
+
+
+def write_event(out: IO[str], event: Event) -> None:
+    """Write one event and flush it."""
+    out.write(json.dumps(event, ensure_ascii=True, separators=(",", ":")) + "\n")
+    out.flush()
+
+
+def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) -> Event:
+    """Tell who is judged, what it offers, how it reads the text, how many cases come."""
+    return {
+        "event": "header",
+        "kit": header.kit,
+        "spec": header.spec,
+        "seed": header.seed,
+        "target": {"url": header.target.url, **header.target.fingerprint},
+        "claims": {name: claim.state for name, claim in header.claims.items()},
+        "readings": {name: binding.reading for name, binding in header.readings.items()},
+        "not_selected": header.not_selected,
+        "selected": selected,
+        "bundle": _text(bundle),
+    }
+
+
+def case_event(record: CaseRecord) -> Event:
+    """Tell of one case; its exchange stands in the bundle."""
+    return {
+        "event": "case",
+        "case": record.case,
+        "clause": record.clause,
+        "level": record.level,
+        "verdict": record.verdict,
+        "observation": record.observation,
+        "reason": record.reason,
+        "reading": record.reading,
+        "signature": record.signature,
+        "duration_us": record.duration_us,
+    }
+
+
+def verdict_event(result: Result) -> Event:
+    """Tell what it comes to."""
+    footer = result.footer
+    return {
+        "event": "verdict",
+        "exit": footer.exit,
+        "statement": footer.statement,
+        "verdicts": footer.verdicts,
+        "groups": {
+            group.group: {"judged": group.judged, "why": group.why, **group.counts}
+            for group in footer.groups
+        },
+        "coverage": footer.coverage,
+        "causes": [_cause(cause) for cause in result.causes()],
+        "stale": footer.stale,
+        "expired": footer.expired,
+        "interrupted": footer.interrupted,
+        "bundle": _text(result.bundle),
+        "files": {name: str(path) for name, path in result.files.items()},
+    }
+
+
+def _cause(cause: Cause) -> Event:
+    return {
+        "clause": cause.clause,
+        "level": cause.level,
+        "field": cause.field,
+        "observation": cause.value,
+        "signature": cause.shown.signature,
+        "cases": [case.case for case in cause.cases],
+    }
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)

@@ -1,0 +1,134 @@
+"""Recorded bytes of a case, annotated: the exchange that matters, or all of it."""
+
+from collections.abc import Iterator, Sequence
+
+from wireproof_kit.dump import BRIEF, Measure, dump_parts
+from wireproof_kit.printable import clipped, printable
+from wireproof_kit.transcript import Part
+from wireproof_reports.evidence import received_parts, recorded
+from wireproof_reports.wording import shown_time
+from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord
+
+TO_TARGET = ("send", "request")
+FROM_TARGET = ("receive", "response")
+WHOLE = Measure(rows=1_000_000, parts=1_000_000)
+TEXT_LINES = 12
+DIFFERS = "   <-- differs here"
+
+
+def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
+    """Return what was sent and what came where the case went wrong."""
+    steps = case.transcript.steps
+    shown = _Shower(protocol, case.difference)
+    asked = _asked(steps)
+    answered = _differing(shown, steps)
+    if answered is None:
+        answered = _answer(steps, asked)
+    if asked is not None:
+        yield from shown.lines("sent", steps, asked)
+    if answered is not None:
+        yield from shown.lines("received", steps, answered)
+    elif asked is not None:
+        yield "  received  nothing"
+
+
+def whole_exchange(case: CaseRecord, protocol: str, *, all_bytes: bool) -> Iterator[str]:
+    """Return every step with its time; with ``all_bytes`` nothing is left out of any."""
+    shown = _Shower(protocol, case.difference, WHOLE if all_bytes else BRIEF)
+    for index, step in enumerate(case.transcript.steps):
+        yield from step_line(step)
+        if step.kind in TO_TARGET + FROM_TARGET:
+            yield from shown.lines("", case.transcript.steps, index)
+
+
+def step_line(step: StepRecord) -> Iterator[str]:
+    """Return the line that says what happened, where and when."""
+    verbs = {"send": "sends", "request": "sends", "receive": "gets", "response": "gets"}
+    size = f" {step.length} bytes" if step.length else ""
+    what = f"{step.conn} {verbs.get(step.kind, step.kind)}{size}".strip()
+    note = f"  {clipped(printable(step.note), 44)}" if step.note else ""
+    yield f"  {shown_time(step.at_us):>9}  {what}{note}"
+
+
+class _Shower:
+    """Shows steps of one transcript; the part that differs is marked where it last came."""
+
+    def __init__(
+        self, protocol: str, difference: DifferenceRecord | None, measure: Measure = BRIEF
+    ) -> None:
+        self._namer = received_parts(protocol)
+        self._difference = difference
+        self._measure = measure
+
+    def lines(self, title: str, steps: Sequence[StepRecord], index: int) -> list[str]:
+        """Return the lines of one step's bytes."""
+        step = steps[index]
+        data = recorded(step)
+        if step.kind in ("request", "response"):
+            return _text(title, data)
+        parts = self.parts(steps, index)
+        return dump_parts(title, data, parts, measure=self._measure)
+
+    def parts(self, steps: Sequence[StepRecord], index: int) -> list[Part]:
+        """Return a step's parts: as recorded, or named by what the protocol knows."""
+        step = steps[index]
+        if step.parts or step.kind not in FROM_TARGET:
+            return [Part(*part) for part in step.parts]
+        sent = [recorded(s) for s in steps[:index] if s.conn == step.conn and s.kind == "send"]
+        named = self._namer(recorded(step), sent)
+        return [
+            Part(part.offset, part.length, self._label(part.label, part.value)) for part in named
+        ]
+
+    def has_difference(self, steps: Sequence[StepRecord], index: int) -> bool:
+        """Tell whether the differing field stands in this step."""
+        return any(part.label.endswith(DIFFERS) for part in self.parts(steps, index))
+
+    def _label(self, label: str, value: str) -> str:
+        text = f"{label} = {value}" if value else label
+        if self._difference is None:
+            return text
+        same = label.rpartition(".")[2] == self._difference.field.rpartition(".")[2]
+        return f"{clipped(text, 20)}{DIFFERS}" if same else text
+
+
+def _asked(steps: Sequence[StepRecord]) -> int | None:
+    """Return what was made wrong on purpose, or else what was sent last, but for a check."""
+    sent = [index for index, step in enumerate(steps) if step.kind in TO_TARGET]
+    wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
+    plain = [index for index in sent if not _is_check(steps[index])]
+    return next(iter(wrong[-1:] or plain[-1:] or sent[-1:]), None)
+
+
+def _is_check(step: StepRecord) -> bool:
+    """Tell whether a step only shows that the connection goes on, or acknowledges."""
+    return step.note.startswith("one more publish") or recorded(step)[:4] in (b"FIN ", b"NOP\n")
+
+
+def _answer(steps: Sequence[StepRecord], asked: int | None) -> int | None:
+    if asked is None:
+        return None
+    for index in range(asked + 1, len(steps)):
+        step = steps[index]
+        if step.conn == steps[asked].conn:
+            return index if step.kind in FROM_TARGET else None
+    return None
+
+
+def _differing(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
+    for index in reversed(range(len(steps))):
+        if steps[index].kind == "receive" and shown.has_difference(steps, index):
+            return index
+    return None
+
+
+def _text(title: str, data: bytes) -> list[str]:
+    """Return an HTTP message as text."""
+    rows = data[:8192].decode("utf-8", "backslashreplace").splitlines()
+    shown = [printable(row) for row in rows[:TEXT_LINES]]
+    if len(rows) > TEXT_LINES or len(data) > 8192:
+        shown.append(f"… {len(data)} bytes in all")
+    heads = [title, *[""] * (len(shown) - 1)]
+    return [
+        f"  {head:<10}{clipped(row, 68)}".rstrip() for head, row in zip(heads, shown, strict=True)
+    ]

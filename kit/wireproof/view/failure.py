@@ -1,0 +1,110 @@
+"""A failure as a user sees it: one block a root cause."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof.view.exchange import key_exchange, whole_exchange
+from wireproof.view.ink import Ink, flowed, wrapped
+from wireproof_kit.printable import printable
+from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.wording import counted, spoken
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
+
+INDENT = 12
+LISTED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where failures come from and how much of them is shown."""
+
+    header: HeaderRecord
+    bundle: Path | None
+    verbose: int
+    ink: Ink
+
+
+def failure(cause: Cause, scene: Scene) -> Iterator[str]:
+    """Return the block of one root cause."""
+    case = cause.shown
+    repeats = case.repeats
+    head, *rest = flowed(
+        "FAIL",
+        [
+            case.case,
+            f"{cause.level.upper()} {cause.clause}",
+            f"{repeats.same}/{repeats.runs} repeats",
+        ],
+    )
+    yield scene.ink.paint("FAIL", "bad") + head.removeprefix("FAIL")
+    yield from rest
+    if not counts_up_to(scene.header.profile, cause.level):
+        yield f"  (not counted: this run counts levels up to {scene.header.profile})"
+    yield from _law(cause.clause, scene.header.target.protocol)
+    yield from _outcome(case)
+    yield from _bytes(case, scene)
+    yield from _others(cause, scene)
+    yield from _further(case, scene)
+
+
+def _law(clause_id: str, protocol: str) -> Iterator[str]:
+    clause = load_catalogue(protocol).clause(clause_id)
+    if clause is not None:
+        yield from wrapped("", clause.law, indent=2)
+
+
+def _outcome(case: CaseRecord) -> Iterator[str]:
+    expected = " | ".join(dict.fromkeys(spoken(pattern) for pattern in case.accepted))
+    yield from wrapped("  expected", expected or "nothing is accepted", indent=INDENT)
+    yield from wrapped("  actual", printable(spoken(case.observation)), indent=INDENT)
+    if case.note:
+        yield from wrapped("  note", printable(case.note), indent=INDENT)
+    if case.difference is not None:
+        yield from wrapped("  differs", _difference(case.difference), indent=INDENT)
+
+
+def _difference(difference: DifferenceRecord) -> str:
+    place = "" if difference.offset is None else f" at byte {difference.offset}"
+    found, due = printable(difference.found), printable(difference.expected)
+    return f"{difference.field}{place}: {due} was due, {found} came"
+
+
+def _bytes(case: CaseRecord, scene: Scene) -> Iterator[str]:
+    protocol = scene.header.target.protocol
+    if scene.verbose:
+        yield from whole_exchange(case, protocol, all_bytes=scene.verbose > 1)
+    else:
+        yield from key_exchange(case, protocol)
+
+
+def _others(cause: Cause, scene: Scene) -> Iterator[str]:
+    others = [case.case for case in cause.cases if case.case != cause.shown.case]
+    if not others:
+        return
+    listed = others if scene.verbose else others[:LISTED]
+    names = ", ".join(_short(name, cause.shown.case) for name in listed)
+    more = f", … (-v lists all {len(others)})" if len(listed) < len(others) else ""
+    text = f"{counted(len(others), 'more case')}: {names}{more}"
+    yield from wrapped("  same cause", text, indent=INDENT + 2)
+
+
+def _short(name: str, beside: str) -> str:
+    """Return the last word of an id that else equals the one beside it."""
+    stem, _, last = name.rpartition("/")
+    return f"/{last}" if beside.startswith(f"{stem}/") else name
+
+
+def _further(case: CaseRecord, scene: Scene) -> Iterator[str]:
+    where = f" --bundle {scene.bundle}" if scene.bundle else ""
+    if case.signature and where:
+        yield f"  replay    wireproof replay {case.signature}{where}"
+    yield f"  explain   wireproof explain {case.clause}"
+
+
+def failures(causes: Sequence[Cause], scene: Scene) -> Iterator[str]:
+    """Return all blocks, an empty line after each."""
+    for cause in causes:
+        yield from failure(cause, scene)
+        yield ""

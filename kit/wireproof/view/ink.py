@@ -1,0 +1,75 @@
+"""Colour, which never carries anything alone, and lines that fit 80 columns."""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from wireproof_spec.record import Verdict
+
+COLUMNS = 80
+HEAD = 9
+
+Tone = Literal["good", "other", "bad", "doubt", "faint", "strong"]
+
+_CODES: dict[Tone, str] = {
+    "good": "32",
+    "other": "36",
+    "bad": "1;31",
+    "doubt": "33",
+    "faint": "2",
+    "strong": "1",
+}
+
+TONES: dict[Verdict, Tone] = {
+    "pass": "good",
+    "reading": "other",
+    "fail": "bad",
+    "known": "doubt",
+    "unsupported": "faint",
+    "inconclusive": "doubt",
+    "unstable": "doubt",
+    "error": "bad",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """Paints text, or leaves it as it is."""
+
+    coloured: bool = False
+
+    def paint(self, text: str, tone: Tone) -> str:
+        """Return the text in a tone."""
+        return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if self.coloured and text else text
+
+
+PLAIN = Ink()
+
+
+def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
+    """Return pieces side by side behind a head, as many in a line as fit; none is cut."""
+    line = f"{head:<{HEAD}}" if len(head) < HEAD else f"{head}   "
+    empty = line
+    for piece in pieces:
+        joined = line + piece if line == empty else f"{line}   {piece}"
+        if len(joined) > COLUMNS and line != empty:
+            yield line
+            empty = " " * HEAD
+            line = empty + piece
+        else:
+            line = joined
+    if line.strip():
+        yield line.rstrip()
+
+
+def wrapped(head: str, text: str, *, indent: int = HEAD) -> list[str]:
+    """Return a text behind a head, wrapped to 80 columns; words longer than a line are kept."""
+    lines = textwrap.wrap(
+        text,
+        COLUMNS - indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    first, *rest = lines or [""]
+    return [f"{head:<{indent}}{first}".rstrip(), *(" " * indent + line for line in rest)]

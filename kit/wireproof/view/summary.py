@@ -1,0 +1,41 @@
+"""All that is told when a run has ended, or when a bundle was judged again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wireproof.view.closing import conclusion, remarks, verdict
+from wireproof.view.failure import Scene, failures
+from wireproof.view.ink import Ink
+from wireproof_reports.causes import Cause, fold
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A whole run as it is told: records, conclusion, and the files that were written."""
+
+    header: HeaderRecord
+    records: Sequence[CaseRecord]
+    footer: FooterRecord
+    bundle: Path | None = None
+    files: Mapping[str, Path] = field(default_factory=dict[str, Path])
+
+    def causes(self) -> tuple[Cause, ...]:
+        """Return the failures folded by root cause."""
+        return fold(self.records)
+
+
+def summary(result: Result, *, verbose: int, quiet: bool, ink: Ink) -> Iterator[str]:
+    """Return the lines after the cases; the last one tells the exit code."""
+    causes = result.causes()
+    if not quiet:
+        yield ""
+        scene = Scene(result.header, result.bundle, verbose, ink)
+        yield from failures(causes, scene)
+        noted = list(remarks(result.header, result.records))
+        yield from [*noted, ""] if noted else []
+        yield from conclusion(result.header, result.footer)
+        for name, path in result.files.items():
+            yield f"{name:<9}{path}"
+    yield verdict(result.header, result.footer, causes, ink=ink)
