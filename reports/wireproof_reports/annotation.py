@@ -1,0 +1,105 @@
+"""Bytes with their parts named: what an annotated dump in a report shows, line by line."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from wireproof_reports.wording import printable
+
+HEAD_BYTES = 40
+TAIL_BYTES = 8
+LONGEST_TEXT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A named range of bytes; ``value`` is what it says, for people."""
+
+    offset: int
+    length: int
+    label: str
+    value: str = ""
+    wrong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One part as shown: its bytes in hex (long ones without their middle) and its meaning.
+
+    ``wrong``: made wrong on purpose. ``differs``: what was due instead, where an answer first
+    differs from it.
+    """
+
+    offset: int
+    length: int
+    head: str
+    omitted: int
+    tail: str
+    label: str
+    value: str
+    wrong: bool
+    differs: str = ""
+
+
+def labelled(parts: Iterable[tuple[int, int, str, bool]]) -> tuple[Part, ...]:
+    """Turn the recorded parts of a sent frame (`size = 21`) into parts with values."""
+    named: list[Part] = []
+    for offset, length, label, wrong in parts:
+        name, _, value = label.partition(" = ")
+        named.append(Part(offset, length, name, value, wrong))
+    return tuple(named)
+
+
+def lines(data: bytes, parts: Iterable[Part]) -> tuple[Line, ...]:
+    """Return every byte of the data once, in order, each range with the name of its part."""
+    return tuple(_line(data, part) for part in _whole(data, parts))
+
+
+def clipped(text: str, longest: int = LONGEST_TEXT) -> str:
+    """Return the text without its middle when it is too long to be read."""
+    if len(text) <= longest:
+        return text
+    return f"{text[: longest * 2 // 3]} … {text[-longest // 4 :]}"
+
+
+def spaced(data: bytes) -> str:
+    """Return bytes as hex pairs."""
+    return data.hex(" ")
+
+
+def _whole(data: bytes, parts: Iterable[Part]) -> Iterator[Part]:
+    """Clip parts to the data and fill what they leave out; recorded offsets are not trusted."""
+    end = 0
+    for part in sorted(parts, key=lambda part: (part.offset, part.length)):
+        start = max(part.offset, end)
+        stop = min(part.offset + part.length, len(data))
+        if part.length and start >= stop:
+            continue
+        if start > end:
+            yield Part(end, start - end, "")
+        yield Part(start, max(stop - start, 0), part.label, part.value, part.wrong)
+        end = max(end, stop)
+    if end < len(data):
+        yield Part(end, len(data) - end, "")
+
+
+def _line(data: bytes, part: Part) -> Line:
+    piece = data[part.offset : part.offset + part.length]
+    long = len(piece) > HEAD_BYTES + 2 * TAIL_BYTES
+    return Line(
+        offset=part.offset,
+        length=part.length,
+        head=spaced(piece[:HEAD_BYTES] if long else piece),
+        omitted=len(piece) - HEAD_BYTES - TAIL_BYTES if long else 0,
+        tail=spaced(piece[-TAIL_BYTES:]) if long else "",
+        label=part.label,
+        value=_value(part, piece),
+        wrong=part.wrong,
+    )
+
+
+def _value(part: Part, piece: bytes) -> str:
+    """Return what a part says: its number as given, text as it stands in the bytes."""
+    if part.value and part.value[0] not in "\"'{[" and not part.value.startswith(("b'", 'b"')):
+        return clipped(printable(part.value.encode("utf-8", "backslashreplace")))
+    text = printable(piece[: 4 * LONGEST_TEXT])
+    return "" if text.count("\\x") > len(piece) // 3 else clipped(text)

@@ -1,0 +1,91 @@
+"""A small badge: how many must cases conform; an SVG, and the same as JSON beside it."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from wireproof_reports.bundle import Bundle, read_bundle
+
+HEIGHT = 20
+CHARACTER = 6.6
+PADDING = 7
+
+_COLOURS = {"good": "#17663a", "bad": "#b02419", "open": "#6b5a00"}
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """What stands on the badge; ``tone`` is good, bad or open."""
+
+    label: str
+    message: str
+    tone: str
+
+
+def write(bundle: Path, out: Path) -> None:
+    """Render a bundle's badge as SVG, and as JSON into the same name with `.json`.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    badge = badge_of(read_bundle(bundle))
+    out.write_text(_svg(badge), encoding="utf-8", newline="\n")
+    out.with_suffix(".json").write_text(_json(badge), encoding="utf-8", newline="\n")
+
+
+def render(bundle: Path) -> str:
+    """Return the SVG of a bundle's badge.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return _svg(badge_of(read_bundle(bundle)))
+
+
+def badge_of(bundle: Bundle) -> Badge:
+    """Say in a few words how far the target came; never more than was judged."""
+    groups = bundle.footer.groups
+    label = f"wireproof {', '.join(bundle.header.spec)}"
+    judged = [group for group in groups if group.judged]
+    counts = [group.counts.get("must", (0, 0)) for group in judged]
+    good, asserted = sum(count[0] for count in counts), sum(count[1] for count in counts)
+    waiting = [g.group.partition(".")[2] or g.group for g in groups if not g.judged]
+    if not asserted:
+        return Badge(label, "not judged", "open")
+    message = f"{good}/{asserted} must"
+    if waiting:
+        message += f", {', '.join(waiting)} not judged"
+    tone = "bad" if good < asserted else "open" if waiting or bundle.footer.exit else "good"
+    return Badge(label, message, tone)
+
+
+def _json(badge: Badge) -> str:
+    content = {
+        "schemaVersion": 1,
+        "label": badge.label,
+        "message": badge.message,
+        "color": _COLOURS[badge.tone],
+    }
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _svg(badge: Badge) -> str:
+    left, right = _width(badge.label), _width(badge.message)
+    label, message = escape(badge.label), escape(badge.message)
+    spoken = escape(f"{badge.label}: {badge.message}", {'"': "&quot;"})
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" '
+        f'role="img" aria-label="{spoken}">'
+        f"<title>{label}: {message}</title>"
+        f'<clipPath id="r"><rect width="{left + right}" height="{HEIGHT}" rx="3"/></clipPath>'
+        f'<g clip-path="url(#r)"><rect width="{left}" height="{HEIGHT}" fill="#3a424b"/>'
+        f'<rect x="{left}" width="{right}" height="{HEIGHT}" fill="{_COLOURS[badge.tone]}"/></g>'
+        '<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" '
+        f'font-size="11"><text x="{left / 2:g}" y="14">{label}</text>'
+        f'<text x="{left + right / 2:g}" y="14">{message}</text></g></svg>\n'
+    )
+
+
+def _width(text: str) -> int:
+    return round(len(text) * CHARACTER) + 2 * PADDING

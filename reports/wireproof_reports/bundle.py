@@ -1,0 +1,128 @@
+"""Reading a run's bundle: a header line, a line per case, a footer line."""
+
+import hashlib
+import importlib.util
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from wireproof_spec.catalogue import Catalogue, load_catalogue
+from wireproof_spec.record import (
+    FORMAT,
+    BundleRecord,
+    CaseRecord,
+    FooterRecord,
+    HeaderRecord,
+)
+
+LONGEST_LINE = 256 * 1024 * 1024
+"""Bytes; ours. A line holds one case, whose largest frames are a few megabytes."""
+
+
+class BundleFault(Exception):
+    """A file that cannot be rendered as a bundle; ``str()`` is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A whole run: who was judged, every case, and the statement."""
+
+    name: str
+    header: HeaderRecord
+    cases: tuple[CaseRecord, ...]
+    footer: FooterRecord
+
+    def catalogue(self) -> Catalogue:
+        """Return the law of the bundle's protocol.
+
+        Raises:
+            BundleFault: this version knows no such protocol.
+        """
+        protocol = self.header.target.protocol
+        package = f"wireproof_spec.{protocol}"
+        if not protocol.isidentifier() or importlib.util.find_spec(package) is None:
+            raise BundleFault(f"{self.name}: protocol {protocol!r} is unknown to this version")
+        return load_catalogue(protocol)
+
+
+class _Opening(msgspec.Struct, frozen=True):
+    kind: str = ""
+    format: int = 0
+
+
+_OPENING = msgspec.json.Decoder(_Opening)
+_RECORD: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord)
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read and check a bundle.
+
+    Raises:
+        BundleFault: the file is missing, empty, no bundle, of a newer format, cut off or changed.
+    """
+    try:
+        with path.open("rb") as file:
+            return _assemble(path.name, iter(lambda: file.readline(LONGEST_LINE), b""))
+    except OSError as error:
+        raise BundleFault(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
+    numbered = enumerate(lines, start=1)
+    _, first = next(numbered, (0, b""))
+    header = _header(name, first)
+    digest = hashlib.sha256(first)
+    cases: list[CaseRecord] = []
+    for number, line in numbered:
+        record = _record(name, number, line)
+        if isinstance(record, FooterRecord):
+            _check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
+            return Bundle(name, header, tuple(cases), record)
+        if isinstance(record, HeaderRecord):
+            raise BundleFault(f"{name}: line {number} is a second header; is this two bundles?")
+        cases.append(record)
+        digest.update(line)
+    raise BundleFault(
+        f"{name} is cut off: it ends after {len(cases)} cases without a footer; "
+        "was the run killed before it could close its bundle?"
+    )
+
+
+def _header(name: str, line: bytes) -> HeaderRecord:
+    if not line.strip():
+        raise BundleFault(f"{name} is empty; a bundle begins with a header line")
+    try:
+        opening = _OPENING.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        opening = _Opening()
+    if opening.kind != "header" or opening.format < 1:
+        raise BundleFault(f"{name} is not a bundle: its first line is not a bundle header")
+    if opening.format > FORMAT:
+        raise BundleFault(
+            f"{name} has bundle format {opening.format}, this version reads up to {FORMAT}; "
+            "use the version of wireproof that wrote it, or a newer one"
+        )
+    record = _record(name, 1, line)
+    if not isinstance(record, HeaderRecord):
+        raise BundleFault(f"{name} is not a bundle: its first line is not a bundle header")
+    return record
+
+
+def _record(name: str, number: int, line: bytes) -> BundleRecord:
+    if not line.endswith(b"\n") and not line.rstrip().endswith(b"}"):
+        raise BundleFault(f"{name} is cut off in line {number}")
+    try:
+        return _RECORD.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BundleFault(f"{name}: line {number} is damaged: {error}") from error
+
+
+def _check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[bytes]) -> None:
+    if any(line.strip() for line in rest):
+        raise BundleFault(f"{name} goes on after its footer; is this two bundles in one file?")
+    if footer.sha256 != digest:
+        raise BundleFault(
+            f"{name} was changed after the run: its lines do not have the hash in its footer"
+        )

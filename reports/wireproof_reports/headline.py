@@ -1,0 +1,61 @@
+"""The sentence at the top: what the run comes to, in plain words, never more than it showed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wireproof_reports.bundle import Bundle
+from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """``tone`` is good, bad or open; ``details`` are short sentences below the title."""
+
+    tone: str
+    title: str
+    details: tuple[str, ...]
+
+
+def headline(bundle: Bundle, causes: Sequence[Cause]) -> Headline:
+    """Say what the run comes to, up to its profile."""
+    profile = bundle.header.profile
+    counting = [cause for cause in causes if counts_up_to(profile, cause.level)]
+    tone, title = _title(bundle, counting, profile)
+    return Headline(tone, title, tuple(_details(bundle, causes, counting)))
+
+
+def _title(bundle: Bundle, counting: Sequence[Cause], profile: str) -> tuple[str, str]:
+    footer = bundle.footer
+    if counting:
+        return "bad", f"{counted(len(counting), 'cause')} of failure up to level {profile}"
+    if footer.stale or footer.expired:
+        return "bad", "The list of known deviations is out of date"
+    if footer.interrupted:
+        return "open", "Interrupted: part of a run, no failure so far"
+    if footer.exit == 0:
+        return "good", f"No failure up to level {profile}"
+    if footer.exit == 3:
+        return "open", "Undecided: something stands open against a verdict"
+    return "open", "Not judged: what was asked for could not be shown"
+
+
+def _details(bundle: Bundle, causes: Sequence[Cause], counting: Sequence[Cause]) -> list[str]:
+    footer = bundle.footer
+    failed = sum(len(cause.cases) for cause in counting)
+    beyond = len(causes) - len(counting)
+    sentences = [f"{counted(len(bundle.cases), 'case')} run."]
+    if failed:
+        sentences.append(f"{counted(failed, 'case')} failed, folded by what went wrong.")
+    if beyond:
+        sentences.append(f"{counted(beyond, 'cause')} at a weaker level, shown but not counted.")
+    if footer.interrupted and counting:
+        sentences.append("The run was interrupted.")
+    if footer.stale:
+        sentences.append(f"{counted(len(footer.stale), 'listed deviation')} no longer seen.")
+    if footer.expired:
+        sentences.append(f"{counted(len(footer.expired), 'listed deviation')} expired.")
+    waiting = [g.group for g in footer.groups if g.whole and not g.judged]
+    if waiting:
+        sentences.append(f"Not judged: {', '.join(waiting)}.")
+    return sentences

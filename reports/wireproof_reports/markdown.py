@@ -1,0 +1,137 @@
+"""The compatibility statement in Markdown: for release notes, a wiki, a procurement file."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from wireproof_reports.clauses import CaseView, GroupView
+from wireproof_reports.page import Page, read_page
+from wireproof_reports.wording import counted
+from wireproof_spec.catalogue import LEVELS
+
+
+def write(bundle: Path, out: Path) -> None:
+    """Render a bundle into a Markdown statement.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    out.write_text(render(bundle), encoding="utf-8", newline="\n")
+
+
+def render(bundle: Path) -> str:
+    """Return the Markdown statement of a bundle.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return "\n".join(_lines(read_page(bundle))) + "\n"
+
+
+def _lines(page: Page) -> Iterator[str]:
+    yield f"# Compatibility statement: {_plain(f'{page.product} {page.version}'.strip())}"
+    yield ""
+    yield f"**{_plain(page.headline.title)}.** {_plain(' '.join(page.headline.details))}"
+    yield ""
+    yield from _groups(page.groups)
+    yield from _causes(page)
+    yield from _cases("Known deviations", page.known)
+    yield from _readings(page)
+    yield from _unsupported(page)
+    yield from _cases("Undecided", page.undecided)
+    yield from _run(page)
+
+
+def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
+    yield "Cases that conform, of those that came to a conclusion:"
+    yield ""
+    yield f"| Group | {' | '.join(LEVELS)} | |"
+    yield f"|---|{'---:|' * len(LEVELS)}---|"
+    for group in groups:
+        scores = {score.level: f"{score.conforming}/{score.asserted}" for score in group.scores}
+        shown = scores if group.state in ("judged", "part") else {}
+        cells = " | ".join(shown.get(level, "") for level in LEVELS)
+        note = "" if group.state == "judged" else f"{group.state}: {_plain(group.why)}"
+        yield f"| {_plain(group.title)} `{group.id}` | {cells} | {note} |"
+    yield ""
+
+
+def _causes(page: Page) -> Iterator[str]:
+    yield "## Failures, by root cause"
+    yield ""
+    for cause in page.causes:
+        size = counted(cause.size, "case")
+        weaker = "" if cause.counts else ", not counted at this profile"
+        about = f"{cause.level} {_code(cause.clause)}, {size}{weaker}"
+        yield f"{cause.number}. {_plain(cause.law)} ({about})"
+        yield f"   - observed: {_plain(cause.observed)}, {_code(cause.first.observation)}"
+        if cause.difference is not None:
+            found = cause.difference
+            yield (
+                f"   - first difference: {_code(found.field)}, expected {_code(found.expected)}, "
+                f"found {_code(found.found)}"
+            )
+        yield f"   - repeat: {_code(cause.reproducer.command)}"
+    yield from ([] if page.causes else ["None."])
+    yield ""
+
+
+def _cases(title: str, cases: Sequence[CaseView]) -> Iterator[str]:
+    yield f"## {title}"
+    yield ""
+    for case in cases:
+        yield f"- {_code(case.id)} ({case.word.title}): {_plain(case.reason)}"
+    yield from ([] if cases else ["None."])
+    yield ""
+
+
+def _readings(page: Page) -> Iterator[str]:
+    yield "## Readings followed, other than the published wording"
+    yield ""
+    others = [reading for reading in page.readings if reading.other]
+    for reading in others:
+        chosen = next(option for option in reading.options if option.followed)
+        peers = f" (as {_plain(chosen.peers)})" if chosen.peers else ""
+        yield f"- {_code(reading.id)}: {_plain(chosen.meaning)}{peers}"
+    yield from ([] if others else ["None."])
+    yield ""
+
+
+def _unsupported(page: Page) -> Iterator[str]:
+    yield "## Unsupported"
+    yield ""
+    for lack in page.lacks:
+        yield f"- {_plain(lack.title)}: {counted(len(lack.cases), 'case')}"
+    yield from ([] if page.lacks else ["Nothing that was selected."])
+    yield ""
+
+
+def _run(page: Page) -> Iterator[str]:
+    yield "## The run"
+    yield ""
+    for fact in page.facts:
+        yield f"- {_plain(fact.name)}: {_plain(fact.value)}"
+    covered = ", ".join(f"{len(item.clauses)} {item.state}" for item in page.coverage)
+    yield f"- Clauses: {covered}"
+    yield f"- Bundle: {_code(page.bundle)}, sha256 {_code(page.sha256)}"
+    yield ""
+    yield "To repeat it:"
+    yield ""
+    yield from (f"    {_line(command.value)}" for command in page.commands[:1])
+
+
+def _plain(text: str) -> str:
+    """Return text in which nothing is Markdown or HTML."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~&!])", r"\\\1", _line(text))
+
+
+def _code(text: str) -> str:
+    """Return text as code, whatever backticks it holds."""
+    line = _line(text) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

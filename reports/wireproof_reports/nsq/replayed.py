@@ -1,0 +1,90 @@
+"""What makes a recorded NSQ exchange fit for another run: topics, message ids, heartbeats."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from wireproof_reports.reproducer import Act, Plan
+from wireproof_spec.nsq import error_codes, names
+
+HEAD = 8
+MESSAGE_ID = slice(HEAD + 10, HEAD + 26)
+MESSAGE = b"\0\0\0\2"
+
+_TOPIC = re.compile(
+    rb"^(?:M?PUB(?:_TRACE|_EXT)?|SUB(?:_ORDERED|_ORDER|_ADVANCED)?) (wp_[.\w-]{1,61})"
+    rb"|[?&]topic=(wp_[.\w-]{1,61})",
+    re.MULTILINE,
+)
+_ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
+_EXTENDING = (b"PUB_EXT ", b"/pub_ext?", b'"extend_support":true')
+_NOT_EXTENDED = (
+    error_codes.E_EXT_NOT_SUPPORT.encode(),
+    error_codes.E_SUB_EXTEND_FORBIDDON.encode(),
+)
+
+
+def replayed(plan: Plan) -> Plan:
+    """Return the plan with names that can be replaced and ids taken from what comes now."""
+    acts = tuple(_with_live_ids(_without_heartbeats(plan.acts)))
+    topics = _topics(acts)
+    kind = b"true" if _is_extended(acts) else b"false"
+    create = names.MAGIC + names.INTERNAL_CREATE_TOPIC + b" %s 0 " + kind + b"\n"
+    return replace(
+        plan,
+        acts=acts,
+        topics=topics,
+        create=tuple(create % topic for topic in topics),
+        framed=True,
+    )
+
+
+def _topics(acts: Sequence[Act]) -> tuple[bytes, ...]:
+    found: dict[bytes, None] = {}
+    for act in acts:
+        if act.kind == "send" and isinstance(act.data, bytes):
+            for match in _TOPIC.finditer(act.data):
+                found[match[1] or match[2]] = None
+    return tuple(found)
+
+
+def _is_extended(acts: Sequence[Act]) -> bool:
+    """Guess from the exchange whether its topic had the extend feature."""
+    sent = [a.data for a in acts if a.kind == "send" and isinstance(a.data, bytes)]
+    came = [a.data for a in acts if a.kind == "receive" and isinstance(a.data, bytes)]
+    if any(data[HEAD:].startswith(_NOT_EXTENDED) for data in came):
+        return False
+    return any(word in data.replace(b'": ', b'":') for data in sent for word in _EXTENDING)
+
+
+def _without_heartbeats(acts: Sequence[Act]) -> Iterator[Act]:
+    beating: set[str] = set()
+    for act in acts:
+        if act.kind == "receive" and _is_heartbeat(act):
+            beating.add(act.connection)
+            continue
+        if act.data == names.NOP + b"\n" and act.connection in beating:
+            beating.remove(act.connection)
+            continue
+        yield act
+
+
+def _is_heartbeat(act: Act) -> bool:
+    return isinstance(act.data, bytes) and act.data[HEAD:] == names.HEARTBEAT
+
+
+def _with_live_ids(acts: Iterator[Act]) -> Iterator[Act]:
+    came: dict[bytes, int] = {}
+    count = 0
+    for act in acts:
+        data = act.data
+        if isinstance(data, bytes) and act.kind == "receive" and data[4:HEAD] == MESSAGE:
+            came[data[MESSAGE_ID]] = count
+            count += 1
+        if isinstance(data, bytes) and act.kind == "send" and data.startswith(_ACKNOWLEDGING):
+            start = data.index(b" ") + 1
+            number = came.get(data[start : start + 16])
+            if number is not None:
+                yield replace(act, data=(data[:start], number, data[start + 16 :]))
+                continue
+        yield act

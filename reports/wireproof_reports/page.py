@@ -1,0 +1,166 @@
+"""All that one report says, gathered from a bundle and the catalogue."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_reports.bundle import Bundle, read_bundle
+from wireproof_reports.causes import fold
+from wireproof_reports.choices import ClaimView, ReadingView, claim_views, reading_views
+from wireproof_reports.clauses import CaseView, ClauseView, GroupView, group_views
+from wireproof_reports.findings import CauseView, Lack, cause_views, lacks, with_verdict
+from wireproof_reports.headline import Headline, headline
+from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
+
+COVERAGE_STATES = (
+    ("asserted", "at least one case came to a conclusion"),
+    ("touched", "cases ran, none came to a conclusion"),
+    ("unsupported", "it needs what the target neither claims nor shows"),
+    ("not run", "it was not selected, or something only the user can give was missing"),
+    ("not yet tested", "no case has been written for it"),
+    ("not testable", "nothing that can be seen from outside would show it"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name and what stands behind it."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One state of clauses, what it means, and the clauses in it with the reason."""
+
+    state: str
+    meaning: str
+    clauses: tuple[ClauseView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One report."""
+
+    product: str
+    version: str
+    bundle: str
+    kit: str
+    sha256: str
+    started: str
+    statement: str
+    headline: Headline
+    facts: tuple[Fact, ...]
+    tally: tuple[tuple[Word, int], ...]
+    groups: tuple[GroupView, ...]
+    causes: tuple[CauseView, ...]
+    readings: tuple[ReadingView, ...]
+    claims: tuple[ClaimView, ...]
+    known: tuple[CaseView, ...]
+    stale: tuple[str, ...]
+    expired: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+    undecided: tuple[CaseView, ...]
+    coverage: tuple[Coverage, ...]
+    words: tuple[Word, ...]
+    levels: tuple[tuple[str, str], ...]
+    commands: tuple[Fact, ...]
+
+    @property
+    def unsupported(self) -> int:
+        """How many cases the target does not support."""
+        return sum(len(lack.cases) for lack in self.lacks)
+
+
+def read_page(path: Path) -> Page:
+    """Read a bundle and gather its report.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return page_of(read_bundle(path))
+
+
+def page_of(bundle: Bundle) -> Page:
+    """Gather the report of a bundle."""
+    catalogue = bundle.catalogue()
+    causes = fold(bundle.cases)
+    groups = group_views(bundle, catalogue, causes)
+    header = bundle.header
+    counts = Counter(case.verdict for case in bundle.cases)
+    return Page(
+        product=_product(bundle),
+        version=header.target.fingerprint.get("version", ""),
+        bundle=bundle.name,
+        kit=header.kit,
+        sha256=bundle.footer.sha256,
+        started=header.started,
+        statement=bundle.footer.statement,
+        headline=headline(bundle, causes),
+        facts=tuple(_facts(bundle)),
+        tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
+        groups=groups,
+        causes=cause_views(bundle, catalogue, causes),
+        readings=reading_views(bundle, catalogue),
+        claims=claim_views(bundle, catalogue),
+        known=with_verdict(bundle, "known"),
+        stale=bundle.footer.stale,
+        expired=bundle.footer.expired,
+        lacks=lacks(bundle, catalogue),
+        undecided=with_verdict(bundle, "inconclusive", "unstable", "error"),
+        coverage=_coverage(groups),
+        words=tuple(VERDICT_WORDS.values()),
+        levels=tuple(LEVEL_MEANINGS.items()),
+        commands=tuple(_commands(bundle)),
+    )
+
+
+def run_command(bundle: Bundle) -> str:
+    """Return the exact command to repeat the run."""
+    header = bundle.header
+    if header.command:
+        return header.command
+    words = ["wireproof", "run", header.target.url, *header.selection]
+    words += ["--profile", header.profile, "--reading", header.reading]
+    return " ".join([*words, "--seed", str(header.seed)])
+
+
+def _product(bundle: Bundle) -> str:
+    given = bundle.header.target.fingerprint
+    return given.get("name") or given.get("product") or bundle.header.target.url
+
+
+def _facts(bundle: Bundle) -> list[Fact]:
+    header = bundle.header
+    patience = ", ".join(f"{kind} {seconds:g} s" for kind, seconds in header.patience.items())
+    revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
+    facts = [
+        Fact("Target", header.target.url),
+        *(Fact(name.capitalize(), value) for name, value in header.target.fingerprint.items()),
+        Fact("Kit", f"wireproof {header.kit}"),
+        Fact("Law", revisions),
+        Fact("Selection", ", ".join(header.selection) or "everything"),
+        Fact("Counts as failure", f"up to level {header.profile}"),
+        Fact("Readings counted", header.reading),
+        Fact("Patience, measured", patience),
+        Fact("Seed", str(header.seed)),
+        Fact("Started", header.started),
+    ]
+    return [fact for fact in facts if fact.value]
+
+
+def _coverage(groups: tuple[GroupView, ...]) -> tuple[Coverage, ...]:
+    clauses = [clause for group in groups for clause in group.clauses]
+    return tuple(
+        Coverage(state, meaning, tuple(c for c in clauses if c.state == state))
+        for state, meaning in COVERAGE_STATES
+    )
+
+
+def _commands(bundle: Bundle) -> list[Fact]:
+    return [
+        Fact("The same run again", run_command(bundle)),
+        Fact("Judge the recorded observations again", f"wireproof judge {bundle.name}"),
+        Fact("This report from its bundle", f"wireproof report {bundle.name} --html report.html"),
+    ]

@@ -1,0 +1,198 @@
+"""Three ways to see a failure again: a command, hex for a socket, a Python script of its own."""
+
+import importlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import parse_qs, urlsplit
+
+import jinja2
+
+from wireproof_reports.evidence import recorded
+from wireproof_reports.literal import literal
+from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+
+PATIENCE_S = 10
+LONGEST_HEX = 4096
+"""Bytes; a longer stream is left to the script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing the script does; bytes with a number in them are a sequence of pieces."""
+
+    connection: str
+    kind: str
+    data: bytes | str | tuple[bytes | int, ...] = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the script does, which names may be replaced, what is sent before.
+
+    ``framed``: answers are frames led by a 4-byte size, with a type; else whatever comes.
+    """
+
+    acts: tuple[Act, ...]
+    topics: tuple[bytes, ...] = ()
+    create: tuple[bytes, ...] = ()
+    framed: bool = False
+
+
+Planner = Callable[[Plan], Plan]
+PLANNERS: dict[str, str] = {"nsq": "wireproof_reports.nsq.replayed:replayed"}
+"""Protocol → what makes a plan fit for another run; imported when used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """All bytes sent on one connection; ``hex`` is empty when there are too many."""
+
+    connection: str
+    size: int
+    hex: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reproducer:
+    """The three ways for one case."""
+
+    command: str
+    streams: tuple[Stream, ...]
+    address: str
+    file: str
+    script: str
+
+
+def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Reproducer:
+    """Return all three ways to repeat a case."""
+    file = f"reproduce-{case.case_hash}.py"
+    return Reproducer(
+        command=replay_command(case, bundle_name),
+        streams=tuple(_streams(case.transcript.steps)),
+        address=_address(header).replace(":", " ") or "HOST PORT",
+        file=_harmless(file),
+        script=script(case, header),
+    )
+
+
+def replay_command(case: CaseRecord, bundle_name: str) -> str:
+    """Return the command that repeats the case from its bundle."""
+    return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
+
+
+def script(case: CaseRecord, header: HeaderRecord) -> str:
+    """Return a Python script that repeats the exchange with the standard library alone.
+
+    Every text of the bundle stands in it as a literal, so that none can become code.
+    """
+    plan = _planned(_acts(case.transcript.steps, header), header.target.protocol)
+    steps = [_source(act) for act in plan.acts]
+    modules = ["re", "socket", "sys"]
+    if any("zlib." in step for step in steps):
+        modules += ["base64", "zlib"]
+    return _TEMPLATE.render(
+        file=_harmless(f"reproduce-{case.case_hash}.py"),
+        imports=sorted(modules),
+        case=repr(case.case),
+        clause=repr(case.clause),
+        observation=repr(case.observation),
+        accepted=repr(" | ".join(case.accepted)),
+        target=repr(_address(header)),
+        topics=repr(list(plan.topics)),
+        create=repr(list(plan.create)),
+        patience=PATIENCE_S,
+        framed=plan.framed,
+        hazard=case.hazard,
+        steps=steps,
+    )
+
+
+def _acts(steps: Sequence[StepRecord], header: HeaderRecord) -> Iterator[Act]:
+    opened: set[str] = set()
+    for step in steps:
+        if step.kind == "open":
+            opened.add(step.conn)
+            yield Act(step.conn, "open", _other_address(step.note, header))
+            continue
+        if step.conn not in opened and step.kind in ("send", "request"):
+            opened.add(step.conn)
+            place = _http_address(header) if step.kind == "request" else ""
+            yield Act(step.conn, "open", place)
+        act = _act(step)
+        if act is not None:
+            yield act
+
+
+def _act(step: StepRecord) -> Act | None:
+    if step.kind == "close" and "sending direction" in step.note:
+        return Act(step.conn, "end sending")
+    kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
+    if step.kind in kinds:
+        return Act(step.conn, kinds[step.kind], recorded(step))
+    return Act(step.conn, "close") if step.kind == "close" else None
+
+
+def _planned(acts: Iterator[Act], protocol: str) -> Plan:
+    plan = Plan(tuple(acts))
+    place = PLANNERS.get(protocol)
+    if place is None:
+        return plan
+    module, _, name = place.partition(":")
+    return cast(Planner, getattr(importlib.import_module(module), name))(plan)
+
+
+def _source(act: Act) -> str:
+    data = act.data
+    if isinstance(data, tuple):
+        pieces = [str(p) if isinstance(p, int) else literal(p) for p in data]
+        shown = f"[{', '.join(pieces)}]"
+    else:
+        shown = repr(data) if isinstance(data, str) else literal(data)
+    return f"({act.connection!r}, {act.kind!r}, {shown})"
+
+
+def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
+    sent: dict[str, bytes] = {}
+    for step in steps:
+        if step.kind in ("send", "request"):
+            sent[step.conn] = sent.get(step.conn, b"") + recorded(step)
+    for connection, data in sent.items():
+        shown = data.hex() if len(data) <= LONGEST_HEX else ""
+        yield Stream(connection, len(data), shown)
+
+
+def _address(header: HeaderRecord) -> str:
+    return urlsplit(header.target.url).netloc.rpartition("@")[2]
+
+
+def _http_address(header: HeaderRecord) -> str:
+    parts = urlsplit(header.target.url)
+    given = parse_qs(parts.query).get("http", [""])[0]
+    if given:
+        return given.rpartition("//")[2]
+    host, _, port = _address(header).rpartition(":")
+    return f"{host}:{int(port) + 1}" if port.isdecimal() else ""
+
+
+def _other_address(note: str, header: HeaderRecord) -> str:
+    """Return the address of a connection that does not go to the target's own port."""
+    if note == _address(header) or not re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", note):
+        return ""
+    return note
+
+
+def _harmless(name: str) -> str:
+    """Return a name that a shell and a file system take as it stands."""
+    return re.sub(r"[^\w./#@%+,:-]", "_", name)
+
+
+_TEMPLATE = jinja2.Environment(
+    loader=jinja2.PackageLoader("wireproof_reports"),
+    autoescape=False,  # Python source; all that is inserted went through repr
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+).get_template("reproducer.py.jinja")

@@ -1,0 +1,165 @@
+"""The words of a report: verdicts, levels, observations, in the reader's language."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from wireproof_spec.catalogue import Level
+from wireproof_spec.record import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A verdict as a report shows it; the sign never stands without the title."""
+
+    name: Verdict
+    sign: str
+    title: str
+    meaning: str
+
+
+VERDICT_WORDS: dict[Verdict, Word] = {
+    word.name: word
+    for word in (
+        Word("pass", "✓", "pass", "The target did what the published text says."),
+        Word(
+            "reading",
+            "≈",
+            "other reading",
+            "The text leaves a choice here. The target follows a registered reading other than "
+            "the published wording, and follows it throughout.",
+        ),
+        Word(
+            "fail",
+            "✕",
+            "fail",
+            "The target did something that no reading of the text allows, or an answer it owed "
+            "did not come while a control round trip on another connection was prompt.",
+        ),
+        Word(
+            "known",
+            "!",
+            "known deviation",
+            "It fails exactly as the deviations file says, and the entry has not expired. "
+            "A different failure of the same case would count as new.",
+        ),
+        Word(
+            "unsupported",
+            "○",
+            "unsupported",
+            "It needs something that the target neither claims nor shows. The probe's exchange "
+            "is the evidence.",
+        ),
+        Word(
+            "inconclusive",
+            "?",
+            "inconclusive",
+            "The experiment decided nothing: the target was slow as a whole, it had died, or "
+            "the sentinel that shows an absence did not come.",
+        ),
+        Word("unstable", "±", "unstable", "Repeats of the same experiment came out differently."),
+        Word("error", "#", "kit error", "Our own fault. It says nothing about the target."),
+    )
+}
+
+LEVEL_MEANINGS: dict[Level, str] = {
+    "must": "the text states it as what happens, or says needs, must or should not",
+    "should": "the text expects it, or gives a rule whose violation it does not forbid",
+    "may": "the text says could or may",
+    "observed": "the text is silent; real peers do so",
+}
+
+CLAIM_WORDS: dict[str, tuple[str, str]] = {
+    "shown": ("✓", "shown"),
+    "absent": ("○", "not offered"),
+    "broken": ("✕", "claimed, but broken"),
+    "unknown": ("?", "not clear"),
+}
+
+_FIRST = {
+    "ok": "OK",
+    "trace": "a trace response, right in every field",
+    "closed": "the connection closed without an answer",
+    "silence": "no answer",
+    "died": "the broker died",
+    "message": "a message",
+    "missing": "not delivered though owed",
+    "absent": "not delivered, as a later message shows",
+    "unwanted": "delivered though it must not be",
+    "no-sentinel": "undecided: the sentinel did not come",
+    "unavailable": "not available",
+    "inconclusive": "undecided",
+    "kit-error": "an error of the kit",
+}
+_KINDS = {
+    "trace": "a trace response, but",
+    "error": "error frame",
+    "response": "response",
+    "delivered": "delivered",
+    "stored": "stored",
+    "http": "HTTP",
+}
+_AFTER = {
+    "open": "connection open",
+    "closed": "connection closed",
+    "broken": "answers out of step",
+    "stuck": "no answer after it",
+}
+
+
+def spoken(observation: str) -> str:
+    """Say an observation, or a pattern of one, in words."""
+    first, _, after = observation.partition(",")
+    words = _FIRST.get(first) or _spoken_kind(first)
+    return f"{words}, {_AFTER.get(after, after)}" if after else words
+
+
+def spoken_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Say what conforms, one entry for each answer with all that may become of the connection."""
+    endings: dict[str, list[str]] = {}
+    for pattern in patterns:
+        first, _, after = pattern.partition(",")
+        endings.setdefault(first, []).append(after)
+    return tuple(_spoken_ending(first, afters) for first, afters in endings.items())
+
+
+def _spoken_ending(first: str, afters: Sequence[str]) -> str:
+    words = _FIRST.get(first) or _spoken_kind(first)
+    if "" in afters or "*" in afters:
+        return words
+    known = [after for after in dict.fromkeys(afters) if after in ("open", "closed")]
+    if len(known) == len(set(afters)):
+        return f"{words}, connection {' or '.join(known)}"
+    return f"{words}, {' or '.join(_AFTER.get(after, after) for after in dict.fromkeys(afters))}"
+
+
+def _spoken_kind(first: str) -> str:
+    kind, _, detail = first.partition(":")
+    if not detail or kind not in _KINDS:
+        return first
+    if detail == "*":
+        return {"error": "any error frame"}.get(kind, f"any {_KINDS[kind]}")
+    return f"{_KINDS[kind]} {detail.replace('-', ' ') if kind != 'error' else detail}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 case`, `2 cases`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shown_time(microseconds: int) -> str:
+    """Return a time in the unit that fits: µs, ms or s."""
+    if microseconds < 1000:
+        return f"{microseconds} µs"
+    if microseconds < 1_000_000:
+        return f"{microseconds / 1000:.1f} ms"
+    return f"{microseconds / 1_000_000:.2f} s"
+
+
+def printable(data: bytes) -> str:
+    """Return bytes as text where they are printable UTF-8, with escapes elsewhere."""
+    text = data.decode("utf-8", "backslashreplace")
+    return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape", "backslashreplace").decode("ascii")
