@@ -15,7 +15,7 @@ from wireproof_kit.nsq.observing import differing
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import PUSH, Wait
+from wireproof_kit.patience import REDELIVERY, Wait
 from wireproof_spec.nsq.disk import DiskRecord, RecordKind, RecordReader
 from wireproof_spec.nsq.queue_files import QueueFile, read_queue_file_name
 from wireproof_spec.wire_error import WireError
@@ -77,7 +77,7 @@ class Stored:
                 return Queue(tuple(records), found.fault, found.rest)
         return Queue(tuple(records))
 
-    def wait_for(self, topic: Topic, body: bytes, wait: Wait = PUSH) -> Queue:
+    def wait_for(self, topic: Topic, body: bytes, wait: Wait = REDELIVERY) -> Queue:
         """Return what stands on disk once the body is in it, or when patience has passed.
 
         A broker may keep records in a buffer for a while.

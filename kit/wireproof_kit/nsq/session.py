@@ -1,6 +1,7 @@
 """One session with one NSQ target: topics, brokers for cases, probes, patience."""
 
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -52,6 +53,9 @@ class NsqSession:
         self.patience = measuring.BEFORE_MEASURING
         if options.timeout is not None:
             self.patience = measuring.fixed(options.timeout)
+        self._probe_patience = self.patience
+        self._measuring = threading.Lock()
+        self._is_measured = False
         self._options = options
         self._greeting = greeting
         self._data: Path | None = target.data
@@ -72,6 +76,7 @@ class NsqSession:
 
     def probe_reading(self, name: str) -> Probe:
         """Show which reading of a decision the target follows."""
+        self._measure()
         probe = self._probe(name, READING_PROBES)
         self._probed[name] = probe
         return probe
@@ -84,8 +89,7 @@ class NsqSession:
         """Create the topics a selection needs, then measure how patient to be."""
         self._pool.prepare(kinds)
         self._pool.settle()
-        if self._options.timeout is None:
-            self.patience = self._measured()
+        self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return fresh kit objects for one run of one case.
@@ -143,7 +147,8 @@ class NsqSession:
         if function is None:
             return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
         self._pool.prepare(Counter(self._unused_probe_topics()))
-        broker = self._broker(transcript, tuple(self._probe_topics.values()))
+        topics = tuple(self._probe_topics.values())
+        broker = self._broker(transcript, topics, patience=self._probe_patience)
         bench = ProbeBench(broker, self._pool, self._lookup, self._probe_topics)
         try:
             observation = function(bench)
@@ -156,14 +161,20 @@ class NsqSession:
     def _unused_probe_topics(self) -> dict[str, int]:
         return {name: 1 for name in PROBE_TOPICS if name not in self._probe_topics}
 
-    def _broker(self, transcript: Transcript, topics: Sequence[Topic] = ()) -> Broker:
+    def _broker(
+        self,
+        transcript: Transcript,
+        topics: Sequence[Topic] = (),
+        *,
+        patience: Patience | None = None,
+    ) -> Broker:
         bodies = Bodies(f"{self._options.run_token}:{self._options.seed}:{next(self._cases)}")
         home = _home(self.address, topics)
         http_address = next((t.http_address for t in topics if t.http_address), self._http)
         return Broker(
             home,
             transcript=transcript,
-            patience=self.patience,
+            patience=patience or self.patience,
             bodies=bodies,
             http=self._http_client(transcript, http_address),
             data=self._data,
@@ -205,19 +216,30 @@ class NsqSession:
     def _length_always(self) -> bool:
         return self._readings.get("no-ext-layout") == "published"
 
-    def _measured(self) -> Patience:
-        answer = measuring.answer_seconds(self._round_trip, self._greeting.seconds)
-        broker = self._broker(Transcript())
+    def _measure(self) -> None:
+        """Measure patience, once; a target that delivers nothing is not waited for by probes."""
+        with self._measuring:
+            if self._is_measured or self._options.timeout is not None:
+                return
+            self._is_measured = True
+            answer = measuring.answer_seconds(self._round_trip, self._greeting.seconds)
+            broker = self._broker(Transcript())
+            try:
+                topic = self._any_topic()
+                self.patience = self._probe_patience = measuring.measured(
+                    broker, topic, answer=answer
+                )
+            except (ArrangementFailed, TargetUnreachable):
+                self.patience = measuring.unmeasured(answer)
+                self._probe_patience = measuring.hasty(answer)
+            finally:
+                broker.close()
+
+    def _any_topic(self) -> Topic:
         try:
-            for name in ("plain_topic", "ext_topic"):
-                try:
-                    topic = self._pool.take(name)
-                except ArrangementFailed:
-                    continue
-                return measuring.measured(broker, topic, answer=answer)
-            return measuring.unmeasured(answer)
-        finally:
-            broker.close()
+            return self._pool.take("plain_topic")
+        except ArrangementFailed:
+            return self._pool.take("ext_topic")
 
     def _round_trip(self) -> float:
         try:
