@@ -1,0 +1,138 @@
+"""Publishing with a header over HTTP, and what comes of it."""
+
+from collections.abc import Callable
+
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.frames import Header, header_bytes
+from wireproof_kit.nsq.http import Headers, HttpAnswer, Query
+from wireproof_kit.nsq.observing import observe_delivery, observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.json_schema import check
+from wireproof_spec.strict_json import JsonValue
+from wireproof_suites.nsq.trace_truth import compare_ids, compare_offsets
+
+PATH = "/pub_ext"
+
+
+def post(
+    broker: Broker,
+    topic: Topic,
+    body: bytes,
+    *,
+    ext: Header | None,
+    headers: Headers = (),
+    v1: bool = True,
+) -> HttpAnswer:
+    """Publish a body with a header in ``ext``; None leaves the parameter out."""
+    query: dict[str, str | bytes | int] = {"topic": topic.name, "partition": topic.partition}
+    if ext is not None:
+        query["ext"] = header_bytes(ext)
+    return request(broker, topic, query, body=body, headers=headers, v1=v1)
+
+
+def request(
+    broker: Broker,
+    topic: Topic,
+    query: Query | str,
+    *,
+    body: bytes,
+    headers: Headers = (),
+    v1: bool = True,
+) -> HttpAnswer:
+    """POST to the node that leads the topic."""
+    client = broker.http.at(topic.http_address)
+    return client.request("POST", PATH, query=query, headers=headers, body=body, v1=v1)
+
+
+def post_and_receive(
+    broker: Broker,
+    topic: Topic,
+    *,
+    ext: Header | None,
+    headers: Headers = (),
+    stored: Header | None = None,
+) -> Observation:
+    """Return how a message was refused, or else how it was delivered.
+
+    ``stored`` is the header due, ``ext`` unless given; only its JSON value counts.
+    """
+    body = broker.unique_body()
+
+    def send() -> HttpAnswer:
+        return post(broker, topic, body, ext=ext, headers=headers)
+
+    due = ext if stored is None else stored
+    return send_and_receive(broker, topic, send, body=body, header=due)
+
+
+def send_and_receive(
+    broker: Broker,
+    topic: Topic,
+    send: Callable[[], HttpAnswer],
+    *,
+    body: bytes,
+    header: Header | None,
+) -> Observation:
+    """Send while subscribed; return how it was refused, or else how it was delivered."""
+    with broker.subscribe(topic) as consumer:
+        answer = send()
+        if not answer.is_ok:
+            return observe_http(answer)
+        return observe_delivery(consumer.next(body), body=body, header=header, as_json=True)
+
+
+def observe_http_trace(answer: HttpAnswer, trace_id: int) -> Observation:
+    """Name a traced answer: ``http:200,trace-bare``, ``-wrapped`` or ``trace:WHAT-IS-WRONG``."""
+    if answer.word not in ("trace", "json"):
+        return observe_http(answer)
+    assert answer.json is not None, "both words are those of a JSON body"
+    form = "wrapped" if answer.is_wrapped else "bare"
+    schema = "nsq/pub-ext-answer" + ("-wrapped" if answer.is_wrapped else "")
+    for fault in check(schema, answer.json.value):
+        difference = Difference(fault.pointer or "answer", None, schema, fault.text)
+        return observed(f"http:200,trace:{_field(fault.pointer)}", difference=difference)
+    found = _fields(answer)["trace_id"]
+    if int(str(found)) != trace_id:
+        difference = Difference("trace_id", None, str(trace_id), str(found))
+        return observed("http:200,trace:id-differs", difference=difference)
+    return observed(f"http:200,trace-{form}")
+
+
+def observe_http_ids(
+    answer: HttpAnswer, delivery: Delivery | None, *, body: bytes, trace_id: int
+) -> Observation:
+    """Compare id and trace_id of an answer with the delivered message's ids."""
+    seen = observe_http_trace(answer, trace_id)
+    if not seen.value.startswith("http:200,trace-"):
+        return seen
+    if delivery is None or delivery.message is None:
+        return observe_delivery(delivery, body=body)
+    message = delivery.message
+    return compare_ids(
+        answered=(_number(answer, "id"), _number(answer, "trace_id")),
+        delivered=(message.internal_id, message.trace_id),
+    )
+
+
+def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
+    """Say where the second record lies: ``follows`` when it is at the end of the first."""
+    for answer in (first, second):
+        if answer.word != "trace":
+            return observe_http(answer)
+    end = _number(first, "queue_offset") + _number(first, "rawsize")
+    return compare_offsets(end, _number(second, "queue_offset"))
+
+
+def _field(pointer: str) -> str:
+    last = pointer.rpartition("/")[2]
+    return f"{last.replace('_', '-')}-wrong" if last else "field-missing"
+
+
+def _fields(answer: HttpAnswer) -> dict[str, JsonValue]:
+    return answer.data if isinstance(answer.data, dict) else {}
+
+
+def _number(answer: HttpAnswer, field: str) -> int:
+    return int(str(_fields(answer).get(field, -1)))

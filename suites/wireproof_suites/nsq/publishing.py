@@ -1,0 +1,71 @@
+"""Steps that many cases of publishing share."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.frames import Header
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+
+
+def publish_and_receive(
+    broker: Broker, topic: Topic, header: Header, *, content: bytes = b""
+) -> Observation:
+    """Return how a message was refused, or else how it was delivered."""
+    body = broker.unique_body(content)
+    with broker.subscribe(topic) as consumer:
+        answer = observe(broker.publish(topic, body, header))
+        if not is_success(answer):
+            return answer
+        return observe_delivery(consumer.next(body), body=body, header=header)
+
+
+def then_received(
+    answer: Observation, consumer: Consumer, *, body: bytes, header: Header | None = None
+) -> Observation:
+    """Add how the message was delivered, unless it was refused."""
+    if not is_success(answer):
+        return answer
+    return followed_by(answer, observe_delivery(consumer.next(body), body=body, header=header))
+
+
+def is_success(answer: Observation) -> bool:
+    """Tell whether a publish was answered OK, with or without a trace."""
+    return answer.value.partition(",")[0].partition(":")[0] in ("ok", "trace")
+
+
+def followed_by(first: Observation, second: Observation) -> Observation:
+    """Return two observations as one, the second behind a comma."""
+    return replace(
+        first.then(second.value),
+        overdue=first.overdue or second.overdue,
+        difference=first.difference or second.difference,
+    )
+
+
+def then_goes_on(first: Observation, client: Connection, topic: Topic) -> Observation:
+    """Add whether the connection goes on."""
+    state = client.goes_on(topic)
+    return followed_by(first, observed(state, overdue=state == "stuck"))
+
+
+def then_others(first: Observation, topic: Topic, *others: Connection) -> Observation:
+    """Add whether other connections go on: ``others-open``, or what the first bad one met."""
+    states = [other.goes_on(topic) for other in others]
+    worst = next((state for state in states if state != "open"), "open")
+    return followed_by(first, observed(f"others-{worst}", overdue=worst == "stuck"))
+
+
+def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
+    """Return the first observation of another value, numbered in its note, or else the value.
+
+    What comes after that one is not looked at.
+    """
+    for number, observation in enumerate(observations, start=1):
+        if observation.value != value:
+            return replace(observation, note=f"number {number}; {observation.note}")
+    return observed(value)

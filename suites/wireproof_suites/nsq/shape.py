@@ -1,0 +1,27 @@
+"""Frames of a chosen shape: cut at a field, of a chosen size, with a header of a chosen length."""
+
+from wireproof_kit.nsq.outgoing import Outgoing
+
+
+def header_of(length: int) -> bytes:
+    """Return a legal JSON header of exactly so many bytes (2, or 8 and more)."""
+    return b"{}" if length == 2 else b'{"k":"' + b"v" * (length - 8) + b'"}'
+
+
+def sized(frame: Outgoing, size: int) -> Outgoing:
+    """Return the frame cut down to a smaller size, and saying so."""
+    field = frame.part("size")
+    end = field.offset + field.length + size
+    return frame.replace("size", size.to_bytes(field.length, "big")).cut(end)
+
+
+def ended_after(frame: Outgoing, field: str) -> Outgoing:
+    """Return the frame up to the end of a field."""
+    part = frame.part(field)
+    return frame.cut(part.offset + part.length)
+
+
+def within(frame: Outgoing, field: str, inside: int) -> int:
+    """Return the offset of a field's byte; a negative ``inside`` counts from the field's end."""
+    part = frame.part(field)
+    return part.offset + (inside if inside >= 0 else part.length + inside)

@@ -1,0 +1,130 @@
+"""POST /pub_ext: accepted, and delivered with the header that was given in ext."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
+from wireproof_suites.nsq.posting import post, post_and_receive, send_and_receive
+
+STYLES = {"old": False, "v1": True}
+
+HEADERS: dict[str, dict[str, str] | bytes] = {
+    "published-example": {"k1": "v1"},
+    "no-name": {},
+    "several-names": {"b": "2", "a": "1", "c": "3"},
+    "names-of-every-kind": {"Az09": "v", "a_b-c": "v", "#a": "v"},
+    "names-differ-in-case": {"k": "1", "K": "2"},
+    "tag": {CLIENT_DISPATCH_TAG: "test_tag", "k": "v"},
+    "empty-value": {"k": ""},
+    "digits": {"k": "1"},
+    "quotes": {"k": 'say "hi"'},
+    "backslash": {"k": "a\\b"},
+    "unicode": {"k": "grün 消息"},
+    "spaces": b' { "k" : "v" } ',
+    "escaped-name": rb'{"\u006b":"v"}',
+    "1000-letters": {"k": "v" * 1000},
+}
+
+TEXTS = {
+    "plus-sign": "a+b",
+    "percent-sign": "100%",
+    "percent-escape": "%41",
+    "ampersand": "a&b=c",
+    "number-sign": "a#b",
+    "semicolon": "a;b",
+    "question-mark": "a?b",
+    "html": "<b>&</b>",
+    "line-separator": "a\u2028b",
+    "nul": "a\x00b",
+    "controls": "\t\n\r",
+    "outside-the-basic-plane": "😀",
+    "replacement-character": "\ufffd",
+}
+
+NUMBERS = {
+    "2-to-the-53-and-one": b'{"k":9007199254740993}',
+    "2-to-the-64": b'{"k":18446744073709551616}',
+    "20-digits": b'{"k":12345678901234567890}',
+    "fraction": b'{"k":0.1}',
+    "long-fraction": b'{"k":0.12345678901234567890123}',
+    "minus-zero": b'{"k":-0}',
+    "one": b'{"k":1}',
+}
+
+BODIES = {
+    "every-byte": bytes(range(256)),
+    "line-feeds": b"a\nb\n\nc\n",
+    "form": b"topic=other&ext=%7B%7D",
+    "json": b'{"##trace_id":"1"}',
+    "100-kilobytes": b"x" * 100_000,
+}
+
+
+@case("nsq/http/accept", clause="ext.http.accept")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_post(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
+    """POST /pub_ext with topic, partition and ext is answered 200 OK."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext={"k1": "v1"}, v1=v1))
+
+
+@case("nsq/http/ok-text", clause="ext.http.accept")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_text_of_success(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
+    """The answer is OK, with quotes or without."""
+    answer = post(broker, ext_topic, broker.unique_body(), ext={"k1": "v1"}, v1=v1)
+
+    words = {b"OK": "bare", b'"OK"': "quoted"}
+    word = words.get(answer.body.strip())
+    return observed(word) if word and answer.status == 200 else observe_http(answer)
+
+
+@case("nsq/http/body", clause="ext.http.accept")
+@pytest.mark.parametrize("content", BODIES.values(), ids=BODIES)
+def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
+    """The body of the request is the body of the message, byte for byte."""
+    body = broker.unique_body(content)
+
+    def send() -> HttpAnswer:
+        return post(broker, ext_topic, body, ext={"k1": "v1"})
+
+    return send_and_receive(broker, ext_topic, send, body=body, header={"k1": "v1"})
+
+
+@case("nsq/http/body-as-curl-sends-it", clause="ext.http.accept")
+def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
+    """A body that curl -d declares a form is a message like any other."""
+    body = broker.unique_body(b"a=b&ext={}&c=%20+")
+    form = [("Content-Type", "application/x-www-form-urlencoded")]
+
+    def send() -> HttpAnswer:
+        return post(broker, ext_topic, body, ext={"k1": "v1"}, headers=form)
+
+    return send_and_receive(broker, ext_topic, send, body=body, header={"k1": "v1"})
+
+
+@case("nsq/http/header", clause="ext.http.header-stored")
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_header_in_ext(
+    broker: Broker, ext_topic: Topic, header: dict[str, str] | bytes
+) -> Observation:
+    """The message is delivered with the JSON value of ext."""
+    return post_and_receive(broker, ext_topic, ext=header)
+
+
+@case("nsq/http/text", clause="ext.http.value-exact")
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_text_in_ext(broker: Broker, ext_topic: Topic, text: str) -> Observation:
+    """No character of a value is lost or changed between ext and the delivered header."""
+    return post_and_receive(broker, ext_topic, ext={"k": text})
+
+
+@case("nsq/http/number", clause="ext.http.value-exact")
+@pytest.mark.parametrize("header", NUMBERS.values(), ids=NUMBERS)
+def test_number_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
+    """A number, where numbers are accepted, keeps its value."""
+    return post_and_receive(broker, ext_topic, ext=header)

@@ -1,0 +1,160 @@
+"""A PUB_EXT frame as a stream of bytes: cut off, in pieces, many at once."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.frames import pub_ext
+from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.outgoing import Outgoing, joined
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.publishing import (
+    first_unlike,
+    followed_by,
+    publish_and_receive,
+    then_goes_on,
+    then_received,
+)
+from wireproof_suites.nsq.shape import within
+
+HEADER = {"k": "v"}
+MANY = 50
+
+# Where a frame is cut: a field, and how many of its bytes are still sent (from the end if < 0).
+PLACES = {
+    "in-the-command": ("command line", 3),
+    "in-the-command-line": ("command line", -2),
+    "before-line-feed": ("command line", -1),
+    "before-size": ("size", 0),
+    "in-size": ("size", 2),
+    "before-header-length": ("header_length", 0),
+    "in-header-length": ("header_length", 1),
+    "before-header": ("json_header", 0),
+    "in-header": ("json_header", 5),
+    "last-byte-of-header": ("json_header", -1),
+    "before-body": ("body", 0),
+    "in-body": ("body", -2),
+    "last-byte-of-body": ("body", -1),
+}
+
+
+@case("nsq/parser/truncated", clause="ext.parser.truncated")
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_truncated_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int]) -> Observation:
+    """A frame cut off by the end of what the client sends is not published."""
+    token, sentinel = broker.unique_body(), broker.unique_body()
+    frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
+    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+        client.send(frame.cut(within(frame, *place)))
+        client.half_close()
+        client.receive()
+        broker.published(ext_topic, sentinel, {})
+
+        return observe_absence(consumer.until(sentinel), of=token)
+
+
+@case("nsq/parser/abandoned", clause="ext.parser.truncated")
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_abandoned_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int]) -> Observation:
+    """A frame cut off by the end of the connection is not published; others go on."""
+    token, sentinel = broker.unique_body(), broker.unique_body()
+    frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
+    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+        client.send(frame.cut(within(frame, *place)))
+        client.close()
+        broker.published(ext_topic, sentinel, {})
+
+        return observe_absence(consumer.until(sentinel), of=token)
+
+
+@case("nsq/parser/truncated-after-a-whole-one", clause="ext.parser.truncated")
+def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) -> Observation:
+    """A whole frame is published though the next one is cut off."""
+    body = broker.unique_body()
+    frame = pub_ext(ext_topic, HEADER, body)
+    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+        client.send(joined([frame, frame.cut(-1)], "a whole frame and most of another"))
+        client.half_close()
+        answer = observe(client.receive())
+        delivery = observe_delivery(consumer.next(body), body=body, header=HEADER)
+
+        return followed_by(answer, delivery)
+
+
+@case("nsq/parser/two-pieces", clause="ext.parser.segmentation")
+def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
+    """A frame may come in two pieces, cut anywhere; others are served in between."""
+    frame = pub_ext(ext_topic, HEADER, broker.unique_body())
+    with broker.connect() as client, broker.connect() as other:
+        answers = (
+            ask_in_pieces(client, frame.split(at), between=other, topic=ext_topic)
+            for at in range(1, len(frame.data))
+        )
+
+        return first_unlike(answers, "ok,open")
+
+
+@case("nsq/parser/byte-by-byte", clause="ext.parser.segmentation")
+def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
+    """A frame may come one byte at a time, and is delivered whole."""
+    body = broker.unique_body()
+    frame = pub_ext(ext_topic, HEADER, body)
+    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+        pieces = frame.split(*range(1, len(frame.data)))
+        for piece in pieces[:-1]:
+            client.send(piece)
+        answer = observe(client.ask(pieces[-1]), then=client.goes_on(ext_topic))
+
+        return then_received(answer, consumer, body=body, header=HEADER)
+
+
+@case("nsq/parser/many-in-one-write", clause="ext.parser.segmentation")
+def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observation:
+    """Many frames in one write are each answered, in order."""
+    numbers = range(1, MANY + 1)
+    with broker.connect() as client:
+        client.send(joined([traced(broker, ext_topic, number) for number in numbers], "50 frames"))
+        answers = (observe(client.receive(), trace_id=number) for number in numbers)
+
+        return then_goes_on(first_unlike(answers, "trace"), client, ext_topic)
+
+
+@case("nsq/parser/one-and-a-half", clause="ext.parser.segmentation")
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_frame_and_a_part_of_the_next(
+    broker: Broker, ext_topic: Topic, place: tuple[str, int]
+) -> Observation:
+    """A frame is answered though only a part of the next one has come with it."""
+    second = traced(broker, ext_topic, 2)
+    head, tail = second.split(within(second, *place))
+    with broker.connect() as client:
+        first = client.ask(joined([traced(broker, ext_topic, 1), head], "a frame and a part"))
+        answers = [observe(first, trace_id=1), observe(client.ask(tail), trace_id=2)]
+
+        return then_goes_on(first_unlike(answers, "trace"), client, ext_topic)
+
+
+@case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
+def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
+    """A frame larger than one segment is one message."""
+    content = bytes(range(256)) * 275
+
+    return publish_and_receive(broker, ext_topic, HEADER, content=content)
+
+
+def traced(broker: Broker, topic: Topic, trace_id: int) -> Outgoing:
+    """Return a PUB_EXT whose answer carries its number."""
+    return pub_ext(topic, {TRACE_ID: str(trace_id)}, broker.unique_body())
+
+
+def ask_in_pieces(
+    client: Connection, pieces: list[Outgoing], *, between: Connection, topic: Topic
+) -> Observation:
+    """Send pieces with an exchange on another connection in between; name the answer."""
+    for piece in pieces[:-1]:
+        client.send(piece)
+        state = between.goes_on(topic)
+    return observe(client.ask(pieces[-1]), then=state)

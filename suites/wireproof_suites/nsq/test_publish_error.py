@@ -1,0 +1,160 @@
+"""The errors of PUB_EXT: those of PUB for the same fault, and its own."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import OWN, Partition, pub, pub_ext
+from wireproof_kit.nsq.observing import observe, observe_absence
+from wireproof_kit.nsq.outgoing import Outgoing
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
+
+HEADER = {"k": "v"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a publish, the same for PUB and PUB_EXT; ``cut`` bytes are lacking."""
+
+    topic_name: str | None = None
+    partition: Partition = OWN
+    size: int | None = None
+    words: bytes | None = None
+    cut: int = 0
+
+    def pub(self, topic: Topic, body: bytes) -> Outgoing:
+        """Return a PUB with this fault."""
+        frame = pub(
+            topic,
+            body,
+            partition=self.partition,
+            size=self.size,
+            topic_name=self.topic_name,
+            command_line=None if self.words is None else b"PUB" + self.words,
+        )
+        return self._cut(frame)
+
+    def pub_ext(self, topic: Topic, body: bytes) -> Outgoing:
+        """Return a PUB_EXT with this fault."""
+        frame = pub_ext(
+            topic,
+            HEADER,
+            body,
+            partition=self.partition,
+            size=self.size,
+            topic_name=self.topic_name,
+            command_line=None if self.words is None else b"PUB_EXT" + self.words,
+        )
+        return self._cut(frame)
+
+    def _cut(self, frame: Outgoing) -> Outgoing:
+        return frame.cut(-self.cut) if self.cut else frame
+
+
+FAULTS = {
+    "topic-unknown": Fault(topic_name="wp_nobody_made_this"),
+    "topic-name-illegal": Fault(topic_name="wp!illegal"),
+    "topic-name-empty": Fault(topic_name=""),
+    "topic-name-65-letters": Fault(topic_name="w" * 65),
+    "topic-missing": Fault(words=b"\n"),
+    "partition-missing": Fault(partition=None),
+    "partition-letters": Fault(partition="abc"),
+    "partition-fraction": Fault(partition="1.0"),
+    "partition-empty": Fault(partition=""),
+    "partition-20-digits": Fault(partition="9" * 20),
+    "partition-negative": Fault(partition=-2),
+    "partition-absent": Fault(partition=1023),
+    "size-zero": Fault(size=0),
+    "size-negative": Fault(size=-1),
+    "size-least": Fault(size=-(2**31)),
+    "size-greatest": Fault(size=2**31 - 1),
+    "body-cut": Fault(cut=1),
+}
+
+
+@case("nsq/publish/same-error", clause="ext.publish.error-same-as-pub")
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) -> Observation:
+    """PUB and PUB_EXT with the same fault are answered with the same code."""
+    end = fault.cut > 0
+    plain = answer_to(broker, fault.pub(ext_topic, broker.unique_body()), end=end)
+    extended = answer_to(broker, fault.pub_ext(ext_topic, broker.unique_body()), end=end)
+
+    if plain.value == extended.value:
+        return observed(f"same:{plain.value}", overdue=plain.overdue)
+    return observed(f"differ:{plain.value}/{extended.value}", note=extended.note)
+
+
+@case("nsq/publish/error-code/bad-topic", clause="ext.publish.error-same-as-pub")
+def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observation:
+    """An illegal topic name has the code that the errors of PUB give it."""
+    frame = pub_ext(ext_topic, HEADER, broker.unique_body(), topic_name="wp!illegal")
+
+    return answer_to(broker, frame)
+
+
+@case("nsq/publish/error-code/bad-size", clause="ext.publish.error-same-as-pub")
+@pytest.mark.parametrize("size", [0, -1], ids=["zero", "negative"])
+def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
+    """A size that cannot be has the code that the errors of PUB give it."""
+    frame = pub_ext(ext_topic, HEADER, broker.unique_body(), size=size)
+
+    return answer_to(broker, frame)
+
+
+@case("nsq/publish/error-code/header", clause="ext.publish.error-same-as-pub")
+def test_code_for_a_bad_header(broker: Broker, ext_topic: Topic) -> Observation:
+    """A header that is not JSON has a code of PUB, or the one real brokers gave it."""
+    return answer_to(broker, pub_ext(ext_topic, b"{", broker.unique_body()))
+
+
+@case("nsq/publish/error-code/trace-id", clause="ext.publish.error-same-as-pub")
+def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observation:
+    """A trace id that is no number, if refused, has a code of PUB or the real brokers' own."""
+    return answer_to(broker, pub_ext(ext_topic, {TRACE_ID: "abc"}, broker.unique_body()))
+
+
+@case("nsq/publish/error-code/plain-topic", clause="ext.publish.error-same-as-pub")
+def test_code_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
+    """A header on a plain topic, if refused, has a code of PUB or the real brokers' own."""
+    return answer_to(broker, pub_ext(plain_topic, HEADER, broker.unique_body()))
+
+
+@case("nsq/publish/plain-topic", clause="ext.publish.plain-topic")
+@pytest.mark.parametrize(
+    "header",
+    [HEADER, {CLIENT_DISPATCH_TAG: "t"}, {TRACE_ID: "77"}],
+    ids=["own-name", "tag", "trace-id"],
+)
+def test_header_on_a_plain_topic(
+    broker: Broker, plain_topic: Topic, header: dict[str, str]
+) -> Observation:
+    """A topic without the extend feature takes no header."""
+    with broker.connect() as client:
+        answer = client.ask(pub_ext(plain_topic, header, broker.unique_body()))
+
+        return observe(answer, then=client.goes_on(plain_topic))
+
+
+@case("nsq/publish/plain-topic-unpublished", clause="ext.publish.plain-topic")
+def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
+    """A message whose header was refused on a plain topic is not delivered without it."""
+    refused, sentinel = broker.unique_body(), broker.unique_body()
+    with broker.subscribe(plain_topic) as consumer:
+        broker.publish(plain_topic, refused, HEADER)
+        broker.published(plain_topic, sentinel)
+
+        return observe_absence(consumer.until(sentinel), of=refused)
+
+
+def answer_to(broker: Broker, frame: Outgoing, *, end: bool = False) -> Observation:
+    """Name the answer to a frame on a connection of its own; ``end`` sends no more after it."""
+    with broker.connect() as client:
+        client.send(frame)
+        if end:
+            client.half_close()
+        return observe(client.receive())

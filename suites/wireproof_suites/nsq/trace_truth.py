@@ -1,0 +1,66 @@
+"""Whether a trace response is true of the message it speaks of."""
+
+from wireproof_kit.nsq.answers import Answer, Response
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.decoding import decode
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_spec.wire_error import WireError
+
+MESSAGE_ID_AT = 10
+TRACE_ID_AT = 18
+
+
+def observe_ids(answer: Answer, delivery: Delivery | None) -> Observation:
+    """Compare the ids of an answer with those of the delivered message.
+
+    ``true``, ``internal-id-differs``, ``trace-id-differs``; ``missing`` without a delivery.
+    """
+    response = read_trace(answer)
+    if response is None:
+        return observe(answer)
+    if delivery is None or delivery.message is None:
+        return observe_delivery(delivery, body=b"")
+    message = delivery.message
+    return compare_ids(
+        answered=(response.internal_id, response.trace_id),
+        delivered=(message.internal_id, message.trace_id),
+    )
+
+
+def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Observation:
+    """Compare internal id and trace id of an answer with those of a delivered message."""
+    fields = (("internal-id", MESSAGE_ID_AT), ("trace-id", TRACE_ID_AT))
+    for (name, at), due, found in zip(fields, answered, delivered, strict=True):
+        if due != found:
+            difference = Difference(name, at, str(due), str(found))
+            return observed(f"{name}-differs", difference=difference)
+    return observed("true")
+
+
+def observe_next_record(first: Answer, second: Answer) -> Observation:
+    """Say where the second record lies: ``follows`` when it is at the end of the first."""
+    one, two = read_trace(first), read_trace(second)
+    if one is None or two is None:
+        return observe(first if one is None else second)
+    end = one.disk_queue_offset + one.disk_queue_data_size
+    return compare_offsets(end, two.disk_queue_offset)
+
+
+def compare_offsets(end: int, offset: int) -> Observation:
+    """Compare where a record ends with where the next one begins."""
+    if end == offset:
+        return observed("follows")
+    difference = Difference("disk_queue_offset", None, str(end), str(offset))
+    return observed("overlaps" if offset < end else "leaves-a-gap", difference=difference)
+
+
+def read_trace(answer: Answer) -> TraceResponse | None:
+    """Return a trace response in the published layout, or None."""
+    if not isinstance(answer, Response):
+        return None
+    try:
+        return decode(TRACE_RESPONSE, answer.data)
+    except WireError:
+        return None
