@@ -3,6 +3,7 @@
 import pytest
 
 from wireproof_kit.case import case
+from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.frames import mpub, mpub_ext
 from wireproof_kit.nsq.observing import observe
@@ -19,7 +20,12 @@ from wireproof_suites.nsq.consuming import (
 )
 from wireproof_suites.nsq.contents import header_of
 
-HEADER_LENGTHS = [2, 8, 9, 127, 128, 254, 255, 256, 257, 4095, 4096, 4097, 32767, 32768, 65533]
+HEADER_LENGTHS = [2, 8, 9, 127, 128, 254, 255, 256, 257, 4095, 4096, 4097, 32767, 32768, 65506]
+
+# From 65507 on, 29 bytes of message head and the header pass 65535: a broker that adds them up in
+# 16 bits falls over when it reads the message, and again each time a lasting channel reads it.
+LONGEST = [65507, 65533]
+EPHEMERAL = "#ephemeral"
 
 
 @case("nsq/consume/header-length", clause="ext.consume.layout")
@@ -27,6 +33,18 @@ HEADER_LENGTHS = [2, 8, 9, 127, 128, 254, 255, 256, 257, 4095, 4096, 4097, 32767
 def test_header_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
     """A header of any length the 2-byte field can tell is delivered in the drawn layout."""
     return deliver(broker, ext_topic, broker.unique_body(), header=header_of(length))
+
+
+@case("nsq/consume/header-longest", clause="ext.consume.layout", hazard=True)
+@pytest.mark.parametrize("length", LONGEST)
+def test_longest_header(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
+    """A header of nearly all that 2 bytes of length can tell is refused, or delivered."""
+    topic, body = fresh_ext_topic, broker.unique_body()
+    with broker.subscribe(topic, channel=topic.channel() + EPHEMERAL) as consumer:
+        answer = broker.publish(topic, body, header_of(length))
+        if not isinstance(answer, Response):
+            return observe(answer)
+        return read_all(consumer, [(header_of(length), body)])
 
 
 @case("nsq/consume/timestamp", clause="ext.consume.layout")
