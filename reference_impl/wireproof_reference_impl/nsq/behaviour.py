@@ -1,0 +1,237 @@
+"""The behaviour table: every choice of the broker, with the published text's as the default.
+
+The core looks here and nowhere else; presets, faults and variants are other values of it.
+Where a choice is a function, the default stands in the core beside what it decides for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from wireproof_reference_impl.nsq import http_header
+from wireproof_reference_impl.nsq.core import (
+    answers,
+    delivery,
+    dispatch,
+    frame_reading,
+    header,
+    record,
+    subscribe_rules,
+)
+from wireproof_reference_impl.nsq.core.dispatch import Audience
+from wireproof_reference_impl.nsq.core.frame_reading import Size, Split
+from wireproof_reference_impl.nsq.core.header import Header
+from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
+from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_spec.nsq import error_codes, names
+from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+
+class OpenSubscription(Enum):
+    """What becomes of a client without extend_support when its topic is upgraded."""
+
+    CLOSED = auto()
+    KEPT_OLD = auto()
+    MOVED = auto()
+
+
+class ChannelStart(Enum):
+    """Where a new channel starts in the queue."""
+
+    FIRST_FROM_START = auto()
+    START = auto()
+    END = auto()
+
+
+class BuildRecord(Protocol):
+    """Makes the record of a new message."""
+
+    def __call__(
+        self, entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        """Return the record, its 4-byte length included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParserBehaviour:
+    """How sizes, lengths and cut frames are taken."""
+
+    size: Callable[[int, int], Size] = frame_reading.judge_size
+    cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
+    split: Callable[[bytes], Split | None] = frame_reading.split_header
+
+
+@dataclass(frozen=True, slots=True)
+class PublishBehaviour:
+    """What publish commands check, store and answer."""
+
+    partition_required: bool = True
+    name_checked: bool = True
+    bad_partition: str = error_codes.E_INVALID
+    bad_size: str = error_codes.E_BAD_MESSAGE
+    batch_by_size: bool = True
+    header: Callable[[bytes], Header] = header.published
+    stored_header: Callable[[bytes], bytes | None] = answers.as_sent
+    plain_topic_refused: bool = True
+    trace_response: Callable[[Stored], bytes] = answers.trace_response
+    check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
+    ext_version: int = names.EXT_VERSION_JSON
+    first_id: Callable[[int], int] = answers.from_one
+    id_step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribeBehaviour:
+    """Who may subscribe, and as what."""
+
+    rule: Callable[[Wish], Refusal | None] = subscribe_rules.support_rule
+    desired_tag: Callable[[Wish], str | None] = subscribe_rules.desired_tag
+    partition_beside_offset: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryBehaviour:
+    """What a message looks like to a client."""
+
+    attempts: Callable[[int, Message], int] = delivery.plain_attempts
+    extend: Callable[[Message], bytes] = delivery.short_extend_part
+    plain_part: Callable[[Message], bytes] = delivery.no_extend_part
+    position: Callable[[Message], bytes] = delivery.own_position
+    body: Callable[[Message], bytes] = delivery.whole_body
+    copies: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchBehaviour:
+    """Which client gets a message."""
+
+    choose: Callable[[Message, Audience], Sequence[Subscriber]] = dispatch.by_tag
+    given_back: Callable[[list[Held], Subscriber], list[Held]] = requeue_all
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBehaviour:
+    """In which order messages go out, and what ordered subscriptions need."""
+
+    ready_needed: bool = False
+    requeue_delay: bool = True
+    channel_start: ChannelStart = ChannelStart.FIRST_FROM_START
+    pick: Callable[[int], int] = answers.oldest
+
+
+@dataclass(frozen=True, slots=True)
+class DiskBehaviour:
+    """How messages stand in the queue."""
+
+    build: BuildRecord = record.build
+    read: Callable[[bytes, int, int], Message] = record.read
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeBehaviour:
+    """What an upgrade does."""
+
+    open_subscription: OpenSubscription = OpenSubscription.CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class HttpBehaviour:
+    """How publishing over HTTP is answered."""
+
+    build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.published
+    header: Callable[[bytes], Header] = header.published
+    max_header: int = 65535
+    plain_topic_refused: bool = True
+    ok: bytes = names.OK
+    trace_bare: bool = True
+    trace_answer: Callable[[Stored], Mapping[str, object]] = http_header.trace_answer
+    body: Callable[[Request, bytearray], bytes] = http_header.whole_body
+    unknown_paths: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputBehaviour:
+    """When and how bytes leave; none of it changes what they mean."""
+
+    delivery_delay_ns: int = 0
+    redelivery_delay_ns: int = 0
+    always_json: bool = False
+    identify_json: Callable[[Mapping[str, object]], bytes] = answers.compact_json
+    error_text: Callable[[str, str], str] = answers.own_text
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """How the socket is written to."""
+
+    flush_delay_ms: int = 0
+    pieces: Callable[[bytes], Sequence[bytes]] = answers.one_piece
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Everything a broker can do in more than one way."""
+
+    parser: ParserBehaviour = field(default_factory=ParserBehaviour)
+    publish: PublishBehaviour = field(default_factory=PublishBehaviour)
+    subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
+    delivery: DeliveryBehaviour = field(default_factory=DeliveryBehaviour)
+    dispatch: DispatchBehaviour = field(default_factory=DispatchBehaviour)
+    order: OrderBehaviour = field(default_factory=OrderBehaviour)
+    disk: DiskBehaviour = field(default_factory=DiskBehaviour)
+    upgrade: UpgradeBehaviour = field(default_factory=UpgradeBehaviour)
+    http: HttpBehaviour = field(default_factory=HttpBehaviour)
+    output: OutputBehaviour = field(default_factory=OutputBehaviour)
+    pacing: Pacing = field(default_factory=Pacing)
+    unknown_commands: frozenset[bytes] = frozenset()
+
+
+Settings = Mapping[str, object]
+"""Values by dotted name of a field, such as `publish.id_step`."""
+
+
+def changed(behaviour: Behaviour, settings: Settings) -> Behaviour:
+    """Return a behaviour with other values.
+
+    Raises:
+        KeyError: a name that is no field.
+    """
+    for name, value in settings.items():
+        group, _, own = name.partition(".")
+        if own:
+            value = _with(getattr(behaviour, group), own, value)
+        behaviour = _with(behaviour, group, value)
+    return behaviour
+
+
+def _with(values: T, name: str, value: object) -> T:
+    if name not in {each.name for each in fields(values)}:
+        raise KeyError(name)
+    return replace(values, **{name: value})
+
+
+DEPLOYED_SETTINGS: Settings = {
+    "publish.partition_required": False,
+    "publish.name_checked": False,
+    "publish.bad_partition": error_codes.E_BAD_PARTITION,
+    "publish.bad_size": error_codes.E_BAD_BODY,
+    "publish.batch_by_size": False,
+    "subscribe.partition_beside_offset": False,
+    "order.ready_needed": True,
+    "order.requeue_delay": False,
+    "http.max_header": MAX_JSON_HEADER_SIZE_HTTP,
+    "http.trace_bare": False,
+    "http.unknown_paths": frozenset({"/topic/creat"}),
+    "unknown_commands": frozenset({names.SUB_ORDER}),
+}
+"""What the measured youzan nsqd does where it parts from the published text."""

@@ -1,0 +1,1 @@
+"""The broker without a socket: bytes in, bytes out, told the time."""

@@ -1,0 +1,54 @@
+"""Small choices of the broker, each as the published text has it."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.message import Entry, Stored
+
+
+def as_sent(header: bytes) -> bytes | None:
+    """Return the header to store: the bytes sent.
+
+    Clause: ext.consume.header-intact
+    """
+    return header
+
+
+def trace_response(stored: Stored) -> bytes:
+    """Return the answer to a traced publish.
+
+    Clause: ext.publish.trace-response
+    """
+    return packed.trace_response(
+        stored.internal_id, stored.trace_id, offset=stored.offset, size=stored.size
+    )
+
+
+def any_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:
+    """Let every record through whose message was let through."""
+
+
+def from_one(partition: int) -> int:
+    """Return the internal id of a partition's first message."""
+    return 1
+
+
+def oldest(waiting: int) -> int:
+    """Return which of the waiting messages goes next: the first."""
+    return 0
+
+
+def compact_json(fields: Mapping[str, object]) -> bytes:
+    """Return a JSON object in the order given, without spaces."""
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def own_text(code: str, text: str) -> str:
+    """Return the words behind an error code."""
+    return text
+
+
+def one_piece(data: bytes) -> Sequence[bytes]:
+    """Return the bytes as they are written: all at once."""
+    return (data,)

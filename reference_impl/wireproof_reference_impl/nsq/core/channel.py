@@ -1,0 +1,172 @@
+"""A channel: its clients, what waits for them, and how the next message goes out."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.behaviour import Behaviour, OpenSubscription
+from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.backlog import Backlog
+from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.timers import Timer, Timers
+from wireproof_spec.nsq.limits import MAX_ATTEMPTS
+
+
+class Channel:
+    """One channel of one partition: the only owner of who holds what."""
+
+    def __init__(
+        self, name: str, backlog: Backlog, *, behaviour: Behaviour, timers: Timers
+    ) -> None:
+        self.name = name
+        self.backlog = backlog
+        self.extend = False
+        self.ordered = False
+        self.subscribers: deque[Subscriber] = deque()
+        self.former_tags: frozenset[str] = frozenset()
+        self.neighbours: Sequence[Subscriber] = ()
+        self.in_flight = InFlight(timers, self._come_back)
+        self._behaviour = behaviour
+        self._timers = timers
+        self._next: Held | None = None
+        self._again: deque[Held] = deque()
+        self._deferred: dict[int, Held] = {}
+        self._pause: Timer | None = None
+
+    def leave(self, subscriber: Subscriber, now_ns: int) -> None:
+        """Take a client out; what it held goes to others, as if never sent to it."""
+        if subscriber not in self.subscribers:
+            return
+        self.subscribers.remove(subscriber)
+        if subscriber.desired_tag is not None:
+            self.former_tags |= {subscriber.desired_tag}
+        held = self.in_flight.take_all(subscriber)
+        given_back = self._behaviour.dispatch.given_back(held, subscriber)
+        for each in given_back:
+            each.attempts -= 1
+        self._again.extendleft(reversed(given_back))
+        self.serve(now_ns)
+
+    def requeue(
+        self, internal_id: int, subscriber: Subscriber, *, delay_ns: int, now_ns: int
+    ) -> None:
+        """Take a message back to send it again after a delay.
+
+        Raises:
+            NotInFlight: the client does not hold it.
+        """
+        if delay_ns and self.ordered and not self._behaviour.order.requeue_delay:
+            return
+        held = self.in_flight.take(internal_id, subscriber)
+        self._come_back(held, now_ns, delay_ns=delay_ns)
+
+    def unfinished(self) -> list[Message]:
+        """Return the messages that left the backlog and are not finished."""
+        waiting = [*self._again, *self._deferred.values()]
+        if self._next is not None:
+            waiting.append(self._next)
+        return self.in_flight.messages() + [each.message for each in waiting]
+
+    def confirmed(self) -> tuple[int, int]:
+        """Return the offset before which everything is finished, and how many messages."""
+        places = [(each.offset, each.number) for each in self.unfinished()]
+        return min(places, default=(self.backlog.offset, self.backlog.number))
+
+    @property
+    def depth(self) -> int:
+        """Return how many messages wait to be sent."""
+        return self.backlog.depth + len(self._again) + (self._next is not None)
+
+    @property
+    def deferred_count(self) -> int:
+        """Return how many messages wait for their time."""
+        return len(self._deferred)
+
+    def serve(self, now_ns: int) -> None:
+        """Send whatever can be sent now."""
+        while self.subscribers:
+            if self.ordered and (self.in_flight or self._deferred):
+                return
+            held = self._first()
+            if held is None or self._must_wait(held, now_ns):
+                return
+            chosen = self._behaviour.dispatch.choose(held.message, self)
+            if not chosen:
+                return
+            self._next = None
+            self._send(held, chosen, now_ns)
+
+    def _first(self) -> Held | None:
+        if self._next is None:
+            if self._again:
+                self._next = self._again.popleft()
+            elif window := self.backlog.upcoming():
+                self._next = Held(self._pick(window))
+        return self._next
+
+    def _pick(self, window: deque[Message]) -> Message:
+        place = 0 if self.ordered else self._behaviour.order.pick(len(window))
+        message = window[place]
+        del window[place]
+        return message
+
+    def _must_wait(self, held: Held, now_ns: int) -> bool:
+        due_ns = held.message.timestamp_ns + self._behaviour.output.delivery_delay_ns
+        if due_ns <= now_ns:
+            return False
+        self._timers.cancel(self._pause)
+        self._pause = self._timers.at(due_ns, self.serve)
+        return True
+
+    def _send(self, held: Held, chosen: Sequence[Subscriber], now_ns: int) -> None:
+        first = chosen[0]
+        self.subscribers.remove(first)
+        self.subscribers.append(first)
+        if first.takes is not None and not first.takes(held.message):
+            return
+        if self.extend and not first.topic_extend and not self._survives_upgrade(first):
+            self._again.appendleft(held)
+            return
+        for _ in range(self._behaviour.delivery.copies):
+            held.attempts = min(held.attempts + 1, MAX_ATTEMPTS)
+            for subscriber in chosen:
+                subscriber.outlet.push(self._data(held, subscriber))
+        self.in_flight.start(held, first, now_ns)
+
+    def _survives_upgrade(self, subscriber: Subscriber) -> bool:
+        choice = self._behaviour.upgrade.open_subscription
+        if choice is OpenSubscription.CLOSED:
+            subscriber.ready = 0
+            subscriber.outlet.drop()
+            return False
+        subscriber.topic_extend = True
+        subscriber.extend = choice is OpenSubscription.MOVED
+        return True
+
+    def _data(self, held: Held, subscriber: Subscriber) -> bytes:
+        rules = self._behaviour.delivery
+        message = held.message
+        head = packed.message_head(
+            message.timestamp_ns,
+            rules.attempts(held.attempts, message),
+            internal_id=message.internal_id,
+            trace_id=message.trace_id,
+        )
+        extend = rules.extend(message) if subscriber.extend else rules.plain_part(message)
+        position = rules.position(message) if subscriber.position else b""
+        return b"".join((head, extend, position, rules.body(message)))
+
+    def _come_back(self, held: Held, now_ns: int, *, delay_ns: int = 0) -> None:
+        delay_ns += self._behaviour.output.redelivery_delay_ns
+        if not delay_ns:
+            self._again.append(held)
+            self.serve(now_ns)
+            return
+        self._deferred[held.message.internal_id] = held
+        self._timers.at(now_ns + delay_ns, lambda due_ns: self._due(held, due_ns))
+
+    def _due(self, held: Held, now_ns: int) -> None:
+        del self._deferred[held.message.internal_id]
+        self._again.append(held)
+        self.serve(now_ns)

@@ -1,0 +1,1 @@
+"""The commands of the TCP protocol, one module for each family."""

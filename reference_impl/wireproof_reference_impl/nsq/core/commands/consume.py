@@ -1,0 +1,113 @@
+"""RDY, FIN, REQ, TOUCH, CLS and NOP."""
+
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.identity import MILLISECOND
+from wireproof_reference_impl.nsq.core.in_flight import NotInFlight
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.states import Event, State
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.words import byte_list, digits, shown
+from wireproof_spec.nsq import error_codes, limits
+from wireproof_spec.nsq.names import CLOSE_WAIT
+
+
+def rdy(connection: Connection, words: Sequence[bytes]) -> None:
+    """Set how many messages the client will hold; after CLS it is not looked at."""
+    connection.move(Event.RDY)
+    if connection.state is State.CLOSING:
+        return
+    count = 1 if len(words) < 2 else digits(words[1])
+    if count is None:
+        text = f"RDY could not parse count {shown(words[1])}"
+        raise Refusal(error_codes.E_INVALID, text)
+    if count > limits.MAX_RDY_COUNT:
+        text = f"RDY count {count} out of range 0-{limits.MAX_RDY_COUNT}"
+        raise Refusal(error_codes.E_INVALID, text)
+    channel, subscriber = _subscription(connection)
+    if channel.ordered and not connection.node.behaviour.order.ready_needed:
+        return
+    subscriber.ready = count
+    _serve(connection)
+
+
+def fin(connection: Connection, words: Sequence[bytes]) -> None:
+    """Be done with a message."""
+    connection.move(Event.FIN)
+    channel, subscriber = _subscription(connection)
+    try:
+        channel.in_flight.take(_internal_id(words[1]), subscriber)
+    except NotInFlight as error:
+        raise _not_held(error_codes.E_FIN_FAILED, words) from error
+    _serve(connection)
+
+
+def req(connection: Connection, words: Sequence[bytes]) -> None:
+    """Give a message back, to be sent again after a delay in milliseconds."""
+    connection.move(Event.REQ)
+    if len(words) < 3:
+        raise Refusal(error_codes.E_INVALID, "REQ insufficient number of params")
+    delay_ms = digits(words[2])
+    if delay_ms is None:
+        text = f"REQ could not parse timeout {shown(words[1])}, {shown(words[2])}"
+        raise Refusal(error_codes.E_INVALID, text)
+    channel, subscriber = _subscription(connection)
+    delay_ns = min(delay_ms, limits.MAX_REQ_TIMEOUT_MS) * MILLISECOND
+    try:
+        channel.requeue(
+            _internal_id(words[1]), subscriber, delay_ns=delay_ns, now_ns=connection.now_ns
+        )
+    except NotInFlight as error:
+        raise _not_held(error_codes.E_REQ_FAILED, words) from error
+
+
+def touch(connection: Connection, words: Sequence[bytes]) -> None:
+    """Start a message's time limit anew."""
+    connection.move(Event.TOUCH)
+    channel, subscriber = _subscription(connection)
+    try:
+        channel.in_flight.touch(
+            _internal_id(words[1]),
+            subscriber,
+            now_ns=connection.now_ns,
+            most_ns=limits.MAX_MSG_TIMEOUT_MS * MILLISECOND,
+        )
+    except NotInFlight as error:
+        raise _not_held(error_codes.E_TOUCH_FAILED, words) from error
+
+
+def cls(connection: Connection, words: Sequence[bytes]) -> None:
+    """Send nothing more; what the client holds it may still answer."""
+    connection.move(Event.CLS)
+    _, subscriber = _subscription(connection)
+    subscriber.ready = 0
+    connection.respond(CLOSE_WAIT)
+
+
+def nop(connection: Connection, words: Sequence[bytes]) -> None:
+    """Do nothing; the line itself shows that the client lives."""
+
+
+def _subscription(connection: Connection) -> tuple[Channel, Subscriber]:
+    if connection.channel is None or connection.subscriber is None:
+        raise Refusal(error_codes.E_INVALID, "no channel in current state")
+    return connection.channel, connection.subscriber
+
+
+def _serve(connection: Connection) -> None:
+    channel, _ = _subscription(connection)
+    connection.node.touch(channel)
+
+
+def _internal_id(message_id: bytes) -> int:
+    internal_id = int.from_bytes(message_id[:8], signed=True)
+    if internal_id <= 0:
+        raise Refusal(error_codes.E_INVALID, "Invalid Message ID")
+    return internal_id
+
+
+def _not_held(code: str, words: Sequence[bytes]) -> Refusal:
+    text = f"{shown(words[0])} {byte_list(words[1])} failed Message ID not in flight"
+    return Refusal(code, text, fatal=False)

@@ -1,0 +1,147 @@
+"""IDENTIFY: what a client says of itself, and the answer."""
+
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.core import identify_json
+from wireproof_reference_impl.nsq.core.commands import sized
+from wireproof_reference_impl.nsq.core.connection import Connection, Reading
+from wireproof_reference_impl.nsq.core.identify_json import BadIdentify, IdentifyFields
+from wireproof_reference_impl.nsq.core.identity import Identity
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.states import Event
+from wireproof_spec.nsq import limits
+from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_IDENTIFY_FAILED
+from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT, OK
+
+VERSION = "0.3.7-HA.1.13.0"
+"""What the broker calls itself: the version whose deployed behaviour it can show."""
+
+
+def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
+    """Take over the fields and answer with OK or, when asked to, with JSON."""
+    connection.move(Event.IDENTIFY)
+    size = yield from sized.number(otherwise=_refused("failed to read body size"))
+    limit = connection.node.limits.body
+    sized.check_size(
+        connection,
+        size,
+        limit=limit,
+        invalid=_refused(f"invalid body size {size}"),
+        too_big=_refused(f"body too big {size} > {limit}"),
+    )
+    body = yield from sized.exactly(size, otherwise=_refused("failed to read body"))
+    try:
+        fields = identify_json.read(body)
+    except BadIdentify as error:
+        raise _refused("failed to decode JSON body") from error
+    identity = read_identity(fields)
+    if identity.feature_negotiation and fields.flag("deflate") and fields.flag("snappy"):
+        text = "cannot enable both deflate and snappy compression"
+        raise Refusal(E_IDENTIFY_FAILED, text)
+    connection.identify(identity)
+    if identity.feature_negotiation or connection.node.behaviour.output.always_json:
+        connection.respond(connection.node.behaviour.output.identify_json(answer(identity)))
+    else:
+        connection.respond(OK)
+
+
+def read_identity(fields: IdentifyFields) -> Identity:
+    """Return the identity that the fields make.
+
+    Raises:
+        Refusal: a value out of its range; checked in the order of the real broker.
+    """
+    return Identity(
+        heartbeat_ms=_heartbeat(fields.number("heartbeat_interval")),
+        output_buffer_size=_buffer_size(fields.number("output_buffer_size")),
+        output_buffer_timeout_ms=_buffer_timeout(fields.number("output_buffer_timeout")),
+        sample_rate=_sample_rate(fields.number("sample_rate")),
+        message_timeout_ms=_message_timeout(fields.number("msg_timeout")),
+        desired_tag=_desired_tag(fields.text(DESIRED_TAG)),
+        extend_support=fields.flag(EXTEND_SUPPORT),
+        feature_negotiation=fields.flag("feature_negotiation"),
+        user_agent=fields.text("user_agent"),
+        client_id=fields.text("client_id") or fields.text("short_id"),
+        hostname=fields.text("hostname") or fields.text("long_id"),
+        ext_filter=fields.ext_filter(),
+    )
+
+
+def answer(identity: Identity) -> dict[str, object]:
+    """Return the fields of the JSON answer, in the order of the real broker.
+
+    Compression and TLS are not available: asked for or not, they are answered false.
+    """
+    fields: dict[str, object] = {
+        "max_rdy_count": limits.MAX_RDY_COUNT,
+        "version": VERSION,
+        "max_msg_timeout": limits.MAX_MSG_TIMEOUT_MS,
+        "msg_timeout": identity.message_timeout_ms,
+        "tls_v1": False,
+        "deflate": False,
+        "deflate_level": 0,
+        "max_deflate_level": limits.MAX_DEFLATE_LEVEL,
+        "snappy": False,
+        "sample_rate": identity.sample_rate,
+        "auth_required": False,
+        "output_buffer_size": identity.output_buffer_size,
+        "output_buffer_timeout": identity.output_buffer_timeout_ms,
+    }
+    if identity.desired_tag:
+        fields[DESIRED_TAG] = identity.desired_tag
+    return fields
+
+
+def _refused(text: str) -> Refusal:
+    return Refusal(E_BAD_BODY, f"IDENTIFY {text}")
+
+
+def _heartbeat(value: int) -> int | None:
+    if value == 0:
+        return limits.HEARTBEAT_INTERVAL_MS
+    if value == -1:
+        return None
+    if not limits.MIN_HEARTBEAT_INTERVAL_MS <= value <= limits.MAX_HEARTBEAT_INTERVAL_MS:
+        raise _refused(f"heartbeat interval ({value}) is invalid")
+    return value
+
+
+def _buffer_size(value: int) -> int:
+    if value == 0:
+        return limits.OUTPUT_BUFFER_SIZE
+    if value == -1:
+        return 1
+    if value < limits.MIN_OUTPUT_BUFFER_SIZE:
+        raise _refused(f"output buffer size ({value}) is invalid")
+    return min(value, limits.MAX_OUTPUT_BUFFER_SIZE)
+
+
+def _buffer_timeout(value: int) -> int:
+    if value == 0:
+        return limits.OUTPUT_BUFFER_TIMEOUT_MS
+    if value == -1:
+        return 0
+    if not 1 <= value <= limits.MAX_OUTPUT_BUFFER_TIMEOUT_MS:
+        raise _refused(f"output buffer timeout ({value}) is invalid")
+    return max(value, limits.LEAST_OUTPUT_BUFFER_TIMEOUT_MS)
+
+
+def _sample_rate(value: int) -> int:
+    if not 0 <= value <= limits.MAX_SAMPLE_RATE:
+        raise _refused(f"sample rate ({value}) is invalid")
+    return value
+
+
+def _message_timeout(value: int) -> int:
+    if value == 0:
+        return limits.MSG_TIMEOUT_MS
+    if not limits.MIN_MSG_TIMEOUT_MS <= value <= limits.MAX_MSG_TIMEOUT_MS:
+        raise _refused(f"msg timeout ({value}) is invalid")
+    return value
+
+
+def _desired_tag(value: str) -> str:
+    length = len(value.encode("utf-8", "surrogatepass"))
+    if length > limits.MAX_DESIRED_TAG_SIZE:
+        raise _refused(f"invalid tag len {length}, exceed limit {limits.MAX_DESIRED_TAG_SIZE}")
+    return value

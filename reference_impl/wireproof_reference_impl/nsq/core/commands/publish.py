@@ -1,0 +1,119 @@
+"""PUB and PUB_TRACE, and what every publish command checks first."""
+
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.core.commands import partition_word, sized
+from wireproof_reference_impl.nsq.core.connection import Connection, Reading
+from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import OK, is_valid_name
+
+TRACE_ID_BYTES = 8
+
+
+class Address:
+    """Where a publish line points to, before it is known whether that exists."""
+
+    __slots__ = ("partition", "topic")
+
+    def __init__(self, topic: str, partition: int | None) -> None:
+        self.topic = topic
+        self.partition = partition
+
+
+def address(connection: Connection, words: Sequence[bytes]) -> Address:
+    """Read topic and partition of a publish line.
+
+    Raises:
+        Refusal: a word is missing, or the partition is no number.
+    """
+    rules = connection.node.behaviour.publish
+    if len(words) < 2 or (rules.partition_required and len(words) != 3):
+        raise Refusal(error_codes.E_INVALID, "insufficient number of parameters")
+    topic = shown(words[1])
+    if rules.name_checked and not is_valid_name(topic):
+        raise Refusal(error_codes.E_BAD_TOPIC, f'PUB topic name "{topic}" is not valid')
+    code = rules.bad_partition
+    if rules.partition_required:
+        return Address(topic, partition_word.partition_number(words[2], code))
+    return Address(topic, partition_word.optional(words, 2, code))
+
+
+def locate(connection: Connection, to: Address) -> Partition:
+    """Return the partition a publish goes to.
+
+    Raises:
+        Refusal: it is not on this node, or the topic is ordered and the line names none.
+    """
+    partition = connection.node.find(to.topic, to.partition)
+    if partition is None:
+        raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
+    if partition.topic.ordered and to.partition is None:
+        text = f"topic partition is not valid for multi partition: {partition_word.ANY}"
+        raise Refusal(error_codes.E_BAD_PARTITION, text)
+    return partition
+
+
+def body_size(connection: Connection) -> sized.Number:
+    """Read the size of a single message, and refuse it when it is out of range."""
+    rules = connection.node.behaviour.publish
+    limit = connection.node.limits.message
+    size = yield from sized.number(
+        otherwise=Refusal(error_codes.E_BAD_BODY, "failed to read body size")
+    )
+    sized.check_size(
+        connection,
+        size,
+        limit=limit,
+        invalid=Refusal(rules.bad_size, f"invalid body size {size}"),
+        too_big=Refusal(error_codes.E_BAD_MESSAGE, f"message too big {size} > {limit}"),
+    )
+    return size
+
+
+def body(connection: Connection, size: int) -> sized.Bytes:
+    """Read the bytes of a single message; a stream that ends before is refused."""
+    try:
+        return (yield size)
+    except EndOfStream as end:
+        rest = connection.node.behaviour.parser.cut_body(end.data, size)
+        if rest is None:
+            raise Refusal(error_codes.E_BAD_MESSAGE, "failed to read message body") from end
+        return rest
+
+
+def store(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Stored:
+    """Publish messages to a partition; its channels are served when all bytes are read."""
+    node = connection.node
+    extend = partition.topic.extend
+    node.behaviour.publish.check_record(entries, extend, node.limits.message)
+    stored = partition.publish(entries, connection.now_ns)
+    node.touch(partition)
+    return stored
+
+
+def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
+    """Store one message as it is."""
+    to = address(connection, words)
+    size = yield from body_size(connection)
+    partition = locate(connection, to)
+    data = yield from body(connection, size)
+    store(connection, partition, (Entry(data),))
+    connection.respond(OK)
+
+
+def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
+    """Store one message with the trace id in front of it, and tell where."""
+    to = address(connection, words)
+    size = yield from body_size(connection)
+    partition = locate(connection, to)
+    if size <= TRACE_ID_BYTES:
+        text = f"invalid body size {size} with trace id enabled"
+        raise Refusal(connection.node.behaviour.publish.bad_size, text)
+    data = yield from body(connection, size)
+    entry = Entry(data[TRACE_ID_BYTES:], int.from_bytes(data[:TRACE_ID_BYTES]))
+    stored = store(connection, partition, (entry,))
+    connection.respond(connection.node.behaviour.publish.trace_response(stored))

@@ -1,0 +1,128 @@
+"""MPUB, MPUB_TRACE and MPUB_EXT: a batch is stored as a whole or not at all."""
+
+from collections.abc import Generator, Sequence
+from typing import cast
+
+from wireproof_reference_impl.nsq.core.commands import publish, publish_ext, sized
+from wireproof_reference_impl.nsq.core.commands.publish import TRACE_ID_BYTES
+from wireproof_reference_impl.nsq.core.connection import Connection, Reading
+from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.core.message import Entry
+from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_BAD_MESSAGE
+from wireproof_spec.nsq.limits import max_mpub_count
+from wireproof_spec.nsq.names import OK
+
+Messages = Generator[int, bytes, list[bytes]]
+
+
+def mpub(connection: Connection, words: Sequence[bytes]) -> Reading:
+    """Store messages as they are."""
+    partition, messages = yield from _batch(connection, words, least=1)
+    publish.store(connection, partition, [Entry(data) for data in messages])
+    connection.respond(OK)
+
+
+def mpub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
+    """Store messages, each with its trace id in front, and tell where the batch is."""
+    partition, messages = yield from _batch(connection, words, least=TRACE_ID_BYTES + 1)
+    entries = [
+        Entry(data[TRACE_ID_BYTES:], int.from_bytes(data[:TRACE_ID_BYTES])) for data in messages
+    ]
+    stored = publish.store(connection, partition, entries)._replace(trace_id=0)
+    connection.respond(connection.node.behaviour.publish.trace_response(stored))
+
+
+def mpub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
+    """Store messages, each with its header; trace ids are stored and not answered."""
+    partition, messages = yield from _batch(connection, words, least=1)
+    entries = [_ext_entry(connection, partition, data) for data in messages]
+    publish.store(connection, partition, entries)
+    connection.respond(OK)
+
+
+def _ext_entry(connection: Connection, partition: Partition, data: bytes) -> Entry:
+    split = publish_ext.split_body(connection, data)
+    if not split.header:
+        return Entry(split.body)
+    header = publish_ext.read_header(connection, partition, split.header)
+    return publish_ext.entry(connection, header, split)
+
+
+def _batch(
+    connection: Connection, words: Sequence[bytes], *, least: int
+) -> Generator[int, bytes, tuple[Partition, list[bytes]]]:
+    to = publish.address(connection, words)
+    limit = connection.node.limits.body
+    size = yield from sized.number(otherwise=Refusal(E_BAD_BODY, "failed to read body size"))
+    sized.check_size(
+        connection,
+        size,
+        limit=limit,
+        invalid=Refusal(E_BAD_BODY, f"invalid body size {size}"),
+        too_big=Refusal(E_BAD_BODY, f"body too big {size} > {limit}"),
+    )
+    partition = publish.locate(connection, to)
+    messages = _messages(connection.node.limits, least=least)
+    if connection.node.behaviour.publish.batch_by_size:
+        data = yield from sized.exactly(size, otherwise=_cut())
+        return partition, _within(messages, data)
+    return partition, (yield from messages)
+
+
+def read_batch(limits: Limits, data: bytes) -> list[bytes]:
+    """Return the messages of a body that is already here (or Refusal)."""
+    return _within(_messages(limits, least=1), data)
+
+
+def _messages(limits: Limits, *, least: int) -> Messages:
+    count = yield from sized.number(
+        otherwise=Refusal(E_BAD_BODY, "MPUB failed to read message count")
+    )
+    if not 0 < count <= max_mpub_count(limits.body):
+        raise Refusal(E_BAD_BODY, f"MPUB invalid message count {count}")
+    messages: list[bytes] = []
+    total = 0
+    for index in range(count):
+        size = yield from _message_size(index, limit=limits.message, least=least)
+        total += size
+        if total > limits.body:
+            raise Refusal(E_BAD_BODY, f"body too big {total} > {limits.body}")
+        messages.append((yield from sized.exactly(size, otherwise=_cut())))
+    return messages
+
+
+def _message_size(index: int, *, limit: int, least: int) -> sized.Number:
+    where = f"message({index}) body size"
+    size = yield from sized.number(
+        otherwise=Refusal(E_BAD_MESSAGE, f"MPUB failed to read {where}")
+    )
+    if size <= 0:
+        raise Refusal(E_BAD_MESSAGE, f"MPUB invalid {where} {size}")
+    if size > limit:
+        raise Refusal(E_BAD_MESSAGE, f"MPUB message too big {size} > {limit}")
+    if size < least:
+        raise Refusal(E_BAD_MESSAGE, f"MPUB invalid {where} {size} for tracing")
+    return size
+
+
+def _within(messages: Messages, data: bytes) -> list[bytes]:
+    """Read the messages out of a body that is already here, to its last byte."""
+    place, needed = 0, next(messages)
+    while place + needed <= len(data):
+        part = data[place : place + needed]
+        place += needed
+        try:
+            needed = messages.send(part)
+        except StopIteration as end:
+            if place < len(data):
+                text = f"MPUB invalid body size {len(data)}"
+                raise Refusal(E_BAD_BODY, text) from None
+            return cast(list[bytes], end.value)
+    messages.throw(EndOfStream(data[place:]))
+    return []
+
+
+def _cut() -> Refusal:
+    return Refusal(E_BAD_MESSAGE, "MPUB failed to read message body")

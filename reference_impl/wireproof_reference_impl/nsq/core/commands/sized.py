@@ -1,0 +1,35 @@
+"""The sized bodies that follow a command line."""
+
+from collections.abc import Generator
+
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.frame_reading import Size
+from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
+
+Bytes = Generator[int, bytes, bytes]
+Number = Generator[int, bytes, int]
+
+
+def exactly(count: int, *, otherwise: Refusal) -> Bytes:
+    """Read so many bytes; a stream that ends before is refused as given."""
+    try:
+        return (yield count)
+    except EndOfStream as end:
+        raise otherwise from end
+
+
+def number(*, otherwise: Refusal) -> Number:
+    """Read a signed 32-bit number in network byte order."""
+    data = yield from exactly(4, otherwise=otherwise)
+    return int.from_bytes(data, signed=True)
+
+
+def check_size(
+    connection: Connection, size: int, *, limit: int, invalid: Refusal, too_big: Refusal
+) -> None:
+    """Refuse a declared size that is out of range, before anything is waited for."""
+    verdict = connection.node.behaviour.parser.size(size, limit)
+    if verdict is Size.NOT_POSITIVE:
+        raise invalid
+    if verdict is Size.TOO_BIG:
+        raise too_big

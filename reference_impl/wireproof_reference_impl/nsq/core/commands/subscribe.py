@@ -1,0 +1,118 @@
+"""SUB, SUB_ORDER, SUB_ORDERED and SUB_ADVANCED."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_reference_impl.nsq.core import ext_filter
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.commands import partition_word
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
+from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.states import Event
+from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.core.words import BadWord, integer, shown
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import OK, SUB, SUB_ADVANCED, is_valid_name
+
+_OFFSET_KINDS = frozenset({"timestamp", "special", "virtual_queue", "msgcount"})
+_END = ("special", -1)
+
+Offset = tuple[str, int]
+
+
+def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
+    """Make the connection a client of a channel."""
+    offset = _offset(words) if words[0] == SUB_ADVANCED else None
+    connection.move(Event.SUB)
+    _check_words(connection, words)
+    partition = _partition(connection, words)
+    topic = partition.topic
+    if topic.ordered and words[0] in (SUB, SUB_ADVANCED):
+        text = "this topic is configured only allow ordered sub"
+        raise Refusal(error_codes.E_SUB_ORDER_IS_MUST, text)
+    wish = Wish(connection.identity, words[0], topic.extend)
+    refusal = connection.node.behaviour.subscribe.rule(wish)
+    if refusal is not None:
+        raise refusal
+    ordered = words[0] not in (SUB, SUB_ADVANCED)
+    if ordered and connection.identity.sample_rate:
+        text = "order consume is not allowed while sample rate is not 0"
+        raise Refusal(error_codes.E_INVALID, text)
+    channel = partition.channel(shown(words[2]))
+    if offset is not None and not channel.subscribers:
+        _start_at(channel, offset)
+    channel.ordered = channel.ordered or ordered
+    _join(connection, channel, wish)
+    connection.respond(OK)
+    connection.node.touch(partition)
+
+
+def _check_words(connection: Connection, words: Sequence[bytes]) -> None:
+    if connection.identity.heartbeat_ms is None:
+        raise Refusal(error_codes.E_INVALID, "cannot SUB with heartbeats disabled")
+    if len(words) < 3:
+        raise Refusal(error_codes.E_INVALID, "SUB insufficient number of parameters")
+    topic, channel = shown(words[1]), shown(words[2])
+    if not is_valid_name(topic):
+        raise Refusal(error_codes.E_BAD_TOPIC, f'SUB topic name "{topic}" is not valid')
+    if not is_valid_name(channel):
+        raise Refusal(error_codes.E_BAD_CHANNEL, f'SUB channel name "{channel}" is not valid')
+
+
+def _partition(connection: Connection, words: Sequence[bytes]) -> Partition:
+    rules = connection.node.behaviour.subscribe
+    end = 4 if rules.partition_beside_offset else len(words)
+    number = partition_word.optional(words[:end], 3, error_codes.E_BAD_PARTITION)
+    partition = connection.node.find(shown(words[1]), number)
+    if partition is None:
+        raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
+    return partition
+
+
+def _offset(words: Sequence[bytes]) -> Offset | None:
+    if len(words) < 5:
+        return None
+    kind, colon, number = shown(words[4]).partition(":")
+    if not colon or kind not in _OFFSET_KINDS:
+        raise Refusal(error_codes.E_INVALID, f"invalid consume offset:{shown(words[4])}")
+    try:
+        return kind, integer(number.encode("utf-8", "surrogateescape"), "ParseInt")
+    except BadWord as error:
+        raise Refusal(error_codes.E_INVALID, str(error)) from error
+
+
+def _start_at(channel: Channel, offset: Offset) -> None:
+    if offset == _END:
+        channel.backlog.skip_to_end()
+    elif offset[0] == _END[0]:
+        raise Refusal(error_codes.E_INVALID, "not supported offset type")
+    else:
+        text = "Not supported while coordinator disabled"
+        raise Refusal(error_codes.E_INVALID, text)
+
+
+def _join(connection: Connection, channel: Channel, wish: Wish) -> None:
+    identity = connection.identity
+    order = connection.node.behaviour.order
+    subscriber = Subscriber(
+        connection,
+        topic_extend=wish.topic_extend,
+        extend=wish.topic_extend and identity.extend_support,
+        position=wish.command != SUB,
+        message_timeout_ns=identity.message_timeout_ms * MILLISECOND,
+    )
+    subscriber.desired_tag = connection.node.behaviour.subscribe.desired_tag(wish)
+    subscriber.takes = _sampled(identity) or ext_filter.wanted(identity.ext_filter)
+    if channel.ordered and not order.ready_needed:
+        subscriber.ready = 1
+    connection.subscriber = subscriber
+    connection.channel = channel
+    channel.subscribers.append(subscriber)
+
+
+def _sampled(identity: Identity) -> Callable[[Message], bool] | None:
+    rate = identity.sample_rate
+    return (lambda message: message.internal_id % 100 < rate) if rate else None

@@ -1,0 +1,233 @@
+"""One client connection: bytes in, commands run in order, frames out."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+
+from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
+from wireproof_reference_impl.nsq.core.line import read_line
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal, Silence
+from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.timers import Timer
+from wireproof_reference_impl.nsq.core.words import byte_list
+from wireproof_spec.nsq.error_codes import E_BAD_PROTOCOL, E_INVALID
+from wireproof_spec.nsq.limits import HEARTBEATS_MISSED, READ_TIMEOUT_MS
+from wireproof_spec.nsq.names import HEARTBEAT, MAGIC
+
+Reading = Generator[int, bytes, None]
+"""A command that needs more than its line: yields how many bytes, is sent exactly those."""
+
+Handler = Callable[["Connection", Sequence[bytes]], Reading | None]
+
+
+class Connection:
+    """The protocol's side of one TCP connection. The owner moves the bytes."""
+
+    def __init__(
+        self, node: Node, handlers: Mapping[bytes, Handler], *, address: str, now_ns: int
+    ) -> None:
+        self.node = node
+        self.address = address
+        self.now_ns = now_ns
+        self.connected_ns = now_ns
+        self.state = State.INIT
+        self.identity = Identity()
+        self.identified = False
+        self.subscriber: Subscriber | None = None
+        self.channel: Channel | None = None
+        self.closed = False
+        self._handlers = handlers
+        self._buffer = bytearray()
+        self._heartbeat: Timer | None = None
+        self._silence: Timer | None = None
+        self._place = 0
+        self._needed = 0
+        self._reading: Reading | None = None
+        self._output: list[bytes] = []
+        self._last_read_ns = now_ns
+        self._start(self._magic())
+        node.connections[self] = None
+        self._listen_until(now_ns + READ_TIMEOUT_MS * MILLISECOND)
+        self._arm_heartbeat(now_ns)
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        """Take bytes from the client and do what they say."""
+        if self.closed:
+            return
+        self.now_ns = now_ns
+        self._buffer += data
+        self._guarded(self._run)
+        del self._buffer[: self._place]
+        self._place = 0
+        self.node.settle(now_ns)
+
+    def end_of_stream(self, now_ns: int) -> None:
+        """Learn that the client sends no more."""
+        if self.closed:
+            return
+        self.now_ns = now_ns
+        if self._reading is not None:
+            self._guarded(self._cut_off)
+        self.drop()
+        self.node.settle(now_ns)
+
+    def lost(self, now_ns: int) -> None:
+        """Learn that the connection is gone."""
+        self.now_ns = now_ns
+        self.drop()
+        self.node.settle(now_ns)
+
+    def take_output(self) -> bytes:
+        """Return what is to be sent, once."""
+        data = b"".join(self._output)
+        self._output.clear()
+        return data
+
+    def respond(self, data: bytes) -> None:
+        """Send a response frame."""
+        self._send(packed.RESPONSE, data)
+
+    def push(self, data: bytes) -> None:
+        """Send a message frame."""
+        self._send(packed.MESSAGE, data)
+
+    def drop(self) -> None:
+        """End the connection without a word."""
+        if not self.closed:
+            self.closed = True
+            self._reading = None
+            self.node.changed[self] = None
+            self.node.leaving(self)
+
+    def leave(self, now_ns: int) -> None:
+        """Give back to the channel what this client holds."""
+        if self.channel is not None and self.subscriber is not None:
+            self.channel.leave(self.subscriber, now_ns)
+
+    def move(self, event: Event) -> None:
+        """Go to the state that an event leads to.
+
+        Raises:
+            Refusal: the event has no place in the present state.
+        """
+        following = MOVES[self.state].get(event)
+        if following is None:
+            raise Refusal(E_INVALID, f"cannot {event.value} in current state")
+        self.state = following
+
+    def identify(self, identity: Identity) -> None:
+        """Take over what the client said of itself; its first heartbeat interval stays."""
+        if self.identified:
+            identity = replace(identity, heartbeat_ms=self.identity.heartbeat_ms)
+        self.identity = identity
+        if not self.identified:
+            self.identified = True
+            self._arm_heartbeat(self.now_ns)
+            self._listen_until(self.now_ns)
+
+    def turn_away(self, text: str) -> None:
+        """End the connection with an error that has no code."""
+        self._refuse(Refusal(text, None))
+        self.node.settle(self.now_ns)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Silence:
+            self.drop()
+
+    def _run(self) -> None:
+        while not self.closed:
+            try:
+                if not self._step():
+                    return
+            except Refusal as refusal:
+                self._refuse(refusal)
+
+    def _step(self) -> bool:
+        if self._reading is not None:
+            return self._feed(self._reading)
+        line = read_line(self._buffer, self._place)
+        if line is None:
+            return False
+        self._place = line.end
+        self._last_read_ns = self.now_ns
+        handler = self._handlers.get(line.words[0])
+        if handler is None:
+            shown = " ".join(map(byte_list, line.words))
+            raise Refusal(E_INVALID, f"invalid command [{shown}]")
+        self._start(handler(self, line.words))
+        return True
+
+    def _start(self, reading: Reading | None) -> None:
+        if reading is not None:
+            self._reading = reading
+            self._needed = next(reading, 0)
+
+    def _feed(self, reading: Reading) -> bool:
+        end = self._place + self._needed
+        if end > len(self._buffer):
+            return False
+        data = bytes(self._buffer[self._place : end])
+        self._place = end
+        try:
+            self._needed = reading.send(data)
+        except StopIteration:
+            self._reading = None
+        return True
+
+    def _cut_off(self) -> None:
+        reading, self._reading = self._reading, None
+        if reading is None:
+            return
+        try:
+            reading.throw(EndOfStream(bytes(self._buffer[self._place :])))
+        except (StopIteration, EndOfStream):
+            return
+        except Refusal as refusal:
+            self._refuse(refusal)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self._reading = None
+        said = refusal.code
+        if refusal.text is not None:
+            said += f" {self.node.behaviour.output.error_text(said, refusal.text)}"
+        self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
+        if refusal.fatal:
+            self.drop()
+
+    def _send(self, frame_type: int, data: bytes) -> None:
+        if not self.closed:
+            self._output.append(packed.frame(frame_type, data))
+            self.node.changed[self] = None
+
+    def _magic(self) -> Reading:
+        if (yield len(MAGIC)) != MAGIC:
+            raise Refusal(E_BAD_PROTOCOL, None)
+
+    def _arm_heartbeat(self, now_ns: int) -> None:
+        self.node.timers.cancel(self._heartbeat)
+        if self.identity.heartbeat_ms is not None:
+            when_ns = now_ns + self.identity.heartbeat_ms * MILLISECOND
+            self._heartbeat = self.node.timers.at(when_ns, self._beat)
+
+    def _beat(self, now_ns: int) -> None:
+        if not self.closed:
+            self.respond(HEARTBEAT)
+            self._arm_heartbeat(now_ns)
+
+    def _listen_until(self, when_ns: int) -> None:
+        self.node.timers.cancel(self._silence)
+        self._silence = self.node.timers.at(when_ns, self._check_silence)
+
+    def _check_silence(self, now_ns: int) -> None:
+        if self.closed or self.identity.heartbeat_ms is None:
+            return
+        limit_ns = HEARTBEATS_MISSED * self.identity.heartbeat_ms * MILLISECOND
+        if now_ns - self._last_read_ns >= limit_ns:
+            self.drop()
+        else:
+            self._listen_until(self._last_read_ns + limit_ns)

@@ -1,0 +1,36 @@
+"""What a client says of itself with IDENTIFY."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.nsq import limits
+
+MILLISECOND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ExtFilter:
+    """Which messages a client wants by a name of the header; kind 0 is none."""
+
+    kind: int = 0
+    key: str = ""
+    data: str = ""
+    data_list: tuple[str, ...] = ()
+    inverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The fields of IDENTIFY the broker acts upon; a heartbeat of None is switched off."""
+
+    heartbeat_ms: int | None = limits.HEARTBEAT_INTERVAL_MS
+    message_timeout_ms: int = limits.MSG_TIMEOUT_MS
+    sample_rate: int = 0
+    output_buffer_size: int = limits.OUTPUT_BUFFER_SIZE
+    output_buffer_timeout_ms: int = limits.OUTPUT_BUFFER_TIMEOUT_MS
+    desired_tag: str = ""
+    extend_support: bool = False
+    feature_negotiation: bool = False
+    user_agent: str = ""
+    client_id: str = ""
+    hostname: str = ""
+    ext_filter: ExtFilter | None = None

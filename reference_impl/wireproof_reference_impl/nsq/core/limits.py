@@ -1,0 +1,19 @@
+"""What one node allows."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.nsq.limits import (
+    MAX_BODY_SIZE,
+    MAX_BYTES_PER_FILE,
+    MAX_MSG_SIZE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in bytes that the operator may set."""
+
+    message: int = MAX_MSG_SIZE
+    body: int = MAX_BODY_SIZE
+    file: int = MAX_BYTES_PER_FILE
+    connections: int = 10_000

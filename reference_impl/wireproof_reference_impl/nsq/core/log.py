@@ -1,0 +1,130 @@
+"""What the broker needs from the place where messages are kept, and one place in memory."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Log(Protocol):
+    """One partition's records in order; an offset counts bytes from the first record ever."""
+
+    @property
+    def end(self) -> int:
+        """Return the virtual offset behind the last record."""
+
+    @property
+    def count(self) -> int:
+        """Return how many records were ever appended."""
+
+    def append(self, record: bytes) -> int:
+        """Add a whole record and return the virtual offset of its start."""
+
+    def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the records from an offset on, each with its own offset."""
+
+    def flush(self) -> None:
+        """Note where the log ends."""
+
+    def close(self) -> None:
+        """Flush and let go."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMeta:
+    """What must be known of a topic besides its records."""
+
+    name: str
+    partitions: tuple[int, ...]
+    extend: bool = False
+    ordered: bool = False
+
+
+class Storage(Protocol):
+    """Where a node keeps its topics."""
+
+    def topics(self) -> Iterable[TopicMeta]:
+        """Return the topics kept from an earlier run."""
+
+    def save_topic(self, meta: TopicMeta) -> None:
+        """Keep a topic's meta data."""
+
+    def delete_topic(self, name: str) -> None:
+        """Remove a topic and all its records; its logs are closed already."""
+
+    def open_log(self, topic: str, partition: int) -> Log:
+        """Open a partition's records, new or kept."""
+
+    def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
+        """Return each channel's confirmed offset and count of confirmed messages."""
+
+    def save_positions(
+        self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
+    ) -> None:
+        """Keep each channel's confirmed offset and count."""
+
+
+class MemoryLog:
+    """Records in a list, gone when the process ends."""
+
+    def __init__(self) -> None:
+        self._offsets: list[int] = []
+        self._records: list[bytes] = []
+        self._end = 0
+
+    @property
+    def end(self) -> int:
+        """Return the virtual offset behind the last record."""
+        return self._end
+
+    @property
+    def count(self) -> int:
+        """Return how many records were appended."""
+        return len(self._records)
+
+    def append(self, record: bytes) -> int:
+        """Add a record and return its offset."""
+        offset = self._end
+        self._offsets.append(offset)
+        self._records.append(record)
+        self._end = offset + len(record)
+        return offset
+
+    def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the records from an offset on."""
+        first = bisect_left(self._offsets, virtual_offset)
+        for index in range(first, len(self._records)):
+            yield self._offsets[index], self._records[index]
+
+    def flush(self) -> None:
+        """Do nothing: there is nowhere to flush to."""
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go."""
+
+
+class MemoryStorage:
+    """A storage that keeps nothing beyond the process."""
+
+    def topics(self) -> Iterable[TopicMeta]:
+        """Return none: nothing was kept."""
+        return ()
+
+    def save_topic(self, meta: TopicMeta) -> None:
+        """Keep nothing."""
+
+    def delete_topic(self, name: str) -> None:
+        """Remove nothing."""
+
+    def open_log(self, topic: str, partition: int) -> Log:
+        """Open an empty log."""
+        return MemoryLog()
+
+    def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
+        """Return none."""
+        return {}
+
+    def save_positions(
+        self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
+    ) -> None:
+        """Keep nothing."""

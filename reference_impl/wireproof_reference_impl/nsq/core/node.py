@@ -1,0 +1,141 @@
+"""One broker: its topics, its time, and what has to be done before the next byte."""
+
+from typing import Protocol
+
+from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
+from wireproof_reference_impl.nsq.core.timers import Timers
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+
+_SAVE_EVERY_NS = 1_000_000_000
+
+
+class Peer(Protocol):
+    """What the node needs from a connection."""
+
+    def leave(self, now_ns: int) -> None:
+        """Give back what the connection holds."""
+
+
+class Served(Protocol):
+    """What may have something to send: a channel, or a partition with all its channels."""
+
+    def serve(self, now_ns: int) -> None:
+        """Send what can be sent now."""
+
+
+class Node:
+    """The topics of one node. Everything that happens goes through `settle` afterwards."""
+
+    def __init__(
+        self, storage: Storage, *, behaviour: Behaviour, limits: Limits, now_ns: int
+    ) -> None:
+        self.behaviour = behaviour
+        self.limits = limits
+        self.started_ns = now_ns
+        self.timers = Timers()
+        self.topics: dict[str, Topic] = {}
+        self.connections: dict[Peer, None] = {}
+        self.changed: dict[Peer, None] = {}
+        self.halted = False
+        self._storage = storage
+        self._touched: dict[Served, None] = {}
+        self._leaving: list[Peer] = []
+        self._saved: dict[Partition, dict[str, tuple[int, int]]] = {}
+        for meta in storage.topics():
+            self._load(meta)
+        self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
+
+    def find(self, topic: str, partition: int | None) -> Partition | None:
+        """Return a partition of this node; None for the number means the first one."""
+        found = self.topics.get(topic)
+        return None if found is None else found.partition(partition)
+
+    def create(self, name: str, partitions: range, *, extend: bool, ordered: bool) -> Topic:
+        """Return the topic with these partitions; one that exists keeps its kind."""
+        topic = self.topics.get(name)
+        if topic is None:
+            topic = self.topics[name] = Topic(name, extend=extend, ordered=ordered)
+        for number in partitions:
+            if number not in topic.partitions:
+                self._open(topic, number)
+        self._storage.save_topic(topic.meta)
+        return topic
+
+    def upgrade(self, topic: Topic) -> None:
+        """Give a topic the extend feature."""
+        topic.upgrade()
+        self._storage.save_topic(topic.meta)
+
+    def delete(self, topic: Topic, now_ns: int) -> None:
+        """Remove a topic with its messages and send its clients away."""
+        del self.topics[topic.name]
+        for partition in topic.partitions.values():
+            self._touched.pop(partition, None)
+            for channel in partition.channels.values():
+                for subscriber in tuple(channel.subscribers):
+                    subscriber.outlet.drop()
+        self.settle(now_ns)
+        for partition in topic.partitions.values():
+            self._saved.pop(partition, None)
+            partition.close()
+        self._storage.delete_topic(topic.name)
+
+    def touch(self, place: Served) -> None:
+        """Note that there may be something to send."""
+        self._touched[place] = None
+
+    def leaving(self, peer: Peer) -> None:
+        """Note that a connection has ended."""
+        self._leaving.append(peer)
+
+    def settle(self, now_ns: int) -> None:
+        """Bring out what the last bytes caused: deliveries, and the end of connections."""
+        while self._touched or self._leaving:
+            touched, self._touched = self._touched, {}
+            for place in touched:
+                place.serve(now_ns)
+            leaving, self._leaving = self._leaving, []
+            for peer in leaving:
+                self.connections.pop(peer, None)
+                peer.leave(now_ns)
+
+    def run_timers(self, now_ns: int) -> None:
+        """Do what is due."""
+        self.timers.run(now_ns)
+        self.settle(now_ns)
+
+    def close(self) -> None:
+        """Keep every position and let go of the logs."""
+        self._save()
+        for topic in self.topics.values():
+            for partition in topic.partitions.values():
+                partition.close()
+
+    def _load(self, meta: TopicMeta) -> None:
+        topic = Topic(meta.name, extend=meta.extend, ordered=meta.ordered)
+        self.topics[meta.name] = topic
+        for number in meta.partitions:
+            partition = self._open(topic, number)
+            for name, place in self._storage.positions(meta.name, number).items():
+                partition.open_channel(name, *place)
+
+    def _open(self, topic: Topic, number: int) -> Partition:
+        log = self._storage.open_log(topic.name, number)
+        partition = Partition(topic, number, log=log, behaviour=self.behaviour, timers=self.timers)
+        topic.partitions[number] = partition
+        return partition
+
+    def _save_now_and_then(self, now_ns: int) -> None:
+        self._save()
+        self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
+
+    def _save(self) -> None:
+        for topic in self.topics.values():
+            for partition in topic.partitions.values():
+                partition.log.flush()
+                positions = {name: each.confirmed() for name, each in partition.channels.items()}
+                if positions != self._saved.get(partition, {}):
+                    self._storage.save_positions(topic.name, partition.number, positions)
+                    self._saved[partition] = positions

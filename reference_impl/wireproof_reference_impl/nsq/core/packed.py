@@ -1,0 +1,60 @@
+"""The bytes a broker writes, packed by hand because every message passes through here.
+
+Each function writes one shape of `wireproof_spec.nsq`; a test holds the two equal.
+All integers are in network byte order.
+"""
+
+from struct import Struct
+
+_FRAME_HEAD = Struct(">II")
+_MESSAGE_HEAD = Struct(">qHQQ")
+_TRACE_RESPONSE = Struct(">2sQQQI")
+_POSITION = Struct(">QI")
+_EXTEND_HEAD = Struct(">BH")
+_RECORD_HEAD = Struct(">IqHQQ")
+
+RESPONSE = 0
+ERROR = 1
+MESSAGE = 2
+MESSAGE_HEAD_BYTES = _MESSAGE_HEAD.size
+EXTEND_INDICATOR = 0xA000
+"""The high 4 bits of attempts in a record that has an ext part (whose choice: youzan nsqd)."""
+
+
+def frame(frame_type: int, data: bytes) -> bytes:
+    """Return a server frame: size, frame type, data."""
+    return _FRAME_HEAD.pack(len(data) + 4, frame_type) + data
+
+
+def message_head(timestamp_ns: int, attempts: int, *, internal_id: int, trace_id: int) -> bytes:
+    """Return timestamp, attempts and the 16-byte message id."""
+    return _MESSAGE_HEAD.pack(timestamp_ns, attempts, internal_id, trace_id)
+
+
+def extend_part(version: int, header: bytes) -> bytes:
+    """Return version of ext, length of ext and the ext data."""
+    return _EXTEND_HEAD.pack(version, len(header)) + header
+
+
+def position(disk_queue_offset: int, disk_queue_data_size: int) -> bytes:
+    """Return the place in the queue that ordered and advanced subscriptions see."""
+    return _POSITION.pack(disk_queue_offset, disk_queue_data_size)
+
+
+def trace_response(internal_id: int, trace_id: int, *, offset: int, size: int) -> bytes:
+    """Return the 30 bytes that answer a traced publish."""
+    return _TRACE_RESPONSE.pack(b"OK", internal_id, trace_id, offset, size)
+
+
+def record(
+    timestamp_ns: int, attempts: int, *, internal_id: int, trace_id: int, rest: bytes
+) -> bytes:
+    """Return a record of the disk queue: 4-byte length, then the message."""
+    length = MESSAGE_HEAD_BYTES + len(rest)
+    return _RECORD_HEAD.pack(length, timestamp_ns, attempts, internal_id, trace_id) + rest
+
+
+def read_record(data: bytes) -> tuple[int, int, int, int, int]:
+    """Return length, timestamp, attempts, internal id and trace id of a record."""
+    length, timestamp_ns, attempts, internal_id, trace_id = _RECORD_HEAD.unpack_from(data)
+    return length, timestamp_ns, attempts, internal_id, trace_id

@@ -1,0 +1,49 @@
+"""The life of a connection as a table: `{state: {event: next state}}`.
+
+A missing event is an illegal move: the command is refused and the connection ends.
+"""
+
+from enum import Enum, auto
+
+
+class State(Enum):
+    """Where a connection stands."""
+
+    INIT = auto()
+    SUBSCRIBED = auto()
+    CLOSING = auto()
+
+
+class Event(Enum):
+    """What a command does to the state; the value is the word in the refusal."""
+
+    IDENTIFY = "IDENTIFY"
+    AUTH = "AUTH"
+    SUB = "SUB"
+    RDY = "RDY"
+    FIN = "FIN"
+    REQ = "REQ"
+    TOUCH = "TOUCH"
+    CLS = "CLS"
+
+
+MOVES: dict[State, dict[Event, State]] = {
+    State.INIT: {
+        Event.IDENTIFY: State.INIT,
+        Event.AUTH: State.INIT,
+        Event.SUB: State.SUBSCRIBED,
+    },
+    State.SUBSCRIBED: {
+        Event.RDY: State.SUBSCRIBED,
+        Event.FIN: State.SUBSCRIBED,
+        Event.REQ: State.SUBSCRIBED,
+        Event.TOUCH: State.SUBSCRIBED,
+        Event.CLS: State.CLOSING,
+    },
+    State.CLOSING: {
+        Event.RDY: State.CLOSING,
+        Event.FIN: State.CLOSING,
+        Event.REQ: State.CLOSING,
+        Event.TOUCH: State.CLOSING,
+    },
+}

@@ -1,0 +1,37 @@
+"""Who may subscribe to what: the rules of the extend feature."""
+
+from typing import NamedTuple
+
+from wireproof_reference_impl.nsq.core.identity import Identity
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_spec.nsq.error_codes import E_SUB_EXTEND_FORBIDDON, E_SUB_EXTEND_NEED
+
+
+class Wish(NamedTuple):
+    """A client that wants to subscribe: how it identified, with which command, to what."""
+
+    identity: Identity
+    command: bytes
+    topic_extend: bool
+
+
+def support_rule(wish: Wish) -> Refusal | None:
+    """Return why a client may not subscribe: extend_support has to fit the topic.
+
+    Clause: ext.subscribe.support-needed, ext.subscribe.support-refused
+    """
+    if wish.topic_extend and not wish.identity.extend_support:
+        text = "this topic is extended and should identify as extend support."
+        return Refusal(E_SUB_EXTEND_NEED, text)
+    if wish.identity.extend_support and not wish.topic_extend:
+        text = "this topic is not extended and should not identify as extend support."
+        return Refusal(E_SUB_EXTEND_FORBIDDON, text)
+    return None
+
+
+def desired_tag(wish: Wish) -> str | None:
+    """Return the tag a subscription asks for; a topic without the feature knows none.
+
+    Clause: ext.subscribe.tag-ignored
+    """
+    return wish.identity.desired_tag or None if wish.topic_extend else None

@@ -1,0 +1,123 @@
+"""Topics and their partitions on this node."""
+
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
+from wireproof_reference_impl.nsq.core.backlog import Backlog
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
+from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.core.timers import Timers
+
+
+class Partition:
+    """One partition: its log, its channels and the internal ids it hands out."""
+
+    def __init__(
+        self, topic: "Topic", number: int, *, log: Log, behaviour: Behaviour, timers: Timers
+    ) -> None:
+        self.topic = topic
+        self.number = number
+        self.log = log
+        self.channels: dict[str, Channel] = {}
+        self._behaviour = behaviour
+        self._timers = timers
+        self._next_id = behaviour.publish.first_id(number) + log.count * behaviour.publish.id_step
+
+    def publish(self, entries: Sequence[Entry], now_ns: int) -> Stored:
+        """Store messages in a row and hand them to every channel."""
+        messages = [self._store(entry, now_ns) for entry in entries]
+        for channel in self.channels.values():
+            for message in messages:
+                channel.backlog.add(message)
+        first = messages[0]
+        trace_id = first.trace_id if len(messages) == 1 else 0
+        size = sum(message.size for message in messages)
+        return Stored(first.internal_id, trace_id, first.offset, size)
+
+    def channel(self, name: str) -> Channel:
+        """Return the channel of that name, new if need be."""
+        channel = self.channels.get(name)
+        if channel is None:
+            channel = self.open_channel(name, *self._start())
+        return channel
+
+    def open_channel(self, name: str, offset: int, number: int) -> Channel:
+        """Add a channel that starts at a place in the log."""
+        backlog = Backlog(self.log, offset=offset, number=number, read=self._behaviour.disk.read)
+        channel = Channel(name, backlog, behaviour=self._behaviour, timers=self._timers)
+        channel.extend = self.topic.extend
+        channel.ordered = self.topic.ordered
+        self.channels[name] = channel
+        return channel
+
+    def serve(self, now_ns: int) -> None:
+        """Send what can be sent on every channel."""
+        for channel in self.channels.values():
+            channel.serve(now_ns)
+
+    def close(self) -> None:
+        """Let go of the log."""
+        self.log.close()
+
+    def _start(self) -> tuple[int, int]:
+        from_start = self._behaviour.order.channel_start is ChannelStart.START
+        first = self._behaviour.order.channel_start is ChannelStart.FIRST_FROM_START
+        if from_start or (first and not self.channels):
+            return 0, 0
+        return self.log.end, self.log.count
+
+    def _store(self, entry: Entry, now_ns: int) -> Message:
+        internal_id = self._next_id
+        self._next_id += self._behaviour.publish.id_step
+        version = self._behaviour.publish.ext_version
+        extend = self.topic.extend
+        data = self._behaviour.disk.build(
+            entry, now_ns, internal_id=internal_id, extend=extend, version=version
+        )
+        number = self.log.count
+        offset = self.log.append(data)
+        return Message(
+            now_ns,
+            internal_id,
+            entry.trace_id,
+            0 if entry.header is None else version,
+            entry.header,
+            entry.body,
+            offset,
+            len(data),
+            number,
+            entry.tag,
+            not extend,
+        )
+
+
+class Topic:
+    """A topic: its kind and the partitions that live on this node."""
+
+    def __init__(self, name: str, *, extend: bool, ordered: bool) -> None:
+        self.name = name
+        self.extend = extend
+        self.ordered = ordered
+        self.partitions: dict[int, Partition] = {}
+
+    @property
+    def meta(self) -> TopicMeta:
+        """Return what must be kept of the topic besides its records."""
+        return TopicMeta(self.name, tuple(self.partitions), self.extend, self.ordered)
+
+    def partition(self, number: int | None) -> Partition | None:
+        """Return a partition, the first one for None, or None when it is not here."""
+        if number is None:
+            return next(iter(self.partitions.values()), None)
+        return self.partitions.get(number)
+
+    def upgrade(self) -> None:
+        """Give the topic the extend feature; there is no way back.
+
+        Clause: ext.upgrade.accept
+        """
+        self.extend = True
+        for partition in self.partitions.values():
+            for channel in partition.channels.values():
+                channel.extend = True

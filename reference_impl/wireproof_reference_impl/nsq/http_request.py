@@ -1,0 +1,101 @@
+"""A request and an answer of the HTTP API, as values."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_ACCEPT, V1_CONTENT_TYPE
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; header names keep the spelling they came with."""
+
+    method: str
+    path: str
+    query: Mapping[str, bytes]
+    headers: tuple[tuple[bytes, bytes], ...]
+    now_ns: int
+    body: bytes = b""
+
+    @property
+    def v1(self) -> bool:
+        """Tell whether the client asks for the newer style of answers, spelled exactly."""
+        accepted = [value for name, value in self.headers if name.lower() == b"accept"]
+        return accepted == [V1_ACCEPT.encode()]
+
+    def text(self, name: str) -> str:
+        """Return a parameter as text, empty when it is missing."""
+        return self.query.get(name, b"").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+class HttpRefusal(Exception):
+    """A request is refused with a status and a code."""
+
+    def __init__(self, status: int, code: str, *, allow: str = "") -> None:
+        super().__init__(status, code)
+        self.status = status
+        self.code = code
+        self.allow = allow
+
+
+def read_query(query: bytes) -> dict[str, bytes]:
+    """Return the parameters of a query, unescaped once; of a repeated name the first stands."""
+    found: dict[str, bytes] = {}
+    for pair in query.split(b"&"):
+        name, _, value = pair.partition(b"=")
+        found.setdefault(_unescape(name).decode("utf-8", "replace"), _unescape(value))
+    return found
+
+
+def compact_json(value: object) -> bytes:
+    """Return JSON without spaces."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def plain(text: bytes, *, v1: bool) -> Answer:
+    """Return a text answer."""
+    return _answer(200, text, TEXT, v1=v1)
+
+
+def data(value: object, *, v1: bool) -> Answer:
+    """Return a JSON answer: bare in the newer style, in an envelope in the older one."""
+    if v1:
+        return _answer(200, compact_json(value), JSON, v1=True)
+    envelope = {"status_code": 200, "status_txt": "OK", "data": value}
+    return _answer(200, compact_json(envelope), JSON, v1=False)
+
+
+def error(status: int, code: str, *, v1: bool) -> Answer:
+    """Return an error answer: the older style loses the status and always says 500."""
+    if v1:
+        return _answer(status, compact_json({"message": code}), JSON, v1=True)
+    envelope = {"status_code": 500, "status_txt": code, "data": None}
+    return _answer(500, compact_json(envelope), JSON, v1=False)
+
+
+def nothing() -> Answer:
+    """Return the empty success of the topic commands."""
+    return Answer(200, b"", ((NSQ_CONTENT_TYPE, V1_CONTENT_TYPE),))
+
+
+def _answer(status: int, body: bytes, content_type: str, *, v1: bool) -> Answer:
+    style = ((NSQ_CONTENT_TYPE, V1_CONTENT_TYPE),) if v1 else ()
+    return Answer(status, body, (("Content-Type", content_type), *style))
+
+
+def _unescape(text: bytes) -> bytes:
+    return unquote_to_bytes(text.replace(b"+", b" "))

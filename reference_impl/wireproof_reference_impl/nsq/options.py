@@ -1,0 +1,41 @@
+"""The options of `serve`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
+
+PUBLISHED = "published"
+DEPLOYED = "deployed"
+
+
+class BadOption(ValueError):
+    """An option that cannot be followed, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Where to listen and how to behave; no HTTP address means no HTTP, no data no disk."""
+
+    tcp: tuple[str, int] = ("127.0.0.1", 4150)
+    http: tuple[str, int] | None = ("127.0.0.1", 4151)
+    data: Path | None = None
+    dialect: str = PUBLISHED
+    max_msg_size: int = MAX_MSG_SIZE
+    max_body_size: int = MAX_BODY_SIZE
+    max_bytes_per_file: int = MAX_BYTES_PER_FILE
+    faults: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    json: bool = False
+
+
+def read_address(text: str) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT`.
+
+    Raises:
+        BadOption: no such form.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise BadOption(f"{text!r} is no address: HOST:PORT is needed, port 0 for any")
+    return host.strip("[]"), int(port)
