@@ -32,7 +32,13 @@ NOT_AN_OBJECT = {
 
 STYLES = {"old": False, "v1": True}
 
-LENGTHS = (255, 256, 4096, 32768, 65533, 65534, 65535, 65536, 70000)
+LENGTHS = (255, 256, 4096, 32767, 32768, 65506)
+
+# Such a message is not read: see the longest headers over TCP.
+LONG_LENGTHS = (65507, 65533, 65534, 65535)
+
+# No 2 bytes of length can tell these.
+ENDLESS_LENGTHS = (65536, 65545, 70000, 131072)
 
 ON_PLAIN: dict[str, tuple[dict[str, str], Headers]] = {
     "own-name": ({"k": "v"}, ()),
@@ -131,3 +137,31 @@ def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Obse
     observation = post_and_receive(broker, ext_topic, ext=header_of(length))
 
     return then_others(observation, ext_topic, broker.connect())
+
+
+@case("nsq/http/header-length-long", clause="ext.parser.header-length", needs=("http",))
+@pytest.mark.parametrize("length", LONG_LENGTHS)
+def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
+    """A header of nearly the greatest length is refused or accepted; the broker goes on."""
+    answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
+
+    return then_others(observe_http(answer), fresh_ext_topic, broker.connect())
+
+
+@case("nsq/http/header-length-endless", clause="ext.parser.header-length", needs=("http",))
+@pytest.mark.parametrize("length", ENDLESS_LENGTHS)
+def test_header_of_impossible_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
+    """A header too long for its length field is refused; the broker goes on."""
+    answer = post(broker, ext_topic, broker.unique_body(), ext=header_of(length))
+
+    return then_others(observe_http(answer), ext_topic, broker.connect())
+
+
+@case("nsq/http/header-length-in-parts", clause="ext.parser.header-length", needs=("http",))
+def test_request_headers_beyond_the_length(broker: Broker, ext_topic: Topic) -> Observation:
+    """A header that request headers make too long for its length field is refused."""
+    headers = [(f"{X_NSQEXT}{number}", "v" * 4000) for number in range(2)]
+    ext = header_of(65500)
+    answer = post(broker, ext_topic, broker.unique_body(), ext=ext, headers=headers)
+
+    return then_others(observe_http(answer), ext_topic, broker.connect())
