@@ -72,13 +72,17 @@ class Progress:
 
 @dataclass(slots=True)
 class LineDisplay:
-    """One line a case, for logs; progress of long runs goes to a stream of its own."""
+    """One line a case, for logs; progress of long runs goes to a stream of its own.
+
+    With ``by_row`` a row of letters an interface, told at the end, stands for the cases.
+    """
 
     out: IO[str]
     progress_to: IO[str] | None
     ink: Ink
     verbose: int = 0
     quiet: bool = False
+    by_row: bool = False
     bundle: Path | None = None
     clock: Clock = time.monotonic
     _progress: Progress | None = None
@@ -93,12 +97,14 @@ class LineDisplay:
 
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and time; the reason too where there is something to say."""
-        if not self.quiet:
+        if not (self.quiet or self.by_row):
             _write(self.out, [case_line(record, self.ink)])
         self._tell_progress()
 
     def end(self, result: Result) -> None:
         """Write the summary."""
+        if self.by_row and not self.quiet:
+            _write(self.out, ["", *rows(result.records, self.ink)])
         ending = summary(result, verbose=self.verbose, quiet=self.quiet, ink=self.ink)
         _write(self.out, ending)
 

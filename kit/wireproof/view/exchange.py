@@ -13,14 +13,17 @@ TO_TARGET = ("send", "request")
 FROM_TARGET = ("receive", "response")
 WHOLE = Measure(rows=1_000_000, parts=1_000_000)
 TEXT_LINES = 12
-DIFFERS = "   <-- differs here"
+GOES_ON = "one more publish"
+"""How the note begins of a frame that only shows that the connection goes on."""
+DIFFERS = "  <-- differs"
+ANSWERS = ("ok", "trace", "error", "response", "closed", "silence", "nonsense", "http", "json")
 
 
 def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
     """Return what was sent and what came where the case went wrong."""
     steps = case.transcript.steps
     shown = _Shower(protocol, case.difference)
-    asked = _asked(steps)
+    asked = _asked(steps, case.observation)
     answered = _differing(shown, steps)
     if answered is None:
         answered = _answer(steps, asked)
@@ -89,20 +92,23 @@ class _Shower:
         if self._difference is None:
             return text
         same = label.rpartition(".")[2] == self._difference.field.rpartition(".")[2]
-        return f"{clipped(text, 20)}{DIFFERS}" if same else text
+        return f"{clipped(text, 27)}{DIFFERS}" if same else text
 
 
-def _asked(steps: Sequence[StepRecord]) -> int | None:
-    """Return what was made wrong on purpose, or else what was sent last, but for a check."""
+def _asked(steps: Sequence[StepRecord], observation: str) -> int | None:
+    """Return what was made wrong on purpose, or what an answer answers, or the fullest frame."""
     sent = [index for index, step in enumerate(steps) if step.kind in TO_TARGET]
     wrong = [index for index in sent if any(part[3] for part in steps[index].parts)]
-    plain = [index for index in sent if not _is_check(steps[index])]
-    return next(iter(wrong[-1:] or plain[-1:] or sent[-1:]), None)
+    plain = [index for index in sent if not steps[index].note.startswith(GOES_ON)] or sent
+    if wrong or not plain:
+        return wrong[-1] if wrong else None
+    if observation.partition(":")[0].partition(",")[0] in ANSWERS:
+        return plain[-1]
+    return max(plain, key=lambda index: (_fullness(steps[index]), index))
 
 
-def _is_check(step: StepRecord) -> bool:
-    """Tell whether a step only shows that the connection goes on, or acknowledges."""
-    return step.note.startswith("one more publish") or recorded(step)[:4] in (b"FIN ", b"NOP\n")
+def _fullness(step: StepRecord) -> int:
+    return 99 if step.kind == "request" else len(step.parts)
 
 
 def _answer(steps: Sequence[StepRecord], asked: int | None) -> int | None:

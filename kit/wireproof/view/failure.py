@@ -56,7 +56,7 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
 
 
 def _outcome(case: CaseRecord) -> Iterator[str]:
-    expected = " | ".join(dict.fromkeys(spoken(pattern) for pattern in case.accepted))
+    expected = " | ".join(dict.fromkeys(spoken(p.removesuffix(",*")) for p in case.accepted))
     yield from wrapped("  expected", expected or "nothing is accepted", indent=INDENT)
     yield from wrapped("  actual", printable(spoken(case.observation)), indent=INDENT)
     if case.note:

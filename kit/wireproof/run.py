@@ -1,0 +1,184 @@
+"""``wireproof run``: judge a broker."""
+
+import contextlib
+import inspect
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from wireproof.collection import CACHE, collect
+from wireproof.config import Settings
+from wireproof.lazy import Command
+from wireproof.listing import select
+from wireproof.manner import manner
+from wireproof.pytest_door import Ended, run_pytest
+from wireproof.report import refuse_unwritable, write_report
+from wireproof.request import RunOptions, narrowing, plugin_options
+from wireproof.reset import run_reset
+from wireproof.run_options import run_options
+from wireproof.targets import Keys, Named, named_target, settings_for
+from wireproof.view.choice import choose_display
+from wireproof.view.display import Display
+from wireproof.view.summary import Result
+from wireproof.watcher import Watcher
+from wireproof_kit.errors import KitError, UsageFault
+
+OUT = Path("out")
+BEGINNING = b'{"kind":"header"'
+INTERRUPTED = 130
+NOT_DONE = 2
+
+EXAMPLES = (
+    ("wireproof run nsq://127.0.0.1:4150", "judge everything the target offers"),
+    ("wireproof run --reference", "judge the embedded reference"),
+    ("wireproof run nsq://127.0.0.1:4150 ext.publish nsq/http", "only what begins so"),
+    ("wireproof run URL --profile should --baseline deviations.toml", "stricter, known failures"),
+    ("wireproof run URL --data /var/lib/nsqd --lookupd 10.0.0.1:4161", "disk and cluster cases"),
+    ("wireproof run URL --hazardous --restart 'systemctl restart nsqd'", "what kills brokers"),
+)
+
+
+def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> int:
+    """Judge a broker, clause by clause.
+
+    An argument with :// is the target, the others are prefixes of case or clause ids. Exit
+    code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted.
+    """
+    settings = settings_for(manner())
+    keys = Keys(options["http"], options["data"], options["lookupd"])
+    named = named_target(arguments, settings, reference=options["reference"], given=keys)
+    if options["dry_run"]:
+        return _dry_run(named, options)
+    files = _files(options, settings)
+    refuse_unwritable(files)
+    bundle = bundle_place(options["bundle"], settings)
+    if named.reset is not None:
+        run_reset(named.reset)
+    display = choose_display(manner(), bundle=bundle)
+    try:
+        watcher = Watcher(display)
+        with _interruptible(watcher):
+            plugin = plugin_options(named, options, settings, bundle=bundle)
+            ended = run_pytest(plugin, cache=CACHE, plugins=[watcher])
+        return _conclude(watcher, ended, display, bundle=bundle, files=files)
+    except KitError as error:
+        display.fault(str(error))
+        raise
+
+
+run = Command(
+    "run",
+    callback=_judge_target,
+    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL] [IDS]..."), *run_options()],
+    help=inspect.getdoc(_judge_target),
+    examples=EXAMPLES,
+)
+
+
+def bundle_place(given: Path | None, settings: Settings) -> Path:
+    """Return where the bundle goes; a file that is no bundle is not written over.
+
+    Raises:
+        UsageFault: nothing can be written there.
+    """
+    configured = Path(settings.bundle) if settings.bundle else None
+    path = given or configured or _fresh()
+    refuse_unwritable({"bundle": path})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as file:
+            file.seek(0)
+            begins = file.read(len(BEGINNING))
+    except OSError as error:
+        raise UsageFault(f"--bundle {path}: cannot be written ({error.strerror})") from error
+    if begins and begins != BEGINNING:
+        raise UsageFault(f"--bundle {path}: the file is there and is no bundle; name another")
+    return path
+
+
+def _fresh() -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = OUT / f"run-{stamp}.jsonl"
+    number = 1
+    while path.exists():
+        number += 1
+        path = OUT / f"run-{stamp}-{number}.jsonl"
+    return path
+
+
+def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
+    asked = {
+        "html": options["html"] or settings.html,
+        "junit": options["junit"] or settings.junit,
+    }
+    return {name: Path(path) for name, path in asked.items() if path}
+
+
+def _dry_run(named: Named, options: RunOptions) -> int:
+    instances = collect(narrowing(options))
+    chosen = select(instances, named.prefixes)
+    select(instances, options["exclude"])
+    kept = [
+        item
+        for item in chosen
+        if not any(item.is_selected_by(prefix) for prefix in options["exclude"])
+        and (options["spec_rev"] is None or item.clause.since <= options["spec_rev"])
+    ]
+    for item in kept:
+        click.echo(item.id)
+    click.echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
+    return 0 if kept else NOT_DONE
+
+
+@contextlib.contextmanager
+def _interruptible(watcher: Watcher) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, watcher.interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _conclude(
+    watcher: Watcher, ended: Ended, display: Display, *, bundle: Path, files: dict[str, Path]
+) -> int:
+    if watcher.crash is not None:
+        _remove_empty(bundle)
+        raise watcher.crash
+    if watcher.footer is None or watcher.header is None:
+        _remove_empty(bundle)
+        if ended.code == NOT_DONE and not watcher.fault:
+            return INTERRUPTED
+        raise KitError(watcher.fault or ended.sentence())
+    if ended.said.strip() and manner().verbose:
+        sys.stderr.write(ended.said)
+    fault = _write_reports(bundle, files)
+    display.end(Result(watcher.header, watcher.records, watcher.footer, bundle, files))
+    if fault is not None:
+        click.echo(f"wireproof: {fault}", err=True)
+        return watcher.footer.exit or NOT_DONE
+    return watcher.footer.exit
+
+
+def _write_reports(bundle: Path, files: dict[str, Path]) -> KitError | None:
+    try:
+        for name, path in files.items():
+            write_report(name, bundle, path)
+    except KitError as error:
+        return error
+    return None
+
+
+def _remove_empty(bundle: Path) -> None:
+    """Remove the file that only showed that a bundle could be written."""
+    if bundle.exists() and not bundle.stat().st_size:
+        bundle.unlink()
