@@ -21,6 +21,9 @@ LENGTHS = (28, 30, 32, 34)
 SMALLEST_RECORD = 30
 LARGEST_RECORD = 1 << 27
 LARGEST_NUMBER = 1 << 62
+# A 4-byte size standing before the offset reads as an offset of whole multiples of 4 GiB; no
+# true offset is one beyond this, except once in 4 billion.
+LARGEST_ROUND_OFFSET = 1 << 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,7 @@ def _is_possible(numbers: dict[str, int], trace_id: int | None) -> bool:
     return (
         (trace_id is None or numbers["trace_id"] == trace_id)
         and 0 < numbers["internal_id"] < LARGEST_NUMBER
-        and numbers["disk_queue_offset"] < LARGEST_NUMBER
+        and _is_offset(numbers["disk_queue_offset"])
         and SMALLEST_RECORD <= numbers["disk_queue_data_size"] <= LARGEST_RECORD
     )
 
@@ -123,12 +126,17 @@ def _wrong_field(response: TraceResponse, trace_id: int | None) -> Difference | 
         return Difference("internal_id", 2, "a positive number", str(response.internal_id))
     if trace_id is not None and response.trace_id != trace_id:
         return Difference("trace_id", 10, str(trace_id), str(response.trace_id))
-    if response.disk_queue_offset >= LARGEST_NUMBER:
+    if not _is_offset(response.disk_queue_offset):
         return Difference("disk_queue_offset", 18, "an offset", str(response.disk_queue_offset))
     size = response.disk_queue_data_size
     if not SMALLEST_RECORD <= size <= LARGEST_RECORD:
         return Difference("disk_queue_data_size", 26, "a record's size", str(size))
     return None
+
+
+def _is_offset(number: int) -> bool:
+    is_round = number % (1 << 32) == 0
+    return number < LARGEST_NUMBER and not (is_round and number >= LARGEST_ROUND_OFFSET)
 
 
 def _order(layout: TraceLayout) -> str:
