@@ -26,15 +26,21 @@ class SchemaFault:
     """Where (a JSON pointer) and how a document breaks its schema."""
 
     pointer: str
-    text: str
+    expected: str
+    found: str
+
+    @property
+    def text(self) -> str:
+        """The breach in words."""
+        return f"expected {self.expected}, found {self.found}"
 
 
 def check(name: str, value: JsonValue) -> tuple[SchemaFault, ...]:
-    """Return what a document breaks of the schema called `name`, in document order."""
+    """Return what a document breaks of the schema called `name`, by pointer."""
     validator: Any = _validator(name)  # the stubs leave out Decimal
     errors: Iterable[ValidationError] = validator.iter_errors(value)
     found = map(_fault, errors)
-    return tuple(sorted(found, key=lambda fault: (fault.pointer, fault.text)))
+    return tuple(sorted(found, key=lambda fault: (fault.pointer, fault.expected)))
 
 
 def document(name: str) -> JsonValue:
@@ -68,9 +74,6 @@ def _validator(name: str) -> "Draft202012Validator":
 
 def _fault(error: "ValidationError") -> SchemaFault:
     steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
-    return SchemaFault("".join(f"/{step}" for step in steps), _text(error))
-
-
-def _text(error: "ValidationError") -> str:
-    instance = shown(error.instance)
-    return f"{error.validator} expects {shown(error.validator_value)}, found {instance}"
+    pointer = "".join(f"/{step}" for step in steps)
+    expected = f"{error.validator} {shown(error.validator_value)}"
+    return SchemaFault(pointer, expected, shown(error.instance))

@@ -91,16 +91,18 @@ class Declared(Wrapping):
 
 
 class Count(Wrapping):
-    """How often a later part of the same record, `Many`, is repeated."""
+    """How often a later part of the same record, `Many`, is repeated.
 
-    def __init__(self, integer: Integer, *, of: str, each: Shape) -> None:
+    Held against one byte for each: which of them is cut short, that one tells better itself.
+    """
+
+    def __init__(self, integer: Integer, *, of: str) -> None:
         super().__init__(integer)
         self.of = of
-        self.least_each = minimum(each)
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
         count: int = self.subcon._parse(stream, context, path)
-        _refuse_more_than(room(context) // self.least_each, count)
+        _refuse_more_than(room(context), count)
         return count
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:

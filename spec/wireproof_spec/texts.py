@@ -43,9 +43,10 @@ class Text(Shape):
 
 
 class Decimal(Shape):
-    """A number in decimal digits, without sign or leading zeros."""
+    """A number of at most 18 decimal digits, without sign or leading zeros."""
 
-    _digits = Text(rb"0|[1-9][0-9]{0,18}", "decimal digits")
+    highest = 10**18 - 1
+    _digits = Text(rb"0|[1-9][0-9]{0,17}", "decimal digits")
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
         return int(self._digits._parse(stream, context, path))

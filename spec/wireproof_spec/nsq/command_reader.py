@@ -48,6 +48,7 @@ Body: TypeAlias = (
 )
 T = TypeVar("T")
 
+_MESSAGES = (PubBody, PubTraceBody, PubExtBody)
 _SIZE = 4  # bytes of a body's size
 
 BODIES = cast(
@@ -70,7 +71,7 @@ _ACKNOWLEDGEMENTS = cast(
     {names.FIN: FINISH, names.REQ: REQUEUE, names.TOUCH: TOUCH},
 )
 _LINE = cast(Schema[Line], COMMAND_LINE)
-_ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)(?=[ \r\n])")
+_ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,12 @@ class CommandReader:
         self,
         *,
         line_limit: int = limits.MAX_LINE_SIZE,
+        message_limit: int = limits.MAX_MSG_SIZE,
         body_limit: int = limits.MAX_BODY_SIZE,
     ) -> None:
-        """Limit lines and bodies to so many bytes."""
+        """Limit lines, bodies of one message, and other bodies to so many bytes."""
         self._line_limit = line_limit
+        self._message_limit = message_limit
         self._body_limit = body_limit
         self._buffer = bytearray()
         self.offset = 0
@@ -133,25 +136,45 @@ class CommandReader:
         self.offset += taken
         return Command(line, body)
 
+    def finish(self) -> None:
+        """Say that the stream ends here, after all whole commands were taken.
+
+        Raises:
+            WireError: it ends within a command.
+        """
+        line = self._line()
+        if line is NEED_MORE:
+            if self._buffer:
+                self._part(self._line_shape()[0], 0, len(self._buffer))
+        elif schema := _body_schema(line):
+            self._part(schema, len(line.data), len(self._buffer))
+
     def _line(self) -> Part[Line] | NeedMore:
-        found = _ACKNOWLEDGEMENT.match(self._buffer)
-        schema = _ACKNOWLEDGEMENTS[found[1]] if found else _LINE
-        raw = found is not None and self._buffer[found.end()] == ord(" ")
-        end = self._buffer.find(b"\n", found.end() + 1 + MESSAGE_ID_SIZE if found and raw else 0)
-        if end < 0 and len(self._buffer) < self._line_limit:
+        schema, least = self._line_shape()
+        end = self._buffer.find(b"\n", least) + 1
+        if not end and len(self._buffer) < self._line_limit:
             return NEED_MORE
-        if not 0 <= end < self._line_limit:
+        if not 0 < end <= self._line_limit:
             raise self._too_long()
-        return self._part(schema, 0, end + 1)
+        return self._part(schema, 0, end)
+
+    def _line_shape(self) -> tuple[Schema[Line], int]:
+        """Return the shape of the line in front, and how many bytes precede its line feed."""
+        found = _ACKNOWLEDGEMENT.match(self._buffer)
+        if found is None:
+            return _LINE, 0
+        has_id = found[2] == b" "
+        return _ACKNOWLEDGEMENTS[found[1]], found.end() + MESSAGE_ID_SIZE if has_id else 0
 
     def _body(self, line: Part[Line]) -> Part[Body] | NeedMore | None:
-        schema = BODIES.get(line.value.name) if isinstance(line.value, CommandLine) else None
+        schema = _body_schema(line)
         if schema is None:
             return None
         start = len(line.data)
         head = bytes(self._buffer[start : start + _SIZE])
+        limit = self._message_limit if schema.value_type in _MESSAGES else self._body_limit
         try:
-            size = extent(schema, head, limit=self._body_limit)
+            size = extent(schema, head, limit=limit)
         except WireError as error:
             raise error.at(self.offset + start) from None
         if size is None or len(self._buffer) < start + size:
@@ -173,3 +196,7 @@ class CommandReader:
             expected=f"at most {self._line_limit} bytes",
             found="more",
         )
+
+
+def _body_schema(line: Part[Line]) -> Schema[Body] | None:
+    return BODIES.get(line.value.name) if isinstance(line.value, CommandLine) else None

@@ -73,7 +73,7 @@ _PUB_EXT = Sized(
 
 
 def _batch(value_type: type, message: Sized) -> Sized:
-    count = Count(Int32sb, of="messages", each=message)
+    count = Count(Int32sb, of="messages")
     messages = Many(message, count=this.count)
     return Sized(Int32sb, Record(value_type, field("count", count), field("messages", messages)))
 

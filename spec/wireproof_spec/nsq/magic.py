@@ -1,0 +1,16 @@
+"""The first bytes of every connection."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import Literal, Record, field
+from wireproof_spec.nsq import names
+
+
+@dataclass(frozen=True, slots=True)
+class Magic:
+    """The client speaks version 2 of the protocol."""
+
+
+MAGIC = Schema("magic", "smart.magic", Magic, Record(Magic, field("magic", Literal(names.MAGIC))))
+"""`"  V2"`, two spaces first."""

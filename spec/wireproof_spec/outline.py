@@ -1,0 +1,186 @@
+"""A schema as plain data: what a generator of values, or a drawer of bytes, needs to know.
+
+construct stays behind the decoding door; strategies, mutations and byte diagrams are derived
+from these outlines instead.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TypeAlias, TypeVar
+
+from wireproof_spec import layout, lengths, texts
+from wireproof_spec.decoding import Schema
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number within a range; `width` bytes, or None for decimal digits."""
+
+    lowest: int
+    highest: int
+    width: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Octets:
+    """Bytes; `size` of them, or None for any number."""
+
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Bytes that match a pattern from end to end."""
+
+    pattern: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A bool: whether one certain byte is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Bytes that are always the same, with no value."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A size, length or count of `width` bytes, with no value.
+
+    It measures the part called `of`, or when that is empty all parts behind it.
+    """
+
+    width: int
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """Any number of one outline."""
+
+    each: "Outline"
+
+
+@dataclass(frozen=True, slots=True)
+class Perhaps:
+    """None or the value of an outline; other parts of the record say which."""
+
+    present: "Outline"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A value of a dataclass, from its named parts in wire order.
+
+    Fields of the dataclass without a part are None.
+    """
+
+    value_type: type
+    parts: tuple[tuple[str, "Outline"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A value made of that of another outline."""
+
+    origin: "Outline"
+    make: Callable[..., object]
+
+
+Outline: TypeAlias = (
+    Whole | Octets | Word | Flag | Fixed | Derived | Tuple | Perhaps | Parts | Made
+)
+
+
+def outline(schema: Schema[T]) -> Outline:
+    """Return the outline of a schema; a leading size is a part like any other."""
+    return _outline(schema.shape)
+
+
+@singledispatch
+def _outline(shape: object) -> Outline:
+    raise TypeError(f"no outline for {shape!r}")
+
+
+@_outline.register
+def _(shape: layout.Integer) -> Outline:
+    return Whole(shape.lowest, shape.highest, shape.length)
+
+
+@_outline.register
+def _(shape: layout.Ranged) -> Outline:
+    return Whole(shape.lowest, shape.highest, shape.subcon.sizeof())
+
+
+@_outline.register
+def _(shape: texts.Decimal) -> Outline:
+    return Whole(0, shape.highest, None)
+
+
+@_outline.register
+def _(shape: layout.Bytes) -> Outline:
+    return Octets(shape.length if isinstance(shape.length, int) else None)
+
+
+@_outline.register
+def _(shape: texts.Text) -> Outline:
+    return Word(shape.pattern.pattern)
+
+
+@_outline.register
+def _(shape: texts.CarriageReturn) -> Outline:
+    return Flag()
+
+
+@_outline.register
+def _(shape: layout.Literal) -> Outline:
+    return Fixed(shape.value)
+
+
+@_outline.register(lengths.Declared)
+@_outline.register(lengths.Count)
+def _(shape: lengths.Declared | lengths.Count) -> Outline:
+    return Derived(shape.subcon.sizeof(), shape.of)
+
+
+@_outline.register(lengths.Many)
+@_outline.register(texts.Words)
+def _(shape: lengths.Many | texts.Words) -> Outline:
+    return Tuple(_outline(shape.subcon))
+
+
+@_outline.register
+def _(shape: layout.When) -> Outline:
+    present = _outline(shape.subcon)
+    return present if isinstance(present, Derived) else Perhaps(present)
+
+
+@_outline.register
+def _(shape: layout.Record) -> Outline:
+    parts = tuple((part.name, _outline(part.subcon)) for part in shape.parts)
+    return Parts(shape.value_type, parts)
+
+
+@_outline.register
+def _(shape: layout.Translated) -> Outline:
+    return Made(_outline(shape.subcon), shape.after)
+
+
+@_outline.register
+def _(shape: lengths.Sized) -> Outline:
+    return _led(_outline(shape.subcon), shape.lead.name, shape.width)
+
+
+def _led(outline: Outline, name: str, width: int) -> Outline:
+    if isinstance(outline, Made):
+        return Made(_led(outline.origin, name, width), outline.make)
+    if isinstance(outline, Parts):
+        return Parts(outline.value_type, ((name, Derived(width, of="")), *outline.parts))
+    raise TypeError(f"a size in front of {outline!r}")
