@@ -70,7 +70,7 @@ def _whole(data: bytes, parts: Iterable[Part]) -> Iterator[Part]:
     """Clip parts to the data and fill what they leave out; recorded offsets are not trusted."""
     end = 0
     for part in sorted(parts, key=lambda part: (part.offset, part.length)):
-        start = max(part.offset, end)
+        start = min(max(part.offset, end), len(data))
         stop = min(part.offset + part.length, len(data))
         if part.length and start >= stop:
             continue

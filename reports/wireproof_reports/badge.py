@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from wireproof_reports.bundle import Bundle, read_bundle
+from wireproof_reports.bundle_file import Bundle, read_bundle
 
 HEIGHT = 20
 CHARACTER = 6.6

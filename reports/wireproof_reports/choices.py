@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wireproof_reports.bundle import Bundle
+from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.evidence import Exchange, exchange
 from wireproof_reports.wording import CLAIM_WORDS, spoken
 from wireproof_spec.catalogue import Catalogue, Decision

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from wireproof_reports.bundle import Bundle
+from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
 from wireproof_reports.evidence import Exchange, brief_exchange, exchange
 from wireproof_reports.reproducer import replay_command

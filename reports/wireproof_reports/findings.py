@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_reports.bundle import Bundle
+from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.clauses import CaseView, case_view, source, unknown_clause
 from wireproof_reports.evidence import Exchange, exchange

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wireproof_reports.bundle import Bundle
+from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.wording import counted
 

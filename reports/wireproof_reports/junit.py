@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from xml.etree import ElementTree as etree
 
-from wireproof_reports.bundle import Bundle, read_bundle
+from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import counts_up_to
 from wireproof_reports.evidence import brief_exchange
 from wireproof_reports.reproducer import replay_command

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof_reports.bundle import Bundle, read_bundle
+from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import fold
 from wireproof_reports.choices import ClaimView, ReadingView, claim_views, reading_views
 from wireproof_reports.clauses import CaseView, ClauseView, GroupView, group_views

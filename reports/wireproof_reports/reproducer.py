@@ -178,7 +178,8 @@ def _http_address(header: HeaderRecord) -> str:
 
 def _other_address(note: str, header: HeaderRecord) -> str:
     """Return the address of a connection that does not go to the target's own port."""
-    if note == _address(header) or not re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", note):
+    port = _address(header).rpartition(":")[2]
+    if note.rpartition(":")[2] == port or not re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", note):
         return ""
     return note
 

@@ -1,9 +1,9 @@
 """Reading a run's bundle: a header line, a line per case, a footer line."""
 
 import hashlib
-import importlib.util
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -41,8 +41,8 @@ class Bundle:
             BundleFault: this version knows no such protocol.
         """
         protocol = self.header.target.protocol
-        package = f"wireproof_spec.{protocol}"
-        if not protocol.isidentifier() or importlib.util.find_spec(package) is None:
+        law = resources.files("wireproof_spec") / protocol / "catalogue"
+        if not protocol.isidentifier() or not law.is_dir():
             raise BundleFault(f"{self.name}: protocol {protocol!r} is unknown to this version")
         return load_catalogue(protocol)
 

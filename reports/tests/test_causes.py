@@ -1,0 +1,80 @@
+import pytest
+from bundle_fixture import case, failed, failures
+
+from wireproof_reports.causes import counts_up_to, fold, value_class
+from wireproof_spec.record import DifferenceRecord
+
+
+def test_cases_of_one_cause_fold() -> None:
+    causes = fold(failures())
+
+    assert [(cause.clause, len(cause.cases)) for cause in causes] == [
+        ("ext.publish.trace-response", 3),
+        ("ext.parser.header-length", 2),
+        ("ext.http.x-nsqext", 1),
+        ("ext.publish.header-name", 3),
+    ]
+    assert [cause.number for cause in causes] == [1, 2, 3, 4]
+
+
+def test_a_weaker_level_stands_behind() -> None:
+    causes = fold(reversed(list(failures())))
+
+    assert [cause.level for cause in causes] == ["must", "must", "must", "should"]
+
+
+def test_only_failures_are_causes() -> None:
+    others = [
+        case("a/b", "ext.publish.accept", "t", "ok", verdict) for verdict in ("pass", "known")
+    ]
+
+    assert fold(others) == ()
+
+
+def test_another_first_difference_is_another_cause() -> None:
+    records = [
+        failed(
+            f"publish/trace-response/{field}",
+            "ext.publish.trace-response",
+            "title",
+            "trace:wrong",
+            ["trace"],
+            difference=DifferenceRecord(field, 0, "1", "2"),
+        )
+        for field in ("trace_id", "internal_id")
+    ]
+
+    assert len(fold(records)) == 2
+
+
+@pytest.mark.parametrize(
+    ("observation", "accepted", "expected"),
+    [
+        ("ok,open", ["error:*,open", "error:*,closed"], "ok"),
+        ("ok,closed", ["error:*,open"], "ok"),
+        ("error:E_BAD_BODY,broken", ["error:*,open", "error:*,closed"], "error:E_BAD_BODY,broken"),
+        ("response:hello", ["ok"], "response:*"),
+        ("trace:little-endian", ["trace"], "trace:little-endian"),
+        ("silence", ["ok"], "silence"),
+    ],
+)
+def test_value_class(observation: str, accepted: list[str], expected: str) -> None:
+    assert value_class(observation, accepted) == expected
+
+
+def test_an_ordinary_exchange_stands_for_the_cause() -> None:
+    long, short = (
+        list(failures())[-2],
+        failed("a/b", "ext.parser.header-length", "t", "died", ["ok"]),
+    )
+    (cause,) = fold([long, short])
+
+    assert cause.shown.case == "nsq/a/b"
+
+
+@pytest.mark.parametrize(
+    ("profile", "level", "counts"),
+    [("must", "must", True), ("must", "should", False), ("observed", "may", True)],
+)
+def test_profile(profile: str, level: str, *, counts: bool) -> None:
+    assert counts_up_to(profile, level) is counts

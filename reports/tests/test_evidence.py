@@ -1,0 +1,92 @@
+import msgspec
+from bundle_fixture import failures, published
+from wire_fixture import Exchange, ok
+
+from wireproof_reports.evidence import brief_exchange, exchange
+from wireproof_spec.record import DifferenceRecord, StepRecord, TranscriptRecord
+
+
+def test_both_directions_are_annotated() -> None:
+    steps = exchange(published().record(), protocol="nsq").steps
+
+    assert [step.way for step in steps] == ["aside", "out", "out", "in", "out", "in"]
+    assert steps[4].title == "sent on A"
+    assert [line.label for line in steps[4].lines][-2:] == ["json_header", "body"]
+    assert [line.label for line in steps[5].lines] == ["size", "frame_type", "data"]
+
+
+def test_what_was_made_wrong_and_what_differs_is_marked() -> None:
+    case = list(failures())[3]
+    steps = exchange(case.transcript, protocol="nsq", difference=case.difference).steps
+
+    wrong = [line.label for step in steps for line in step.lines if line.wrong]
+    differing = [
+        (line.label, line.differs) for step in steps for line in step.lines if line.differs
+    ]
+    assert wrong == ["json_header"]
+    assert differing == [("frame_type", "1 (error) was due")]
+
+
+def test_a_difference_without_a_place_marks_nothing() -> None:
+    found = DifferenceRecord("nowhere", None, "1", "2")
+    steps = exchange(published().record(), protocol="nsq", difference=found).steps
+
+    assert not any(line.differs for step in steps for line in step.lines)
+
+
+def test_an_unknown_protocol_is_shown_unnamed() -> None:
+    steps = exchange(published().record(), protocol="mqx").steps
+
+    assert [line.label for line in steps[5].lines] == [""]
+
+
+def test_long_bytes_come_back_whole() -> None:
+    (view,) = exchange(Exchange().receive(ok() * 2000).record(), protocol="mqx").steps
+
+    assert view.size == 20000
+    assert view.lines[0].omitted > 19000
+
+
+def test_many_steps_lose_their_middle() -> None:
+    talk = Exchange()
+    for _ in range(150):
+        talk.receive(ok())
+    shown = exchange(talk.record(), protocol="nsq")
+
+    assert len(shown.head) + shown.omitted + len(shown.tail) == 150
+    assert shown.tail[-1].time == exchange(talk.record(), protocol="nsq").steps[-1].time
+
+
+def test_damaged_bytes_are_no_bytes() -> None:
+    damaged = TranscriptRecord(
+        steps=(
+            StepRecord(at_us=1, conn="A", kind="send", hex="zz"),
+            StepRecord(at_us=2, conn="A", kind="send", deflate="!!"),
+            StepRecord(at_us=3, conn="A", kind="send", deflate="AAAA"),
+        )
+    )
+
+    assert [step.size for step in exchange(damaged, protocol="nsq").steps] == [0, 0, 0]
+
+
+def test_http_is_text_without_control_characters() -> None:
+    talk = Exchange().http(b"GET / HTTP/1.1\r\nX: \x1b[31m\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n\0")
+    request, response = exchange(talk.record(), protocol="nsq").steps
+
+    assert request.text == "GET / HTTP/1.1\nX: \\x1b[31m\n\n"
+    assert response.text.endswith("\\x00")
+
+
+def test_brief_exchange_has_one_line_a_step() -> None:
+    shown = brief_exchange(published(body=b"x" * 100).record())
+
+    assert shown.steps[4].hex.endswith(" …")
+    assert "PUB_EXT" in shown.steps[4].brief
+    assert not shown.steps[4].lines
+
+
+def test_transcripts_survive_the_wire_format() -> None:
+    record = published(body=b"y" * 9000).record()
+    again = msgspec.json.decode(msgspec.json.encode(record), type=TranscriptRecord)
+
+    assert exchange(again, protocol="nsq") == exchange(record, protocol="nsq")

@@ -1,0 +1,58 @@
+from typing import get_args
+
+import pytest
+
+from wireproof_reports.wording import (
+    CLAIM_WORDS,
+    VERDICT_WORDS,
+    printable,
+    shown_time,
+    spoken,
+    spoken_patterns,
+)
+from wireproof_spec.record import VERDICTS, ClaimState
+
+
+def test_every_verdict_and_claim_has_words() -> None:
+    assert set(VERDICT_WORDS) == set(VERDICTS)
+    assert set(CLAIM_WORDS) == set(get_args(ClaimState))
+    assert len({word.sign for word in VERDICT_WORDS.values()}) == len(VERDICTS)
+
+
+@pytest.mark.parametrize(
+    ("observation", "words"),
+    [
+        ("ok", "OK"),
+        ("ok,open", "OK, connection open"),
+        ("error:E_BAD_BODY,closed", "error frame E_BAD_BODY, connection closed"),
+        ("error:*,open", "any error frame, connection open"),
+        ("trace:little-endian", "a trace response, but little endian"),
+        ("delivered:as-sent", "delivered as sent"),
+        ("http:400,E_INVALID", "HTTP 400, E_INVALID"),
+        ("something-new:of,later", "something-new:of, later"),
+    ],
+)
+def test_observations(observation: str, words: str) -> None:
+    assert spoken(observation) == words
+
+
+def test_patterns_of_one_answer_stand_together() -> None:
+    assert spoken_patterns(["error:*,open", "error:*,closed", "ok"]) == (
+        "any error frame, connection open or closed",
+        "OK",
+    )
+    assert spoken_patterns(["trace", "trace,open"]) == ("a trace response, right in every field",)
+    assert spoken_patterns(["ok,open", "ok,stuck"]) == (
+        "OK, connection open or no answer after it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "text"), [(12, "12 µs"), (1500, "1.5 ms"), (2_500_000, "2.50 s")]
+)
+def test_times(microseconds: int, text: str) -> None:
+    assert shown_time(microseconds) == text
+
+
+def test_printable_has_no_control_characters() -> None:
+    assert printable(b"a\n\x1b\xff\xe2\x80\xaeb") == "a\\n\\x1b\\xff\\u202eb"
