@@ -6,7 +6,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
+from wireproof_kit.nsq.frames import header_bytes, pub_ext
 from wireproof_kit.nsq.observing import observe, observe_absence
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
@@ -22,7 +22,10 @@ LONG_LENGTHS = (65507, 65533)
 # With their own 2 bytes these pass 65535: such a broker falls over at once.
 KILLING_LENGTHS = (65534, 65535)
 
-HEADER = b'{"k":"v"}'
+# JSON wherever it is cut from the second byte on, and still JSON with the body behind it: a
+# broker that moves the border between header and body instead of refusing has no other excuse.
+HEADER = b"{}        "
+BLANKS = b"     "
 
 # How a header length is wrong, given the bytes that really follow it in the frame.
 BEYOND: dict[str, Callable[[int], int]] = {
@@ -103,8 +106,8 @@ def test_header_beyond_the_frame(
 ) -> Observation:
     """A header length greater than what follows in the frame is refused at once."""
     with broker.connect() as client:
-        length = lie(len(HEADER) + len(b"abcde"))
-        answer = client.ask(pub_ext(ext_topic, HEADER, b"abcde", header_length=length))
+        length = lie(len(HEADER + BLANKS))
+        answer = client.ask(pub_ext(ext_topic, HEADER, BLANKS, header_length=length))
 
         return observe(answer, then=client.goes_on(ext_topic))
 
@@ -114,7 +117,7 @@ def test_header_beyond_the_frame(
 def test_frame_shorter_than_its_header(broker: Broker, ext_topic: Topic, size: int) -> Observation:
     """A frame whose size ends before its header does is refused at once."""
     with broker.connect() as client:
-        answer = client.ask(sized(pub_ext(ext_topic, HEADER, b"abcde"), size))
+        answer = client.ask(sized(pub_ext(ext_topic, HEADER, BLANKS), size))
 
         return observe(answer, then=client.goes_on(ext_topic))
 
@@ -126,9 +129,10 @@ def test_message_with_a_header_beyond_the_frame(
 ) -> Observation:
     """Nothing of a frame whose header runs past it is delivered."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
-    length = lie(len(HEADER) + len(refused))
+    header = header_bytes({"k": refused.decode()})
+    length = lie(len(header + BLANKS))
     with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
-        client.ask(pub_ext(ext_topic, HEADER, refused, header_length=length))
+        client.ask(pub_ext(ext_topic, header, BLANKS, header_length=length))
         broker.published(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=refused)

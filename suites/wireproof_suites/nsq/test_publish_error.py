@@ -144,8 +144,8 @@ def test_header_on_a_plain_topic(
 def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
     """A message whose header was refused on a plain topic is not delivered without it."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
-    with broker.subscribe(plain_topic) as consumer:
-        broker.publish(plain_topic, refused, HEADER)
+    with broker.subscribe(plain_topic) as consumer, broker.connect() as client:
+        client.ask(pub_ext(plain_topic, HEADER, refused))
         broker.published(plain_topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=refused)

@@ -165,8 +165,8 @@ def test_message_under_a_refused_header(
 ) -> Observation:
     """A message whose header is refused is not delivered."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer:
-        broker.publish(ext_topic, refused, header)
+    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+        client.ask(pub_ext(ext_topic, header, refused))
         broker.published(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=refused)
