@@ -79,6 +79,7 @@ class Connection:
         self._kept: deque[Pushed] = deque()
         self._ended: str | None = None
         self._shut = False
+        self._half_closed = False
         self.identified: Answer | None = None
         self.name = transcript.connection_label()
         transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
@@ -134,7 +135,8 @@ class Connection:
         return self._shut or self._ended is not None
 
     def half_close(self) -> None:
-        """End the sending direction only."""
+        """End the sending direction only; heartbeats then stay without an answer."""
+        self._half_closed = True
         self._transcript.add("close", self.name, note="sending direction only")
         try:
             self._sock.shutdown(socket.SHUT_WR)
@@ -181,7 +183,8 @@ class Connection:
         note = "heartbeat" if heartbeat else ""
         self._transcript.add("receive", self.name, data=encode(SERVER_FRAME, frame), note=note)
         if heartbeat:
-            self.send(frames.nop())
+            if not self._half_closed:
+                self.send(frames.nop())
             return None
         if frame.frame_type == FRAME_TYPE_RESPONSE:
             return Response(data)
