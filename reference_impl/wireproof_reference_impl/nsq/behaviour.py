@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from wireproof_reference_impl.nsq import http_header
+from wireproof_reference_impl.nsq import http_deployed, http_header
 from wireproof_reference_impl.nsq.core import (
     answers,
     delivery,
+    deployed,
     dispatch,
     frame_reading,
     header,
@@ -156,6 +157,7 @@ class HttpBehaviour:
     trace_bare: bool = True
     trace_answer: Callable[[Stored], Mapping[str, object]] = http_header.trace_answer
     body: Callable[[Request, bytearray], bytes] = http_header.whole_body
+    short_body_taken: bool = False
     unknown_paths: frozenset[str] = frozenset()
 
 
@@ -226,9 +228,15 @@ DEPLOYED_SETTINGS: Settings = {
     "publish.bad_partition": error_codes.E_BAD_PARTITION,
     "publish.bad_size": error_codes.E_BAD_BODY,
     "publish.batch_by_size": False,
+    "publish.header": deployed.read_header,
+    "publish.check_record": deployed.check_record,
     "subscribe.partition_beside_offset": False,
     "order.ready_needed": True,
     "order.requeue_delay": False,
+    "http.build_header": http_deployed.build_header,
+    "http.header": http_deployed.read_header,
+    "http.body": http_deployed.body_by_length,
+    "http.short_body_taken": True,
     "http.max_header": MAX_JSON_HEADER_SIZE_HTTP,
     "http.trace_bare": False,
     "http.unknown_paths": frozenset({"/topic/creat"}),

@@ -178,7 +178,10 @@ class HttpConnection:
         self.closed = True
 
     def _broken(self, fault: h11.RemoteProtocolError) -> None:
-        if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        answering = self._http.our_state is h11.SEND_RESPONSE
+        if answering and self._node.behaviour.http.short_body_taken:
+            self._finish()
+        elif self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             answer = error(fault.error_status_hint, "BAD_REQUEST", v1=True)
             self._answer(replace(answer, headers=(*answer.headers, ("Connection", "close"))))
         self.closed = True

@@ -64,7 +64,11 @@ def pubtrace(node: Node, request: Request) -> Answer:
 
 def mpub(node: Node, request: Request) -> Answer:
     """Publish each line of the body, or with `binary` the messages of an MPUB body."""
-    partition = _partition(node, request)
+    try:
+        number = _partition_number(request)
+    except BadWord as bad:
+        raise HttpRefusal(400, str(bad)) from bad
+    partition = _found(node, request, number)
     _store(node, partition, _messages(node, request), request)
     return plain(_OK, v1=request.v1)
 
@@ -80,13 +84,20 @@ def extra_fields(request: Request) -> list[tuple[bytes, bytes]]:
 
 
 def _partition(node: Node, request: Request) -> Partition:
-    number: int | None = _ANY_PARTITION
-    if word := request.query.get("partition", b""):
-        try:
-            number = integer(word)
-        except BadWord as bad:
-            raise HttpRefusal(404, error_codes.E_TOPIC_NOT_EXIST) from bad
-    partition = node.find(request.text("topic"), None if number == _ANY_PARTITION else number)
+    try:
+        return _found(node, request, _partition_number(request))
+    except BadWord as bad:
+        raise HttpRefusal(404, error_codes.E_TOPIC_NOT_EXIST) from bad
+
+
+def _partition_number(request: Request) -> int | None:
+    word = request.query.get("partition")
+    number = integer(word) if word else _ANY_PARTITION
+    return None if number == _ANY_PARTITION else number
+
+
+def _found(node: Node, request: Request, number: int | None) -> Partition:
+    partition = node.find(request.text("topic"), number)
     if partition is None:
         raise HttpRefusal(404, error_codes.E_TOPIC_NOT_EXIST)
     return partition

@@ -1,0 +1,50 @@
+"""Texts and numbers as Go prints them, where the deployed dialect repeats them."""
+
+import json
+import re
+from decimal import Decimal
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
+_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def quoted(text: str) -> str:
+    """Return a text in double quotes, what is unprintable or no UTF-8 escaped."""
+    return '"' + "".join(map(_shown, text)) + '"'
+
+
+def _shown(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def marshalled(value: object) -> str:
+    """Return JSON as Go writes it: names sorted, `<>&` escaped, every number a float."""
+    if isinstance(value, dict):
+        members = (f"{marshalled(name)}:{marshalled(value[name])}" for name in sorted(value))
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(marshalled, value)) + "]"
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+        return _NO_UTF8.sub("\\\\ufffd", "".join(_HTML.get(each, each) for each in text))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _number(float(value))
+    return json.dumps(value)
+
+
+def _number(value: float) -> str:
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        plain = format(Decimal(repr(value)), "f")
+        return plain.removesuffix(".0")
+    digits, _, exponent = repr(value).partition("e")
+    return f"{digits.removesuffix('.0')}e{int(exponent):+03d}"
