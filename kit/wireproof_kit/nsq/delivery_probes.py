@@ -17,6 +17,7 @@ from wireproof_spec.wire_error import WireError
 
 HEADER = {"k": "v"}
 TAG = "wp_probe"
+HELD_BACK_SECONDS = 0.5
 MISSING = observed("missing", overdue=True)
 
 
@@ -160,7 +161,7 @@ def _held_back(
     if control.next(body) is None:
         return False
     took = time.monotonic() - started
-    came = held.next(body, seconds=max(1.0, 2 * took))
+    came = held.next(body, seconds=max(HELD_BACK_SECONDS, 10 * took))
     return True if came else None
 
 

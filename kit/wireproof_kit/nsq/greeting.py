@@ -24,13 +24,14 @@ class Greeting:
     seconds: float
 
 
-def greet(address: Address, *, seconds: float = GREETING_SECONDS) -> Greeting:
+def greet(address: Address, *, seconds: float | None = None) -> Greeting:
     """Connect, say the magic and IDENTIFY, and return the answer.
 
     Raises:
         TargetUnreachable: the target accepts no connection.
         TargetSilent: it does not answer with a response frame.
     """
+    seconds = GREETING_SECONDS if seconds is None else seconds
     started = time.monotonic()
     patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
     sock = connected(address)

@@ -20,7 +20,7 @@ BODY_LIMIT = 16 * 1024 * 1024
 CHUNK = 65536
 TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"})
 
-Query = Mapping[str, str | bytes | int]
+Query = Mapping[str, object]
 Headers = Sequence[tuple[str | bytes, str | bytes]]
 
 

@@ -4,8 +4,9 @@ import itertools
 import threading
 from collections import Counter, defaultdict, deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Protocol
 
-from wireproof_kit.nsq.topic_ways import KINDS, TopicMaker
+from wireproof_kit.nsq.topic_ways import KINDS
 from wireproof_kit.nsq.topics import Topic
 
 WORKERS = 16
@@ -14,10 +15,26 @@ TAKE_SECONDS = 150.0
 DELETE_SECONDS = 10.0
 
 
+class Maker(Protocol):
+    """Makes and deletes topics."""
+
+    def name(self, number: int) -> str:
+        """Return the name of the run's topic of that number."""
+        ...
+
+    def make(self, argument: str, name: str) -> Topic:
+        """Come by a topic of the kind an argument name stands for."""
+        ...
+
+    def delete(self, topic: Topic) -> None:
+        """Delete a topic of this run where that is offered."""
+        ...
+
+
 class TopicPool:
     """Gives topics by argument name; used from several threads."""
 
-    def __init__(self, maker: TopicMaker) -> None:
+    def __init__(self, maker: Maker) -> None:
         self._maker = maker
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
         self._shared: dict[str, Future[Topic]] = {}

@@ -1,0 +1,83 @@
+import threading
+from collections import Counter
+
+import pytest
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.topic_pool import TopicPool
+from wireproof_kit.nsq.topic_ways import KINDS
+from wireproof_kit.nsq.topics import Topic
+
+
+class FakeMaker:
+    """Makes topics at once, except kinds it cannot make."""
+
+    def __init__(self, *, impossible: str = "") -> None:
+        self.made: list[str] = []
+        self.deleted: list[str] = []
+        self.impossible = impossible
+        self._lock = threading.Lock()
+
+    def name(self, number: int) -> str:
+        return f"wp_{number}"
+
+    def make(self, argument: str, name: str) -> Topic:
+        if argument == self.impossible:
+            raise ArrangementFailed("no way")
+        with self._lock:
+            self.made.append(argument)
+        kind = KINDS[argument]
+        way = "given" if argument == "plain_topic" else "tcp"
+        return Topic(
+            name, 0, kind.extend, kind.ordered, shared=kind.shared, address=("x", 1), way=way
+        )
+
+    def delete(self, topic: Topic) -> None:
+        with self._lock:
+            self.deleted.append(topic.name)
+
+
+def test_shared_topics_are_made_once_and_fresh_ones_each_time() -> None:
+    maker = FakeMaker()
+    pool = TopicPool(maker)
+    pool.prepare(Counter(ext_topic=5, fresh_ext_topic=2, broker=7))
+    pool.settle()
+
+    assert Counter(maker.made) == Counter(ext_topic=1, fresh_ext_topic=2)
+    assert pool.take("ext_topic") == pool.take("ext_topic")
+    assert len({pool.take("fresh_ext_topic").name for _ in range(3)}) == 3
+    assert Counter(maker.made)["fresh_ext_topic"] == 3
+    pool.close()
+
+
+def test_preparing_again_adds_only_what_is_missing() -> None:
+    maker = FakeMaker()
+    pool = TopicPool(maker)
+    for _ in range(2):
+        pool.prepare(Counter(fresh_plain_topic=2))
+    pool.settle()
+
+    assert maker.made == ["fresh_plain_topic"] * 2
+    pool.close()
+
+
+def test_a_kind_without_a_way_fails_where_it_is_taken() -> None:
+    pool = TopicPool(FakeMaker(impossible="fresh_ordered_topic"))
+    pool.prepare(Counter(fresh_ordered_topic=1))
+    pool.settle()
+
+    for _ in range(2):
+        with pytest.raises(ArrangementFailed, match="no way"):
+            pool.take("fresh_ordered_topic")
+    pool.close()
+
+
+def test_everything_made_is_deleted_but_not_what_the_user_named() -> None:
+    maker = FakeMaker()
+    pool = TopicPool(maker)
+    pool.prepare(Counter(plain_topic=1, fresh_ext_topic=2))
+    pool.settle()
+    names = {pool.take("fresh_ext_topic").name for _ in range(2)}
+    pool.close()
+
+    assert set(maker.deleted) == names
