@@ -101,7 +101,7 @@ class Dissection(io.BytesIO):
             return
         field, offset = place.field, place.offset
         if isinstance(error, Refused):
-            field = _joined(field, error.field)
+            field = _joined(field, error.field) or "value"
             offset = offset if error.offset is None else error.offset
             self.fault = Fault(field, offset, error.expected, error.found)
         else:

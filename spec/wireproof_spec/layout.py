@@ -18,7 +18,7 @@ A shape is written with these and construct's `this`. Integers are in network by
 import struct
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import construct
 
@@ -39,6 +39,8 @@ else:
     Wrapping = construct.Subconstruct
     NamedShape = construct.Renamed
     FormatField = construct.FormatField
+
+T = TypeVar("T")
 
 
 class Integer(FormatField):
@@ -157,8 +159,7 @@ class Record(construct.Struct):
         return self.value_type(*map(inner.get, self.value_fields))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        if type(obj) is not self.value_type:
-            raise Refused(expected=self.value_type.__name__, found=shown(obj))
+        of_type(self.value_type, obj)
         inner: Any = {name: getattr(obj, name) for name in self.value_fields}
         for name in self.absent:
             if inner[name] is not None:
@@ -215,9 +216,15 @@ class Translated(Wrapping):
     """A shape whose value is another one than its parts spell."""
 
     def __init__(
-        self, shape: Shape, *, after: Callable[[Any], object], before: Callable[[Any], object]
+        self,
+        shape: Shape,
+        value_type: type[T],
+        *,
+        after: Callable[[Any], T],
+        before: Callable[[T], object],
     ) -> None:
         super().__init__(shape)
+        self.value_type = value_type
         self.least = minimum(shape)
         self.after = after
         self.before = before
@@ -226,7 +233,8 @@ class Translated(Wrapping):
         return self.after(self.subcon._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self.subcon._build(self.before(obj), stream, context, path)
+        value: Any = of_type(self.value_type, obj)
+        return self.subcon._build(self.before(value), stream, context, path)
 
 
 def minimum(shape: Shape) -> int:
@@ -238,6 +246,13 @@ def minimum(shape: Shape) -> int:
         return shape.sizeof()
     except (construct.SizeofError, KeyError):
         return 0
+
+
+def of_type(value_type: type, value: object) -> object:
+    """Return a value to be built that must be of this very type."""
+    if type(value) is not value_type:
+        raise Refused(expected=value_type.__name__, found=shown(value))
+    return value
 
 
 def as_tuple(value: object) -> tuple[object, ...]:

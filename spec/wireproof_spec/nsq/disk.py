@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.dissection import Refused
+from wireproof_spec.dissection import Refused, shown
 from wireproof_spec.layout import (
     Context,
     Int16ub,
@@ -18,6 +18,7 @@ from wireproof_spec.layout import (
     Translated,
     When,
     field,
+    of_type,
 )
 from wireproof_spec.lengths import Sized
 from wireproof_spec.nsq import limits
@@ -32,6 +33,7 @@ _LENGTH_SIZE = 4
 _LEAST_SIZE = _LENGTH_SIZE + 26  # timestamp, attempts, message id
 _ATTEMPTS_AT = _LENGTH_SIZE + 8  # after length and timestamp
 _MOST_ATTEMPTS = 0x0FFF
+_MOST_INDICATOR = 0xF
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,17 @@ def _taken_apart(stored: _Stored) -> DiskRecord:
 
 
 def _put_together(record: DiskRecord) -> _Stored:
-    attempts = record.message.attempts
-    if not 0 <= attempts <= _MOST_ATTEMPTS:
-        expected, found = f"0 to {_MOST_ATTEMPTS}", str(attempts)
-        raise Refused(
-            field="message.attempts", offset=_ATTEMPTS_AT, expected=expected, found=found
-        )
-    return _Stored(replace(record.message, attempts=record.indicator << 12 | attempts))
+    message, indicator = record.message, record.indicator
+    of_type(Message, message)
+    _refuse_beyond(_MOST_ATTEMPTS, message.attempts, field="message.attempts")
+    _refuse_beyond(_MOST_INDICATOR, indicator, field="indicator")
+    return _Stored(replace(message, attempts=indicator << 12 | message.attempts))
+
+
+def _refuse_beyond(most: int, value: object, *, field: str) -> None:
+    if type(value) is not int or not 0 <= value <= most:
+        found = shown(value)
+        raise Refused(field=field, offset=_ATTEMPTS_AT, expected=f"0 to {most}", found=found)
 
 
 def disk_record_schema(kind: RecordKind, *, length_always: bool = False) -> Schema[DiskRecord]:
@@ -97,7 +103,7 @@ def _schema(kind: RecordKind, *, length_always: bool) -> Schema[DiskRecord]:
         attempts=Ranged(Int16ub, lowest, highest),
     )
     stored = Record(_Stored, field("message", message))
-    record = Translated(stored, after=_taken_apart, before=_put_together)
+    record = Translated(stored, DiskRecord, after=_taken_apart, before=_put_together)
     clause = "ext.disk.plain-record" if kind == "plain" else "ext.disk.layout"
     shape = Sized(Int32ub, record, name="length")
     return Schema(f"disk record, {kind}", clause, DiskRecord, shape)
