@@ -1,8 +1,8 @@
 import msgspec
-from bundle_fixture import failures, published
-from wire_fixture import Exchange, ok
+from bundle_fixture import case, failed, failures, published
+from wire_fixture import Exchange, error, message, ok, pub_ext
 
-from wireproof_reports.evidence import brief_exchange, exchange
+from wireproof_reports.evidence import exchange, first_difference, talk
 from wireproof_spec.record import DifferenceRecord, StepRecord, TranscriptRecord
 
 
@@ -77,12 +77,62 @@ def test_http_is_text_without_control_characters() -> None:
     assert response.text.endswith("\\x00")
 
 
-def test_brief_exchange_has_one_line_a_step() -> None:
-    shown = brief_exchange(published(body=b"x" * 100).record())
+def test_talk_has_one_line_a_step() -> None:
+    lines = talk(published(body=b"x" * 100).record()).splitlines()
 
-    assert shown.steps[4].hex.endswith(" …")
-    assert "PUB_EXT" in shown.steps[4].brief
-    assert not shown.steps[4].lines
+    assert len(lines) == 5
+    assert lines[3].startswith("sent A  135  50 55 42 5f 45 58 54")
+    assert "  PUB_EXT wp_9f2c_4 0" in lines[3]
+    assert lines[4] == "received A   10  00 00 00 06 00 00 00 00 4f 4b  ········OK"
+
+
+def test_long_talk_loses_its_middle() -> None:
+    steps = Exchange()
+    for _ in range(150):
+        steps.receive(ok())
+
+    assert "… 90 steps left out" in talk(steps.record())
+
+
+def test_an_answer_where_an_error_was_due_differs_in_its_type() -> None:
+    refused = failed("a/b", "ext.publish.header-json", "t", "ok,open", ["error:*,open"])
+    difference = first_difference(refused, "nsq")
+
+    assert difference == DifferenceRecord("frame_type", 4, "1 (error)", "0 (response)")
+    assert first_difference(refused, "mqx") is None
+    accepted = failed("a/b", "ext.publish.accept", "t", "ok,closed", ["ok,open"])
+    assert first_difference(accepted, "nsq") is None
+    assert first_difference(case("a/b", "ext.publish.accept", "t", "silence"), "nsq") is None
+
+
+def test_the_answer_to_what_was_made_wrong_is_marked_not_a_later_one() -> None:
+    steps = Exchange().send(pub_ext(b"{", b"x", wrong="json_header")).receive(ok())
+    steps.send(pub_ext(b"{}", b"goes on")).receive(ok())
+    found = DifferenceRecord("frame_type", 4, "1 (error)", "0 (response)")
+    views = exchange(steps.record(), protocol="nsq", difference=found).steps
+
+    assert [any(line.differs for line in view.lines) for view in views] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_line_that_is_as_due_is_never_marked() -> None:
+    found = DifferenceRecord("data", 0, "OK", "hello")
+    steps = Exchange().receive(ok()).receive(error("E_INVALID x")).record()
+    views = exchange(steps, protocol="nsq", difference=found).steps
+
+    assert not any(line.differs for view in views for line in view.lines)
+
+
+def test_the_header_of_a_delivered_message_is_found_by_its_published_name() -> None:
+    steps = Exchange().open(extend_support=True).receive(message(1, b'{"a":"c"}', b"x")).record()
+    found = DifferenceRecord("json_header", 6, "62 22 7d", "63 22 7d")
+    views = exchange(steps, protocol="nsq", difference=found).steps
+
+    assert [line.label for line in views[-1].lines if line.differs] == ["extend.json_header"]
 
 
 def test_transcripts_survive_the_wire_format() -> None:

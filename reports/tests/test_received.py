@@ -37,8 +37,8 @@ def test_error_code_and_description() -> None:
 def test_message_is_laid_out_as_subscribed() -> None:
     frame = message(7, b'{"k":"v"}', b"body")
 
-    assert "extend.data" in names(frame, EXTENDED)
-    assert "extend.data" not in names(frame, [b"SUB t c\n"])
+    assert "extend.json_header" in names(frame, EXTENDED)
+    assert "extend.json_header" not in names(frame, [b"SUB t c\n"])
     ordered = names(message(7, None, bytes(12) + b"body"), [b"SUB_ORDERED t c 0\n"])
     assert ordered[-3:] == ["disk_queue_offset", "disk_queue_data_size", "body"]
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
-from wireproof_reports.evidence import Exchange, brief_exchange, exchange
+from wireproof_reports.evidence import Exchange, exchange, first_difference, talk
 from wireproof_reports.reproducer import replay_command
 from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
 from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
@@ -30,7 +30,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CaseView:
-    """One case; ``exchange`` is None where it is shown elsewhere or left out."""
+    """One case; ``exchange`` has its bytes annotated, ``talk`` as plain lines, or neither has."""
 
     id: str
     anchor: str
@@ -48,6 +48,7 @@ class CaseView:
     command: str
     cause: str
     exchange: Exchange | None
+    talk: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,8 @@ def group_views(
 
 def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool) -> CaseView:
     """Return one case; ``whole`` asks for annotated bytes instead of one line a step."""
+    has_steps = bool(case.transcript.steps) and not cause
+    is_large = len(bundle.cases) > MOST_EXCHANGES
     return CaseView(
         id=case.case,
         anchor=anchor("case", case.case),
@@ -127,7 +130,8 @@ def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool)
         hazard=case.hazard,
         command=replay_command(case, bundle.name),
         cause=cause,
-        exchange=_exchange(bundle, case, cause, whole=whole),
+        exchange=_exchange(bundle, case) if whole and has_steps else None,
+        talk="" if whole or cause or is_large else talk(case.transcript),
     )
 
 
@@ -151,13 +155,10 @@ def unknown_clause(clause_id: str) -> Clause:
     )
 
 
-def _exchange(bundle: Bundle, case: CaseRecord, cause: str, *, whole: bool) -> Exchange | None:
-    if not case.transcript.steps or cause:
-        return None
-    if whole:
-        protocol = bundle.header.target.protocol
-        return exchange(case.transcript, protocol=protocol, difference=case.difference)
-    return brief_exchange(case.transcript) if len(bundle.cases) <= MOST_EXCHANGES else None
+def _exchange(bundle: Bundle, case: CaseRecord) -> Exchange:
+    protocol = bundle.header.target.protocol
+    difference = first_difference(case, protocol) if case.verdict != "pass" else None
+    return exchange(case.transcript, protocol=protocol, difference=difference)
 
 
 def _group(

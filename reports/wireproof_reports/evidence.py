@@ -1,23 +1,27 @@
 """A transcript as a report shows it: each step with its direction, time and named bytes."""
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from wireproof_reports.annotation import Line, Part, clipped, labelled, lines, spaced
-from wireproof_reports.wording import printable, shown_time
-from wireproof_spec.record import DifferenceRecord, StepRecord, TranscriptRecord
+from wireproof_reports.wording import printable, readable, shown_time
+from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
 MOST_STEPS = 60
 LAST_STEPS = 20
-BRIEF_BYTES = 32
+BRIEF_BYTES = 24
+BRIEF_TEXT = 60
 
 Namer = Callable[[bytes, Sequence[bytes]], tuple[Part, ...]]
 """Names the parts of received bytes, knowing all that was sent on that connection before."""
 
-RECEIVED_PARTS: dict[str, str] = {"nsq": "wireproof_reports.nsq.received:received_parts"}
-"""Protocol → where its received frames are taken apart; imported when used."""
+Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
+"""Says from an observation and what would have conformed in which field an answer differs."""
+
+RECEIVED: dict[str, str] = {"nsq": "wireproof_reports.nsq.received"}
+"""Protocol → the module that takes its received frames apart; imported when used."""
 
 _VERBS = {
     "open": "opened",
@@ -43,8 +47,6 @@ class StepView:
     size: int
     lines: tuple[Line, ...] = ()
     text: str = ""
-    brief: str = ""
-    hex: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def exchange(
 ) -> Exchange:
     """Return a transcript with annotated bytes of both directions.
 
-    The first differing field is marked in the last answer that has it.
+    The first differing field is marked in the answer that has it.
     """
     namer = received_parts(protocol)
     sent: dict[str, list[bytes]] = {}
@@ -88,10 +90,13 @@ def exchange(
     return _shortened(views)
 
 
-def brief_exchange(transcript: TranscriptRecord) -> Exchange:
-    """Return a transcript with one line a step: enough to see what a passing case did."""
-    views = [_brief(step, recorded(step)) for step in transcript.steps]
-    return _shortened(views)
+def talk(transcript: TranscriptRecord) -> str:
+    """Return a transcript as text, one line a step: enough to see what a passing case did."""
+    said = [_said(step, recorded(step)) for step in transcript.steps if not _is_usual(step)]
+    if len(said) > MOST_STEPS:
+        gap = f"… {len(said) - MOST_STEPS} steps left out"
+        said = [*said[: MOST_STEPS - LAST_STEPS], gap, *said[-LAST_STEPS:]]
+    return "\n".join(said)
 
 
 def recorded(step: StepRecord) -> bytes:
@@ -104,11 +109,19 @@ def recorded(step: StepRecord) -> bytes:
 
 def received_parts(protocol: str) -> Namer:
     """Return what names the parts of this protocol's received bytes."""
-    place = RECEIVED_PARTS.get(protocol)
-    if place is None:
+    module = RECEIVED.get(protocol)
+    if module is None:
         return _unnamed
-    module, _, name = place.partition(":")
-    return cast(Namer, getattr(importlib.import_module(module), name))
+    return cast(Namer, importlib.import_module(module).received_parts)
+
+
+def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None:
+    """Return the first differing field of a failing case, as recorded or as the answer shows."""
+    module = RECEIVED.get(protocol)
+    if case.difference is not None or module is None:
+        return case.difference
+    presumed = cast(Presumption, importlib.import_module(module).presumed_difference)
+    return presumed(case.observation, case.accepted)
 
 
 def _unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
@@ -136,13 +149,18 @@ def _plain(step: StepRecord, data: bytes) -> StepView:
     )
 
 
-def _brief(step: StepRecord, data: bytes) -> StepView:
+def _said(step: StepRecord, data: bytes) -> str:
+    who = f"{_VERBS.get(step.kind, step.kind).partition(' ')[0]} {step.conn}".strip()
+    if not data:
+        return f"{who}  {printable(step.note.encode())}".rstrip()
     dots = " …" if len(data) > BRIEF_BYTES else ""
-    return replace(
-        _plain(step, data),
-        brief=clipped(printable(data[:400]), 90),
-        hex=spaced(data[:BRIEF_BYTES]) + dots,
-    )
+    text = clipped(readable(data[:400]), BRIEF_TEXT)
+    return f"{who} {len(data):>4}  {spaced(data[:BRIEF_BYTES])}{dots}  {text}"
+
+
+def _is_usual(step: StepRecord) -> bool:
+    """Tell whether a step is there in every case: a connection opened, or closed at the end."""
+    return step.kind == "open" or (step.kind == "close" and step.note == "by the kit")
 
 
 def _message_text(data: bytes) -> str:
@@ -153,23 +171,30 @@ def _message_text(data: bytes) -> str:
 
 
 def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
-    for index in range(len(views) - 1, -1, -1):
+    """Mark the line in which an answer first differs, if it can be told which one that is."""
+    places = list(_places(views, difference.field))
+    found = [place for place in places if _line_at(views, place).value == difference.found]
+    other = [place for place in places if _line_at(views, place).value != difference.expected]
+    for index, number in [*found, *other][:1]:
         view = views[index]
-        place = _place(view.lines, difference) if view.way == "in" else None
-        if place is not None:
-            due = f"{difference.expected} was due"
-            marked = replace(view.lines[place], differs=due)
-            views[index] = replace(
-                view, lines=(*view.lines[:place], marked, *view.lines[place + 1 :])
-            )
-            return
+        marked = replace(view.lines[number], differs=f"{difference.expected} was due")
+        after = view.lines[number + 1 :]
+        views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
 
 
-def _place(shown: Sequence[Line], difference: DifferenceRecord) -> int | None:
-    for index, line in enumerate(shown):
-        if line.label and line.label.rpartition(".")[2] == difference.field.rpartition(".")[2]:
-            return index
-    return None
+def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
+    """Return where a field was received: after what was made wrong first, then from the end."""
+    wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
+    start = wrong[-1] if wrong else len(views)
+    for index in [*range(start, len(views)), *range(start - 1, -1, -1)]:
+        for number, line in enumerate(views[index].lines):
+            same = line.label.rpartition(".")[2] == field.rpartition(".")[2]
+            if views[index].way == "in" and line.label and same:
+                yield index, number
+
+
+def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:
+    return views[place[0]].lines[place[1]]
 
 
 def _shortened(views: Iterable[StepView]) -> Exchange:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.clauses import CaseView, case_view, source, unknown_clause
-from wireproof_reports.evidence import Exchange, exchange
+from wireproof_reports.evidence import Exchange, exchange, first_difference
 from wireproof_reports.reproducer import Reproducer, reproducer
 from wireproof_reports.wording import spoken
 from wireproof_spec.catalogue import Catalogue
@@ -80,6 +80,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
     law = catalogue.law(cause.clause, case.case)
     others = [other for other in cause.cases if other.case != case.case]
     protocol = bundle.header.target.protocol
+    difference = first_difference(case, protocol)
     return CauseView(
         number=cause.number,
         anchor=cause.anchor,
@@ -94,8 +95,8 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         first=case_view(bundle, case, whole=False),
         expected_law=law.expects if law else "",
         observed=spoken(case.observation),
-        difference=case.difference,
-        exchange=exchange(case.transcript, protocol=protocol, difference=case.difference),
+        difference=difference,
+        exchange=exchange(case.transcript, protocol=protocol, difference=difference),
         reproducer=reproducer(case, bundle.header, bundle.name),
         others=tuple(case_view(bundle, other, whole=True) for other in others[:MOST_SHOWN]),
         listed=tuple(other.case for other in others[MOST_SHOWN:]),

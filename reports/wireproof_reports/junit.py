@@ -13,7 +13,7 @@ from xml.etree import ElementTree as etree
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import counts_up_to
-from wireproof_reports.evidence import brief_exchange
+from wireproof_reports.evidence import talk
 from wireproof_reports.reproducer import replay_command
 from wireproof_spec.record import CaseRecord
 
@@ -137,8 +137,7 @@ def _story(bundle: Bundle, case: CaseRecord) -> Iterator[str]:
     if case.difference is not None:
         found = case.difference
         yield f"differs   {found.field}: expected {found.expected}, found {found.found}"
-    for step in brief_exchange(case.transcript).steps:
-        yield f"{step.title:<14} {step.hex or step.note}"
+    yield talk(case.transcript)
     yield f"replay    {replay_command(case, bundle.name)}"
 
 

@@ -12,6 +12,9 @@ from wireproof_reports.findings import CauseView, Lack, cause_views, lacks, with
 from wireproof_reports.headline import Headline, headline
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
 
+NAMING = ("name", "product", "server")
+"""Keys under which a target may say its name, the best first."""
+
 COVERAGE_STATES = (
     ("asserted", "at least one case came to a conclusion"),
     ("touched", "cases ran, none came to a conclusion"),
@@ -52,6 +55,7 @@ class Page:
     statement: str
     headline: Headline
     facts: tuple[Fact, ...]
+    fingerprint: tuple[Fact, ...]
     tally: tuple[tuple[Word, int], ...]
     groups: tuple[GroupView, ...]
     causes: tuple[CauseView, ...]
@@ -99,6 +103,7 @@ def page_of(bundle: Bundle) -> Page:
         statement=bundle.footer.statement,
         headline=headline(bundle, causes),
         facts=tuple(_facts(bundle)),
+        fingerprint=tuple(Fact(*item) for item in header.target.fingerprint.items()),
         tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
         groups=groups,
         causes=cause_views(bundle, catalogue, causes),
@@ -127,8 +132,10 @@ def run_command(bundle: Bundle) -> str:
 
 
 def _product(bundle: Bundle) -> str:
-    given = bundle.header.target.fingerprint
-    return given.get("name") or given.get("product") or bundle.header.target.url
+    target = bundle.header.target
+    names = [target.fingerprint.get(key, "") for key in NAMING]
+    own = "The embedded reference" if "://" not in target.url else target.url
+    return next((name for name in names if name), own)
 
 
 def _facts(bundle: Bundle) -> list[Fact]:
@@ -137,7 +144,8 @@ def _facts(bundle: Bundle) -> list[Fact]:
     revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
     facts = [
         Fact("Target", header.target.url),
-        *(Fact(name.capitalize(), value) for name, value in header.target.fingerprint.items()),
+        Fact("Name", _product(bundle) if "://" in header.target.url else ""),
+        Fact("Version", header.target.fingerprint.get("version", "")),
         Fact("Kit", f"wireproof {header.kit}"),
         Fact("Law", revisions),
         Fact("Selection", ", ".join(header.selection) or "everything"),

@@ -71,7 +71,7 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
     return Reproducer(
         command=replay_command(case, bundle_name),
         streams=tuple(_streams(case.transcript.steps)),
-        address=_address(header).replace(":", " ") or "HOST PORT",
+        address=_address(header, case).replace(":", " ") or "HOST PORT",
         file=_harmless(file),
         script=script(case, header),
     )
@@ -87,7 +87,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
 
     Every text of the bundle stands in it as a literal, so that none can become code.
     """
-    plan = _planned(_acts(case.transcript.steps, header), header.target.protocol)
+    plan = _planned(_acts(case, header), header.target.protocol)
     steps = [_source(act) for act in plan.acts]
     modules = ["re", "socket", "sys"]
     if any("zlib." in step for step in steps):
@@ -99,7 +99,7 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         clause=repr(case.clause),
         observation=repr(case.observation),
         accepted=repr(" | ".join(case.accepted)),
-        target=repr(_address(header)),
+        target=repr(_address(header, case)),
         topics=repr(list(plan.topics)),
         create=repr(list(plan.create)),
         patience=PATIENCE_S,
@@ -109,20 +109,23 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
     )
 
 
-def _acts(steps: Sequence[StepRecord], header: HeaderRecord) -> Iterator[Act]:
+def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
     opened: set[str] = set()
-    for step in steps:
+    target = _address(header, case)
+    for step in case.transcript.steps:
         if step.kind == "open":
             opened.add(step.conn)
-            yield Act(step.conn, "open", _other_address(step.note, header))
+            yield Act(step.conn, "open", _other_address(step.note, target))
             continue
         if step.conn not in opened and step.kind in ("send", "request"):
             opened.add(step.conn)
-            place = _http_address(header) if step.kind == "request" else ""
+            place = _http_address(header, target, recorded(step)) if step.kind == "request" else ""
             yield Act(step.conn, "open", place)
         act = _act(step)
         if act is not None:
             yield act
+        if step.kind == "response":
+            opened.discard(step.conn)
 
 
 def _act(step: StepRecord) -> Act | None:
@@ -163,25 +166,32 @@ def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
         yield Stream(connection, len(data), shown)
 
 
-def _address(header: HeaderRecord) -> str:
-    return urlsplit(header.target.url).netloc.rpartition("@")[2]
+def _address(header: HeaderRecord, case: CaseRecord) -> str:
+    """Return HOST:PORT of the target: from its URL, else where the first connection went."""
+    given = urlsplit(header.target.url).netloc.rpartition("@")[2]
+    opened = [step.note for step in case.transcript.steps if step.kind == "open"]
+    return given or (opened[0] if opened and _is_address(opened[0]) else "")
 
 
-def _http_address(header: HeaderRecord) -> str:
-    parts = urlsplit(header.target.url)
-    given = parse_qs(parts.query).get("http", [""])[0]
-    if given:
-        return given.rpartition("//")[2]
-    host, _, port = _address(header).rpartition(":")
+def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
+    """Return HOST:PORT for a request: as given, else as it was sent to, else the port behind."""
+    given = parse_qs(urlsplit(header.target.url).query).get("http", [""])[0]
+    named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
+    for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
+        if _is_address(address):
+            return address
+    host, _, port = target.rpartition(":")
     return f"{host}:{int(port) + 1}" if port.isdecimal() else ""
 
 
-def _other_address(note: str, header: HeaderRecord) -> str:
+def _other_address(note: str, target: str) -> str:
     """Return the address of a connection that does not go to the target's own port."""
-    port = _address(header).rpartition(":")[2]
-    if note.rpartition(":")[2] == port or not re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", note):
-        return ""
-    return note
+    own = target.rpartition(":")[2]
+    return note if _is_address(note) and note.rpartition(":")[2] != own else ""
+
+
+def _is_address(text: str) -> bool:
+    return re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", text) is not None
 
 
 def _harmless(name: str) -> str:

@@ -161,5 +161,10 @@ def printable(data: bytes) -> str:
     return "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
 
 
+def readable(data: bytes) -> str:
+    """Return bytes as ASCII text, one sign a byte, a dot for each that is not printable."""
+    return "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in data)
+
+
 def _escaped(sign: str) -> str:
     return sign.encode("unicode_escape", "backslashreplace").decode("ascii")

@@ -15,6 +15,7 @@ from wireproof_spec.nsq.frame import (
 from wireproof_spec.nsq.message import message_schema
 from wireproof_spec.nsq.names import EXTEND_SUPPORT, OK, SUB_ADVANCED, SUB_ORDER, SUB_ORDERED
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
+from wireproof_spec.record import DifferenceRecord
 
 HEAD = 8
 TRACE_LENGTH = 30
@@ -38,6 +39,17 @@ def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
     return (*frame[:2], *(replace(part, offset=part.offset + HEAD) for part in inner))
 
 
+def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
+    """Return the difference of an answer that is no error frame where only one conforms."""
+    kind = observation.partition(",")[0].partition(":")[0]
+    if kind not in ("ok", "trace", "response") or not accepted:
+        return None
+    if not all(pattern.startswith("error:") for pattern in accepted):
+        return None
+    due, found = _named(FRAME_TYPE_ERROR), _named(FRAME_TYPE_RESPONSE)
+    return DifferenceRecord("frame_type", 4, due, found)
+
+
 def _inner(frame_type: int, data: bytes, sent: Sequence[bytes]) -> Iterable[Part]:
     if frame_type == FRAME_TYPE_MESSAGE:
         return _message(data, sent)
@@ -52,7 +64,8 @@ def _message(data: bytes, sent: Sequence[bytes]) -> Iterator[Part]:
     extend = any(_supports_extend(written) for written in sent)
     ordered = any(written.startswith(_ORDERED) for written in sent)
     for span in spans(message_schema(extend=extend, ordered=ordered), data):
-        yield _part(span)
+        part = _part(span)
+        yield replace(part, label="extend.json_header") if part.label == "extend.data" else part
 
 
 def _supports_extend(written: bytes) -> bool:
