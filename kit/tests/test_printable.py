@@ -34,7 +34,8 @@ def test_clipping_leaves_out_the_middle() -> None:
 
 def test_wrapping_fills_rows_and_then_elides() -> None:
     assert wrapped("abcdefgh", columns=4, rows=2) == ["abcd", "efgh"]
-    assert wrapped("abcdefghi", columns=4, rows=2) == ["abcd", "e…hi"]
+    assert wrapped("abcdefghi", columns=4, rows=2) == ["abcd", "ef…i"]
+    assert wrapped("time = 12345 1970-01-01", columns=16, rows=2) == ["time = 12345", "1970-01-01"]
     assert wrapped("", columns=4, rows=2) == []
 
 

@@ -53,16 +53,22 @@ def clipped(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, *, columns: int, rows: int) -> list[str]:
-    """Return the text in rows of so many columns, its middle left out to fit so many rows."""
-    # A sign of two columns may not fit the end of a row, so each row may lose a column.
-    whole = columns if text.isascii() else columns - 1
-    rest = clipped(text, whole * rows)
+    """Return the text in rows of so many columns, broken behind a space near a row's end.
+
+    What does not fit so many rows is left out of the middle of the last one.
+    """
     lines: list[str] = []
-    while rest and len(lines) < rows:
-        line = _fitting(rest, columns)
-        lines.append(line)
-        rest = rest[len(line) :]
-    return lines
+    while text and len(lines) < rows - 1:
+        line = _row(text, columns)
+        lines.append(line.rstrip(" "))
+        text = text[len(line) :]
+    return [*lines, clipped(text, columns)] if text else lines
+
+
+def _row(text: str, columns: int) -> str:
+    line = _fitting(text, columns)
+    space = line.rfind(" ") + 1
+    return line[:space] if len(line) < len(text) and space > columns // 2 else line
 
 
 def _fitting(text: str, columns: int) -> str:

@@ -1,0 +1,25 @@
+"""JSON values as one line of ASCII, numbers exactly as they were read."""
+
+import json
+from decimal import Decimal
+
+from wireproof_spec.strict_json import JsonValue
+
+
+def json_line(value: JsonValue) -> str:
+    """Return the text of a JSON value; a number that JSON cannot write becomes a string."""
+    try:
+        return json.dumps(value, separators=(",", ":"))
+    except TypeError:  # a Decimal somewhere: the standard library would only write floats
+        return _exact(value)
+
+
+def _exact(value: JsonValue) -> str:
+    if isinstance(value, dict):
+        members = (f"{json.dumps(name)}:{_exact(below)}" for name, below in value.items())
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_exact, value))}]"
+    if isinstance(value, Decimal):
+        return str(value) if value.is_finite() else json.dumps(str(value))
+    return json.dumps(value)
