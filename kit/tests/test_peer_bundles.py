@@ -1,0 +1,45 @@
+"""Recorded bundles of real peers, judged again by today's catalogue and judge.
+
+A verdict that changed is a breaking change: it fails here until the changelog names it and the
+bundle beside it is recorded anew.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from wireproof_kit.bundle import Bundle, read_bundle
+from wireproof_kit.judge import Bench, judge
+from wireproof_spec.catalogue import load_catalogue
+
+PEERS = Path(__file__).resolve().parents[2] / "docs" / "peers"
+BUNDLES = sorted(PEERS.glob("*/*.jsonl"))
+
+
+@pytest.fixture(params=BUNDLES, ids=lambda path: f"{path.parent.name}-{path.stem}", scope="module")
+def bundle(request: pytest.FixtureRequest) -> Bundle:
+    return read_bundle(request.param)
+
+
+def test_there_are_recorded_bundles() -> None:
+    assert BUNDLES
+
+
+def test_every_recorded_verdict_is_given_again(bundle: Bundle) -> None:
+    header = bundle.header
+    catalogue = load_catalogue(header.target.protocol)
+    bench = Bench(catalogue, header.claims, header.readings)
+    changed = [
+        f"{record.case}: {record.observation} was {record.verdict}, is {again.verdict}"
+        for record in bundle.cases
+        if (again := judge(record, bench)).verdict != record.verdict
+    ]
+    assert changed == []
+
+
+def test_the_readings_bound_then_are_bound_again(bundle: Bundle) -> None:
+    catalogue = load_catalogue(bundle.header.target.protocol)
+    for name, binding in bundle.header.readings.items():
+        decision = catalogue.decision(name)
+        assert decision is not None, name
+        assert decision.shown(binding.observation) == binding.reading, name
