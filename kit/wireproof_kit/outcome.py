@@ -169,9 +169,8 @@ def _is_whole(header: HeaderRecord, group: Group) -> bool:
     """Tell whether the selection asks for every case of the group's core clauses."""
     if not header.selection:
         return True
-    core = _core(group)
-    return bool(core) and all(
-        any(is_below(clause.id, prefix) or is_below(law.id, prefix) for prefix in header.selection)
-        for clause in core
-        for law in clause.case
+    pairs = [(clause.id, law.id) for clause in _core(group) for law in clause.case]
+    return bool(pairs) and all(
+        any(is_below(clause, prefix) or is_below(law, prefix) for prefix in header.selection)
+        for clause, law in pairs
     )
