@@ -81,9 +81,9 @@ def test_talk_has_one_line_a_step() -> None:
     lines = talk(published(body=b"x" * 100).record()).splitlines()
 
     assert len(lines) == 5
-    assert lines[3].startswith("sent A  135  50 55 42 5f 45 58 54")
-    assert "  PUB_EXT wp_9f2c_4 0" in lines[3]
-    assert lines[4] == "received A   10  00 00 00 06 00 00 00 00 4f 4b  ········OK"
+    assert lines[3].startswith("sent A        135  PUB_EXT wp_9f2c_4 0·")
+    assert "  50 55 42 5f 45 58 54 20" in lines[3]
+    assert lines[4].split() == ["received", "A", "10", "········OK", *ok().hex(" ").split()]
 
 
 def test_long_talk_loses_its_middle() -> None:

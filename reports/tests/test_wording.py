@@ -29,7 +29,15 @@ def test_every_verdict_and_claim_has_words() -> None:
         ("trace:little-endian", "a trace response, but little endian"),
         ("delivered:as-sent", "delivered as sent"),
         ("http:400,E_INVALID", "HTTP 400, E_INVALID"),
-        ("something-new:of,later", "something-new:of, later"),
+        ("http:4*,*,http:200,ok", "HTTP 4xx, HTTP 200, OK"),
+        ("same:error:*", "the same answer to both: any error frame"),
+        ("to:matching+untagged", "goes to the client: matching and untagged"),
+        (
+            "trace,open,delivered:*",
+            "a trace response, right in every field, connection open, delivered",
+        ),
+        ("ok,others-open", "OK, other connections unharmed"),
+        ("something-new:of-it,later", "something-new of it, later"),
     ],
 )
 def test_observations(observation: str, words: str) -> None:
@@ -43,7 +51,8 @@ def test_patterns_of_one_answer_stand_together() -> None:
     )
     assert spoken_patterns(["trace", "trace,open"]) == ("a trace response, right in every field",)
     assert spoken_patterns(["ok,open", "ok,stuck"]) == (
-        "OK, connection open or no answer after it",
+        "OK, connection open",
+        "OK, no answer after it",
     )
 
 

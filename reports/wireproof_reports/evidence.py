@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from wireproof_reports.annotation import Line, Part, clipped, labelled, lines, spaced
+from wireproof_reports.annotation import Line, Part, labelled, lines, spaced
 from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
 MOST_STEPS = 60
 LAST_STEPS = 20
 BRIEF_BYTES = 24
-BRIEF_TEXT = 60
+BRIEF_TEXT = 40
 
 Namer = Callable[[bytes, Sequence[bytes]], tuple[Part, ...]]
 """Names the parts of received bytes, knowing all that was sent on that connection before."""
@@ -152,10 +152,11 @@ def _plain(step: StepRecord, data: bytes) -> StepView:
 def _said(step: StepRecord, data: bytes) -> str:
     who = f"{_VERBS.get(step.kind, step.kind).partition(' ')[0]} {step.conn}".strip()
     if not data:
-        return f"{who}  {printable(step.note.encode())}".rstrip()
+        return f"{who:<11} {printable(step.note.encode())}".rstrip()
     dots = " …" if len(data) > BRIEF_BYTES else ""
-    text = clipped(readable(data[:400]), BRIEF_TEXT)
-    return f"{who} {len(data):>4}  {spaced(data[:BRIEF_BYTES])}{dots}  {text}"
+    text = readable(data[: BRIEF_TEXT + 1])
+    shown = text if len(data) <= BRIEF_TEXT else f"{text[: BRIEF_TEXT - 1]}…"
+    return f"{who:<11} {len(data):>5}  {shown:<{BRIEF_TEXT}}  {spaced(data[:BRIEF_BYTES])}{dots}"
 
 
 def _is_usual(step: StepRecord) -> bool:

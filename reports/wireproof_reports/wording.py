@@ -75,70 +75,79 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
     "unknown": ("?", "not clear"),
 }
 
-_FIRST = {
+_WORDS = {
     "ok": "OK",
     "trace": "a trace response, right in every field",
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the broker died",
-    "message": "a message",
     "missing": "not delivered though owed",
     "absent": "not delivered, as a later message shows",
     "unwanted": "delivered though it must not be",
     "no-sentinel": "undecided: the sentinel did not come",
-    "unavailable": "not available",
     "inconclusive": "undecided",
     "kit-error": "an error of the kit",
+    "nonsense": "something that is no frame",
+    "*": "anything",
 }
 _KINDS = {
     "trace": "a trace response, but",
     "error": "error frame",
     "response": "response",
-    "delivered": "delivered",
-    "stored": "stored",
     "http": "HTTP",
+    "to": "goes to the client:",
+    "same": "the same answer to both:",
 }
+_ANY = {"error": "any error frame", "delivered": "delivered", "http": "any HTTP status"}
 _AFTER = {
     "open": "connection open",
     "closed": "connection closed",
     "broken": "answers out of step",
     "stuck": "no answer after it",
+    "others-open": "other connections unharmed",
+    "*": "",
 }
+_LITERAL = ("error", "response", "http", "same")
+"""Kinds whose detail is a name or a number of the wire, not words of ours."""
 
 
 def spoken(observation: str) -> str:
     """Say an observation, or a pattern of one, in words."""
-    first, _, after = observation.partition(",")
-    words = _FIRST.get(first) or _spoken_kind(first)
-    return f"{words}, {_AFTER.get(after, after)}" if after else words
+    first, *after = observation.split(",")
+    words = [_spoken_word(first), *(_AFTER.get(word, _spoken_word(word)) for word in after)]
+    return ", ".join(word for word in words if word)
 
 
 def spoken_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
     """Say what conforms, one entry for each answer with all that may become of the connection."""
     endings: dict[str, list[str]] = {}
     for pattern in patterns:
-        first, _, after = pattern.partition(",")
-        endings.setdefault(first, []).append(after)
-    return tuple(_spoken_ending(first, afters) for first, afters in endings.items())
+        answer, comma, last = pattern.rpartition(",")
+        if comma and last in ("open", "closed", "*"):
+            endings.setdefault(answer, []).append(last)
+        else:
+            endings.setdefault(pattern, []).append("*")
+    return tuple(_spoken_ending(answer, afters) for answer, afters in endings.items())
 
 
-def _spoken_ending(first: str, afters: Sequence[str]) -> str:
-    words = _FIRST.get(first) or _spoken_kind(first)
-    if "" in afters or "*" in afters:
-        return words
-    known = [after for after in dict.fromkeys(afters) if after in ("open", "closed")]
-    if len(known) == len(set(afters)):
-        return f"{words}, connection {' or '.join(known)}"
-    return f"{words}, {' or '.join(_AFTER.get(after, after) for after in dict.fromkeys(afters))}"
+def _spoken_ending(answer: str, afters: Sequence[str]) -> str:
+    if "*" in afters:
+        return spoken(answer)
+    return f"{spoken(answer)}, connection {' or '.join(dict.fromkeys(afters))}"
 
 
-def _spoken_kind(first: str) -> str:
-    kind, _, detail = first.partition(":")
-    if not detail or kind not in _KINDS:
-        return first
+def _spoken_word(word: str) -> str:
+    kind, _, detail = word.partition(":")
+    if word in _WORDS or not detail:
+        return _WORDS.get(word, word.replace("-", " "))
     if detail == "*":
-        return {"error": "any error frame"}.get(kind, f"any {_KINDS[kind]}")
-    return f"{_KINDS[kind]} {detail.replace('-', ' ') if kind != 'error' else detail}"
+        return _ANY.get(kind, f"any {kind}")
+    if kind == "same":
+        return f"{_KINDS[kind]} {_spoken_word(detail)}"
+    if kind == "http":
+        return f"HTTP {detail.replace('*', 'xx')}"
+    shown = detail if kind in _LITERAL else detail.replace("-", " ").replace("+", " and ")
+    return f"{_KINDS.get(kind, kind)} {shown}"
 
 
 def counted(number: int, noun: str) -> str:
