@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from decode_command import Decode, Fields, queue_file, record
 
-from wireproof.main import main
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
@@ -17,7 +17,6 @@ from wireproof_spec.nsq.message import Extend, Message
 
 OK_FRAME = "00000006000000004f4b"
 MEGABYTE = 1 << 20
-Fields = dict[str, object]
 
 
 @pytest.fixture(scope="session")
@@ -27,39 +26,9 @@ def data_directory() -> Iterator[Path]:
         yield path
 
 
-class Decode:
-    """The command, run here; what it wrote and how it ended."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-        self.error = ""
-
-    def __call__(self, *words: str | Path, code: int = 0) -> str:
-        assert main(["decode", *map(str, words)]) == code
-        out, self.error = self._capsys.readouterr()
-        return out
-
-    def objects(self, *words: str | Path, code: int = 0) -> list[Fields]:
-        lines = self("--json", *words, code=code).splitlines()
-        return [cast(Fields, json.loads(line)) for line in lines]
-
-
 @pytest.fixture
 def decode(capsys: pytest.CaptureFixture[str]) -> Decode:
     return Decode(capsys)
-
-
-def record(body: bytes, number: int = 1, header: bytes | None = None) -> bytes:
-    extend = None if header is None else Extend(4, header)
-    message = Message(1_795_243_659_616_284_849, 0, number, 0, extend, None, None, body)
-    return encode(DISK_RECORD, DiskRecord(message, 0 if header is None else 0xA))
-
-
-def queue_file(directory: Path, *records: bytes, partition: int = 0, number: int = 0) -> Path:
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{directory.name}-{partition}.diskqueue.{number:06d}.dat"
-    path.write_bytes(b"".join(records))
-    return path
 
 
 def manifest(data_directory: Path) -> dict[str, list[dict[str, Fields]]]:
@@ -194,149 +163,6 @@ def test_a_plain_topic_must_have_no_extended_record(decode: Decode, data_directo
         "expected 0 to 4095, found 40960 (ext.disk.plain-record)\n"
     )
     assert len(decode.objects("--topic-kind", "ext", data_directory / "gdd_upgraded")) == 5
-
-
-def test_partitions_and_files_come_in_order_with_running_offsets(
-    decode: Decode, tmp_path: Path
-) -> None:
-    orders = tmp_path / "orders"
-    for partition in (10, 2):
-        queue_file(orders, record(b"b", 2), partition=partition, number=1)
-        queue_file(orders, record(b"aa", 1), record(b"a", 3), partition=partition, number=0)
-    queue_file(tmp_path / "bills", record(b"other"))
-
-    found = decode.objects(tmp_path)
-
-    places = [
-        (each["topic"], each["partition"], each["queue_offset"], each["offset"]) for each in found
-    ]
-    assert places == [
-        ("bills", 0, 0, 0),
-        ("orders", 2, 0, 0),
-        ("orders", 2, 32, 32),
-        ("orders", 2, 63, 0),
-        ("orders", 10, 0, 0),
-        ("orders", 10, 32, 32),
-        ("orders", 10, 63, 0),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("orders-0.diskqueue.000007.dat.offsetmeta.dat", "9\n500,531\n"),
-        ("orders-0.diskqueue.000006.dat.offsetmeta.dat", "8\n400,500\n"),
-        (
-            "orders-0.diskqueue.meta.extra.dat",
-            '{"SegOffset":{"FileNum":7,"Pos":0},"VirtualOffset":500,"TotalMsgCnt":8}',
-        ),
-    ],
-)
-@pytest.mark.parametrize("as_file", [True, False])
-def test_a_queue_without_its_first_files_keeps_its_offsets(
-    decode: Decode, tmp_path: Path, name: str, text: str, *, as_file: bool
-) -> None:
-    path = queue_file(tmp_path / "orders", record(b"x"), number=7)
-    path.with_name(name).write_text(text)
-
-    found = decode.objects(path if as_file else path.parent)
-
-    assert [each["queue_offset"] for each in found] == [500]
-    assert decode.error == ""
-
-
-def test_an_unknown_beginning_is_said_and_counted_from_zero(
-    decode: Decode, tmp_path: Path
-) -> None:
-    path = queue_file(tmp_path / "orders", record(b"x"), number=7)
-
-    found = decode.objects(path)
-
-    assert found[0]["queue_offset"] == 0
-    assert (
-        decode.error == f"note: nothing tells at which offset {path.name} begins; counted from 0\n"
-    )
-
-
-def test_what_was_noted_of_a_file_is_compared_with_it(decode: Decode, tmp_path: Path) -> None:
-    path = queue_file(tmp_path / "orders", record(b"x"))
-    meta = path.with_name(f"{path.name}.offsetmeta.dat")
-
-    meta.write_text("2\n0,40\n")
-    decode(path.parent)
-    assert decode.error.splitlines() == [
-        f"note: {path.name} is noted as offsets 0 to 40, it has 0 to 31",
-        f"note: {path.name} is noted with 2 messages up to its end, there are 1",
-    ]
-
-    meta.write_text("?")
-    decode(path.parent)
-    assert decode.error.startswith(f"note: the offset meta of {path.name} cannot be read: ")
-
-
-def test_a_missing_file_ends_the_queue(decode: Decode, tmp_path: Path) -> None:
-    queue_file(tmp_path / "orders", record(b"first"))
-    queue_file(tmp_path / "orders", record(b"third"), number=2)
-
-    found = decode.objects(tmp_path, code=2)
-
-    assert [each["body_hex"] for each in found] == [b"first".hex()]
-    assert decode.error == (
-        "wireproof: topic orders, partition 0: file at byte 35: "
-        "expected orders-0.diskqueue.000001.dat, found orders-0.diskqueue.000002.dat "
-        "(ext.disk.layout)\n"
-    )
-
-
-def test_everything_before_a_fault_is_shown(decode: Decode, tmp_path: Path) -> None:
-    path = queue_file(tmp_path / "orders", record(b"whole"), record(b"cut off")[:-3])
-    sentence = (
-        f"wireproof: {path.name}: length at byte 35: "
-        "expected 33 bytes after it, found 30 (ext.disk.layout)\n"
-    )
-
-    assert [each["body_hex"] for each in decode.objects(path, code=2)] == [b"whole".hex()]
-    assert decode.error == sentence
-
-    out = decode(path, code=2)
-    assert decode.error == sentence
-    assert "message   offset 0   35 bytes" in out
-    assert out.splitlines()[-9:-1] == [
-        "        35  00 00 00 21                 length: expected 33 bytes after it,",
-        "                                        found 30",
-        "        39  18 e9 fc 98 c8 b3 70 b1     timestamp_ns = 1795243659616284849",
-        "                                        2026-11-21T06:47:39.616284Z",
-        "        47  00 00                       attempts = 0",
-        "        49  00 00 00 00 00 00 00 01     internal_id = 1",
-        "        57  00 00 00 00 00 00 00 00     trace_id = 0",
-        '        65  63 75 74 20                 body = "cut "',
-    ]
-
-
-def test_a_record_too_short_for_a_message_is_a_fault(decode: Decode, tmp_path: Path) -> None:
-    path = queue_file(tmp_path / "orders", record(b"whole"), (25).to_bytes(4, "big"), bytes(25))
-
-    decode(path, code=2)
-
-    assert "length at byte 35: expected at least 26, found 25" in decode.error
-
-
-def test_a_header_that_is_no_json_is_shown_as_it_is(decode: Decode, tmp_path: Path) -> None:
-    path = queue_file(
-        tmp_path / "orders",
-        record(b"x", header=b"{"),
-        record(b"x", header=b'{"a":1,"a":18446744073709551616.50}'),
-        record(b"x", header=b"null"),
-    )
-
-    found = decode.objects(path)
-
-    assert [each["ext"] for each in found][::2] == [None, None]
-    assert found[0]["ext_hex"] == "7b"
-    assert "no JSON" in str(found[0]["ext_faults"])
-    assert found[1]["ext_faults"] == ["duplicate-name at /a"]
-    assert "ext_faults" not in found[2]
-    assert '"ext":{"a":18446744073709551616.50}' in decode("--json", path)
 
 
 def test_hex_may_be_written_in_any_way(decode: Decode) -> None:

@@ -2,11 +2,12 @@ import io
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wireproof_kit.dump import dump_numbered
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.json_text import json_line
-from wireproof_kit.nsq.byte_source import ByteSource
 from wireproof_kit.nsq.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.nsq.decoding import Side, Wanted, decode_bytes, decode_pipe, recognised
 from wireproof_kit.nsq.server_stream import TopicKind
@@ -358,27 +359,6 @@ def test_a_pipe_gives_the_same_however_slow_it_is(cut: int) -> None:
     assert isinstance(slow[-1], Broken) == isinstance(fast[-1], Broken)
 
 
-def test_a_source_gives_back_what_was_only_looked_at() -> None:
-    source = ByteSource(io.BytesIO(b"abcdef"), size=6)
-
-    assert source.peek(2) == b"ab"
-    assert source.peek(1) == b"a"
-    assert (source.offset, source.left) == (0, 6)
-    assert source.take(3) == b"abc"
-    assert source.peek(9) == b"def"
-    assert source.take(9) == b"def"
-    assert (source.offset, source.left) == (6, 0)
-    assert source.take(1) == b""
-
-
-def test_a_file_that_grows_is_read_to_the_size_it_had() -> None:
-    source = ByteSource(io.BytesIO(b"abcdef"), size=2)
-
-    assert source.left == 2
-    source.take(4)
-    assert source.left == 0
-
-
 def test_the_extended_body_of_one_publish_is_annotated() -> None:
     data = PUBLISH + encode(PUB_EXT_BODY, PubExtBody(b'{"a":"b"}', b"body"))
     published = entries(data)[1]
@@ -391,3 +371,32 @@ def test_the_extended_body_of_one_publish_is_annotated() -> None:
         '        22  7b 22 61 22 3a 22 62 22 …   json_header = {"a":"b"}',
         '        31  62 6f 64 79                 body = "body"',
     ]
+
+
+@given(
+    data=st.binary(min_size=1, max_size=200), side=st.sampled_from(("client", "server", "disk"))
+)
+def test_any_bytes_decode_or_are_a_fault_at_a_place_within(data: bytes, side: Side) -> None:
+    found = entries(data, Wanted(side))
+
+    for entry in found:
+        assert isinstance(entry, Decoded | Broken)
+        dump_numbered(entry.data, entry.parts())
+    if isinstance(found[-1], Broken):
+        assert 0 <= found[-1].error.offset <= len(data)
+
+
+@given(data=st.data())
+def test_damaged_recordings_decode_up_to_the_damage(data: st.DataObject) -> None:
+    direction = data.draw(st.sampled_from(("send", "recv")))
+    _, whole = data.draw(st.sampled_from(streams(direction)))
+    at = data.draw(st.integers(0, min(len(whole), 2000) - 1))
+    damaged = whole[:at] + data.draw(st.binary(max_size=4)) + whole[at + 1 :]
+    side: Side = "client" if direction == "send" else "server"
+
+    due = [each.offset for each in entries(whole, Wanted(side)) if isinstance(each, Decoded)]
+    found = entries(damaged, Wanted(side)) if damaged else []
+
+    before = [each for each in due[1:] if each <= at]
+    offsets = [each.offset for each in found if isinstance(each, Decoded)]
+    assert [each for each in offsets[1:] if each <= at][: len(before) - 1] == before[:-1]

@@ -26,6 +26,13 @@ EXAMPLES = (
     ("wireproof decode --json /var/nsq/data | jq .ext", "one object per message"),
 )
 
+HELP = (
+    "Show bytes with their meaning.\n"
+    "Give hex digits, a file (the raw bytes of one side of a connection, or a queue file), a "
+    "topic's directory or a data directory, or - for standard input. Broken bytes end with exit "
+    "code 2, after all before them has been shown. With -v no byte is left out."
+)
+
 ALL = sys.maxsize
 ROWS = 4
 """Rows of a dump for one field, unless all bytes are asked for."""
@@ -45,7 +52,7 @@ class Arguments:
     all_bytes: bool = False
 
 
-@click.command("decode", cls=Command, examples=EXAMPLES)
+@click.command("decode", cls=Command, examples=EXAMPLES, help=HELP)
 @click.argument("source", nargs=-1, required=True, metavar="HEX|FILE|DIR|-")
 @click.option(
     "--side",
@@ -71,12 +78,7 @@ def decode(
     ordered: bool,
     ext_layout: str,
 ) -> int:
-    """Show bytes with their meaning.
-
-    Give hex digits, a file (the raw bytes of one side of a connection, or a queue file), a
-    topic's directory or a data directory, or - for standard input. What is broken ends with
-    exit code 2 after everything before it has been shown.
-    """
+    """Show bytes with their meaning."""
     how = manner()
     return run(
         Arguments(

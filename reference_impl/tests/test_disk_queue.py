@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterable
+from importlib.resources import as_file
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from wireproof_reference_impl.nsq.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.queue_channels import ChannelPosition, ChannelState
 from wireproof_reference_impl.nsq.queue_folder import topic_directory
 from wireproof_reference_impl.nsq.queue_place import QueueFault
-from wireproof_spec.decoding import encode
+from wireproof_spec.decoding import encode, extent
+from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
+from wireproof_spec.nsq.limits import MAX_BYTES_PER_FILE
 from wireproof_spec.nsq.message import Message
 
 TOPIC = "rolled"
@@ -68,6 +71,29 @@ def test_files_are_those_a_real_broker_wrote_for_the_same_records(tmp_path: Path
         ),
         "rolled-0.diskqueue.meta.writer.dat": b"13\n3,159,879\n\xae\x83",
         "rolled-0.diskqueue.meta.writer.dat.tmp": b"13\n3,159,879\n",
+    }
+
+
+@pytest.mark.parametrize("topic", ["gdd_plain", "gdd_ext", "gdd_upgraded"])
+def test_recorded_records_give_the_recorded_files(tmp_path: Path, topic: str) -> None:
+    with as_file(golden.folder() / "nsqd-disk" / topic) as folder:
+        recorded_files = contents(folder)
+    data = recorded_files[f"{topic}-0.diskqueue.000000.dat"]
+    queue = DiskQueue.open(tmp_path, topic, 0, max_bytes_per_file=MAX_BYTES_PER_FILE)
+
+    while data:
+        size = extent(DISK_RECORD, data[:4])
+        queue.append(data[:size])
+        data = data[size:]
+    queue.close()
+
+    written = contents(tmp_path)
+    written.pop(f"{topic}-0.diskqueue.meta.writer.dat.tmp")
+    assert written == {name: recorded_files[name] for name in written}
+    assert set(recorded_files) - set(written) == {
+        "channel_meta0",
+        "magic0",
+        f"{topic}_0.commit.log",
     }
 
 

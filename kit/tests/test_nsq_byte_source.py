@@ -1,0 +1,58 @@
+import io
+
+import pytest
+
+from wireproof_kit.nsq.byte_source import LIMIT, ByteSource, take_value
+from wireproof_kit.nsq.decoded import Broken
+from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame, response_frame
+
+
+def test_a_source_gives_back_what_was_only_looked_at() -> None:
+    source = ByteSource(io.BytesIO(b"abcdef"), size=6)
+
+    assert source.peek(2) == b"ab"
+    assert source.peek(1) == b"a"
+    assert (source.offset, source.left) == (0, 6)
+    assert source.take(3) == b"abc"
+    assert source.peek(9) == b"def"
+    assert source.take(9) == b"def"
+    assert (source.offset, source.left) == (6, 0)
+    assert source.take(1) == b""
+
+
+def test_a_file_that_grows_is_read_to_the_size_it_had() -> None:
+    source = ByteSource(io.BytesIO(b"abcdef"), size=2)
+
+    assert source.left == 2
+    source.take(4)
+    assert source.left == 0
+
+
+def test_a_value_comes_with_its_bytes() -> None:
+    data = response_frame(b"OK")
+    source = ByteSource(io.BytesIO(data * 2), size=2 * len(data))
+
+    assert take_value(source, SERVER_FRAME) == (ServerFrame(0, b"OK"), data)
+    assert source.offset == len(data)
+
+
+@pytest.mark.parametrize(
+    ("size", "head", "fault"),
+    [
+        (18, "00000003", "size at byte 10: expected at least 4, found 3"),
+        (18, "00000f00", "size at byte 10: expected 3840 bytes after it, found 4"),
+        (18, "7fffffff", "size at byte 10: expected 2147483647 bytes after it, found 4"),
+        (None, "00000f00", "data at byte 18: expected 3836 bytes, found 0"),
+        (None, "7fffffff", f"size at byte 10: expected at most {LIMIT}, found 2147483647"),
+    ],
+)
+def test_a_size_that_lies_is_a_fault_at_its_place(size: int | None, head: str, fault: str) -> None:
+    data = response_frame(b"OK") + bytes.fromhex(head) + bytes(4)
+    source = ByteSource(io.BytesIO(data), size=size)
+    take_value(source, SERVER_FRAME)
+
+    broken = take_value(source, SERVER_FRAME)
+
+    assert isinstance(broken, Broken)
+    assert (broken.offset, broken.data) == (10, data[10:])
+    assert broken.sentence == f"the input: {fault} (smart.frame.layout)"
