@@ -4,6 +4,7 @@ Nothing here knows what the bytes mean. What one received chunk caused is writte
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from time import monotonic_ns, time_ns
 from typing import Protocol, cast
@@ -189,6 +190,6 @@ class Carrier(asyncio.Protocol):
 
     def _end(self, transport: asyncio.Transport) -> None:
         transport.resume_reading()
-        if transport.can_write_eof():
+        with contextlib.suppress(OSError):  # the client may have reset the connection already
             transport.write_eof()
         self._shell.loop.call_later(_LINGER_SECONDS, transport.close)
