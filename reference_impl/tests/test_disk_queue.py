@@ -1,5 +1,7 @@
 import json
-from collections.abc import Iterable
+import resource
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.resources import as_file
 from pathlib import Path
 
@@ -135,6 +137,31 @@ def test_a_record_that_lies_about_its_length_is_refused(tmp_path: Path, cut: int
         queue.append(wrong)
 
     assert (queue.end, queue.count) == (0, 0)
+    queue.close()
+
+
+@contextmanager
+def files_limited_to(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("limit", [90, 60])
+def test_nothing_stays_of_a_record_that_could_not_be_written(tmp_path: Path, limit: int) -> None:
+    queue = opened(tmp_path)
+    queue.append(record(bytes(30)))
+
+    with files_limited_to(limit), pytest.raises(OSError, match="too large|only 30 of 62"):
+        queue.append(record(b"lost" * 8))
+
+    assert (tmp_path / FIRST).read_bytes() == record(bytes(30))
+    assert (queue.end, queue.count) == (60, 1)
+    assert queue.append(record(b"kept")) == 60
+    assert [each for _, each in queue.read_from(60)] == [record(b"kept")]
     queue.close()
 
 
