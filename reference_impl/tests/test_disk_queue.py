@@ -155,7 +155,7 @@ def test_nothing_stays_of_a_record_that_could_not_be_written(tmp_path: Path, lim
     queue = opened(tmp_path)
     queue.append(record(bytes(30)))
 
-    with files_limited_to(limit), pytest.raises(OSError, match="too large|only 30 of 62"):
+    with files_limited_to(limit), pytest.raises(OSError, match=r"too large|only 30 of 62"):
         queue.append(record(b"lost" * 8))
 
     assert (tmp_path / FIRST).read_bytes() == record(bytes(30))
