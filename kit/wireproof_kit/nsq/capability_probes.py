@@ -5,6 +5,7 @@ Any of them is ``unavailable`` when what it needs (a topic, an address) cannot b
 
 import json
 from collections.abc import Mapping
+from typing import cast
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq import frames
@@ -94,8 +95,8 @@ def tls(bench: ProbeBench) -> Observation:
     fields = {"feature_negotiation": True, "tls_v1": True}
     with bench.broker.connect(identify=fields) as client:
         answer = client.identified
-    said = json_object(answer.data) if isinstance(answer, Response) else {}
-    return observed("ok" if said.get("tls_v1") is True else "absent")
+    data = answer.data if isinstance(answer, Response) else b""
+    return observed("ok" if json_object(data).get("tls_v1") is True else "absent")
 
 
 def json_object(data: bytes) -> Mapping[str, object]:
@@ -104,7 +105,7 @@ def json_object(data: bytes) -> Mapping[str, object]:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 CAPABILITY_PROBES: Mapping[str, Probe] = {

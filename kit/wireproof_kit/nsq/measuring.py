@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.delivery import Delivery
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.patience import REDELIVERY, Patience
@@ -15,7 +16,7 @@ ANSWER_LEAST, ANSWER_MOST = 0.3, 5.0
 PUSH_LEAST, PUSH_MOST = 3.0, 10.0
 REDELIVERY_LEAST, REDELIVERY_MOST = 5.0, 15.0
 FACTOR = 20
-PUSHES = 3
+PUSHES = 2
 HASTY = 1.0
 DELAY_MS = 100
 # A target whose rounds take longer than this has been seen to be late by any of 2 to 10 s.
@@ -71,24 +72,27 @@ def _deliver(broker: Broker, topic: Topic) -> tuple[float, float, float]:
     pushes: list[float] = []
     with broker.subscribe(topic) as consumer:
         for _ in range(PUSHES):
-            body = broker.unique_body()
-            started = time.monotonic()
-            broker.published(topic, body)
-            publishes.append(time.monotonic() - started)
-            delivery = _came(consumer.take(body))
-            pushes.append(time.monotonic() - started)
-            if len(pushes) < PUSHES:
-                consumer.finish(delivery)
+            delivery = _deliver_one(broker, consumer, publishes, pushes)
+            consumer.finish(delivery)
+        delivery = _deliver_one(broker, consumer, publishes, pushes)
         started = time.monotonic()
         consumer.requeue(delivery, DELAY_MS)
-        again = consumer.next(body, REDELIVERY)
+        again = consumer.next(delivery.body, REDELIVERY)
     lag = time.monotonic() - started if again else REDELIVERY_MOST
     return max(publishes), max(pushes), lag
 
 
-def _came(delivery: Delivery | None) -> Delivery:
+def _deliver_one(
+    broker: Broker, consumer: Consumer, publishes: list[float], pushes: list[float]
+) -> Delivery:
+    body = broker.unique_body()
+    started = time.monotonic()
+    broker.published(consumer.topic, body)
+    publishes.append(time.monotonic() - started)
+    delivery = consumer.take(body)
     if delivery is None:
         raise ArrangementFailed("a message was not delivered while measuring")
+    pushes.append(time.monotonic() - started)
     return delivery
 
 
