@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from wireproof_reference_impl.nsq.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.queue_channels import ChannelPosition, ChannelState
-from wireproof_reference_impl.nsq.queue_folder import topic_directory
 from wireproof_reference_impl.nsq.queue_place import QueueFault
 from wireproof_spec.decoding import encode, extent
 from wireproof_spec.nsq import golden
@@ -461,13 +460,3 @@ def test_a_broken_list_of_channels_is_a_warning(tmp_path: Path, content: bytes) 
     assert queue.load_channels() == ()
     assert [warning.file for warning in queue.warnings] == ["channel_meta0"]
     queue.close()
-
-
-@pytest.mark.parametrize("topic", ["..", ".", "", "a/b", "/etc", "a\0b"])
-def test_no_topic_leads_out_of_the_data_directory(tmp_path: Path, topic: str) -> None:
-    with pytest.raises(QueueFault):
-        topic_directory(tmp_path, topic)
-
-
-def test_a_topic_has_its_own_directory(tmp_path: Path) -> None:
-    assert topic_directory(tmp_path, "orders.eu#ephemeral") == tmp_path / "orders.eu#ephemeral"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from wireproof_reference_impl.nsq.queue_place import Place, QueueFault
+from wireproof_reference_impl.nsq.queue_place import Place
 from wireproof_spec.decoding import Schema, decode, encode
 from wireproof_spec.nsq.queue_files import (
     OFFSET_META,
@@ -30,17 +30,6 @@ T = TypeVar("T")
 
 NEW = ".new"
 TWIN = ".tmp"
-
-
-def topic_directory(data: Path, topic: str) -> Path:
-    """Return the directory of a topic inside the data directory.
-
-    Raises:
-        QueueFault: the name would lead out of it (``..`` is a legal topic name).
-    """
-    if topic in {"", ".", ".."} or "/" in topic or os.sep in topic or "\0" in topic:
-        raise QueueFault(f"topic {topic!r} cannot be a directory inside {data}")
-    return data / topic
 
 
 @dataclass(frozen=True, slots=True)
