@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.frames import Header, header_bytes
 from wireproof_kit.nsq.http import Headers, HttpAnswer, Query
 from wireproof_kit.nsq.observing import observe_delivery, observe_http
@@ -11,7 +11,7 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.json_schema import check
 from wireproof_spec.strict_json import JsonValue
-from wireproof_suites.nsq.trace_truth import compare_ids, compare_offsets
+from wireproof_suites.nsq.trace_truth import compare_offsets, observe_id_halves
 
 PATH = "/pub_ext"
 
@@ -101,19 +101,14 @@ def observe_http_trace(answer: HttpAnswer, trace_id: int) -> Observation:
 
 
 def observe_http_ids(
-    answer: HttpAnswer, delivery: Delivery | None, *, body: bytes, trace_id: int
+    answer: HttpAnswer, consumer: Consumer, *, body: bytes, trace_id: int
 ) -> Observation:
-    """Compare id and trace_id of an answer with the delivered message's ids."""
+    """Compare id and trace_id of an answer with the ids of the message a consumer gets."""
     seen = observe_http_trace(answer, trace_id)
     if not seen.value.startswith("http:200,trace-"):
         return seen
-    if delivery is None or delivery.message is None:
-        return observe_delivery(delivery, body=body)
-    message = delivery.message
-    return compare_ids(
-        answered=(_number(answer, "id"), _number(answer, "trace_id")),
-        delivered=(message.internal_id, message.trace_id),
-    )
+    answered = (_number(answer, "id"), _number(answer, "trace_id"))
+    return observe_id_halves(consumer.next(body), answered=answered, body=body)
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:

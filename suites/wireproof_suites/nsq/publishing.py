@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.consumer import Consumer
@@ -31,6 +32,13 @@ def then_received(
     if not is_success(answer):
         return answer
     return followed_by(answer, observe_delivery(consumer.next(body), body=body, header=header))
+
+
+def observe_traced(answer: Answer, trace_id: int) -> Observation:
+    """Name an answer ``traced`` when it has that trace id, in whatever layout."""
+    seen = observe(answer, trace_id=trace_id)
+    is_traced = seen.value.startswith("trace") and seen.value != "trace:id-differs"
+    return observed("traced") if is_traced else seen
 
 
 def is_success(answer: Observation) -> bool:

@@ -8,7 +8,7 @@ from wireproof_kit.nsq.http import HttpAnswer
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, X_NSQEXT
 from wireproof_suites.nsq.posting import post, post_and_receive, send_and_receive
 
 STYLES = {"old": False, "v1": True}
@@ -128,3 +128,18 @@ def test_text_in_ext(broker: Broker, ext_topic: Topic, text: str) -> Observation
 def test_number_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """A number, where numbers are accepted, keeps its value."""
     return post_and_receive(broker, ext_topic, ext=header)
+
+
+@case("nsq/http/number-beside-a-request-header", clause="ext.http.value-exact")
+@pytest.mark.parametrize("header", NUMBERS.values(), ids=NUMBERS)
+def test_number_beside_a_request_header(
+    broker: Broker, ext_topic: Topic, header: bytes
+) -> Observation:
+    """A number keeps its value also when a request header is added beside it."""
+    return post_and_receive(
+        broker,
+        ext_topic,
+        ext=header,
+        headers=[(X_NSQEXT + "A", "w")],
+        stored=header[:-1] + b',"a":"w"}',
+    )

@@ -4,10 +4,13 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID, X_NSQEXT
 from wireproof_suites.nsq.posting import observe_http_trace, post, post_and_receive
+from wireproof_suites.nsq.publishing import then_others
+from wireproof_suites.nsq.shape import header_of
 
 EXT = {"k": "v"}
 
@@ -116,6 +119,15 @@ def test_trace_id_in_a_request_header(broker: Broker, ext_topic: Topic) -> Obser
     answer = post(broker, ext_topic, broker.unique_body(), ext=EXT, headers=headers)
 
     return observe_http_trace(answer, 77)
+
+
+@case("nsq/http/x-nsqext-too-long", clause="ext.http.x-nsqext")
+def test_request_headers_beyond_the_length(broker: Broker, ext_topic: Topic) -> Observation:
+    """A header that request headers make too long for its 2 bytes of length is refused."""
+    headers = [(f"{X_NSQEXT}{number}", "v" * 4000) for number in range(2)]
+    answer = post(broker, ext_topic, broker.unique_body(), ext=header_of(65500), headers=headers)
+
+    return then_others(observe_http(answer), ext_topic, broker.connect())
 
 
 @case("nsq/http/x-nsqext-override", clause="ext.http.x-nsqext-override")

@@ -155,13 +155,3 @@ def test_header_of_impossible_length(broker: Broker, ext_topic: Topic, length: i
     answer = post(broker, ext_topic, broker.unique_body(), ext=header_of(length))
 
     return then_others(observe_http(answer), ext_topic, broker.connect())
-
-
-@case("nsq/http/header-length-in-parts", clause="ext.parser.header-length", needs=("http",))
-def test_request_headers_beyond_the_length(broker: Broker, ext_topic: Topic) -> Observation:
-    """A header that request headers make too long for its length field is refused."""
-    headers = [(f"{X_NSQEXT}{number}", "v" * 4000) for number in range(2)]
-    ext = header_of(65500)
-    answer = post(broker, ext_topic, broker.unique_body(), ext=ext, headers=headers)
-
-    return then_others(observe_http(answer), ext_topic, broker.connect())

@@ -65,7 +65,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
     with broker.subscribe(ext_topic) as consumer:
         answer = post(broker, ext_topic, body, ext={TRACE_ID: str(trace_id)})
 
-        return observe_http_ids(answer, consumer.next(body), body=body, trace_id=trace_id)
+        return observe_http_ids(answer, consumer, body=body, trace_id=trace_id)
 
 
 @case("nsq/http/trace-offset", clause="ext.http.trace-response")

@@ -14,6 +14,7 @@ from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.publishing import (
     first_unlike,
     followed_by,
+    observe_traced,
     publish_and_receive,
     then_goes_on,
     then_received,
@@ -115,11 +116,12 @@ def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
 def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observation:
     """Many frames in one write are each answered, in order."""
     numbers = range(1, MANY + 1)
+    frames = [pub_ext(ext_topic, {TRACE_ID: str(n)}, broker.unique_body()) for n in numbers]
     with broker.connect() as client:
-        client.send(joined([traced(broker, ext_topic, number) for number in numbers], "50 frames"))
-        answers = (observe(client.receive(), trace_id=number) for number in numbers)
+        client.send(joined(frames, f"{MANY} frames"))
+        answers = (observe_traced(client.receive(), number) for number in numbers)
 
-        return then_goes_on(first_unlike(answers, "trace"), client, ext_topic)
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
 @case("nsq/parser/one-and-a-half", clause="ext.parser.segmentation")
@@ -128,13 +130,13 @@ def test_frame_and_a_part_of_the_next(
     broker: Broker, ext_topic: Topic, place: tuple[str, int]
 ) -> Observation:
     """A frame is answered though only a part of the next one has come with it."""
-    second = traced(broker, ext_topic, 2)
+    first, second = (pub_ext(ext_topic, HEADER, broker.unique_body()) for _ in range(2))
     head, tail = second.split(within(second, *place))
     with broker.connect() as client:
-        first = client.ask(joined([traced(broker, ext_topic, 1), head], "a frame and a part"))
-        answers = [observe(first, trace_id=1), observe(client.ask(tail), trace_id=2)]
+        answer = client.ask(joined([first, head], "a frame and a part of the next"))
+        answers = [observe(answer), observe(client.ask(tail))]
 
-        return then_goes_on(first_unlike(answers, "trace"), client, ext_topic)
+        return then_goes_on(first_unlike(answers, "ok"), client, ext_topic)
 
 
 @case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
@@ -143,11 +145,6 @@ def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
     content = bytes(range(256)) * 275
 
     return publish_and_receive(broker, ext_topic, HEADER, content=content)
-
-
-def traced(broker: Broker, topic: Topic, trace_id: int) -> Outgoing:
-    """Return a PUB_EXT whose answer carries its number."""
-    return pub_ext(topic, {TRACE_ID: str(trace_id)}, broker.unique_body())
 
 
 def ask_in_pieces(

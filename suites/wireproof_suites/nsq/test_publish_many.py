@@ -9,7 +9,7 @@ from wireproof_kit.nsq.observing import observe, observe_absence
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
-from wireproof_suites.nsq.publishing import then_received
+from wireproof_suites.nsq.publishing import is_success, then_received
 
 REFUSED_HEADERS: dict[str, Header] = {
     "not-json": b"{",
@@ -101,7 +101,10 @@ def test_mpub_ext_stores_all_or_nothing(broker: Broker, ext_topic: Topic) -> Obs
     """Of a batch with a refused header nothing is delivered."""
     first, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
-        client.ask(mpub_ext(ext_topic, [({"k": "v"}, first), (b"{", broker.unique_body())]))
+        batch = mpub_ext(ext_topic, [({"k": "v"}, first), (b"{", broker.unique_body())])
+        answer = observe(client.ask(batch))
+        if is_success(answer):
+            return answer
         broker.published(ext_topic, sentinel, {})
 
         return observe_absence(consumer.until(sentinel), of=first)

@@ -9,6 +9,7 @@ from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
+from wireproof_suites.nsq.publishing import observe_traced, then_goes_on
 from wireproof_suites.nsq.trace_truth import observe_ids, observe_next_record
 
 TRACE_IDS = {
@@ -93,7 +94,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
     with broker.subscribe(ext_topic) as consumer:
         answer = broker.publish(ext_topic, body, {TRACE_ID: str(trace_id)})
 
-        return observe_ids(answer, consumer.next(body))
+        return observe_ids(answer, consumer, body)
 
 
 @case("nsq/publish/trace-offset", clause="ext.publish.trace-response")
@@ -136,4 +137,4 @@ def test_trace_id_with_leading_zeros(broker: Broker, ext_topic: Topic) -> Observ
     with broker.connect() as client:
         answer = client.ask(pub_ext(ext_topic, {TRACE_ID: "007"}, broker.unique_body()))
 
-        return observe(answer, then=client.goes_on(ext_topic), trace_id=7)
+        return then_goes_on(observe_traced(answer, 7), client, ext_topic)

@@ -1,6 +1,7 @@
 """Whether a trace response is true of the message it speaks of."""
 
 from wireproof_kit.nsq.answers import Answer, Response
+from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.delivery import Delivery
 from wireproof_kit.nsq.observing import observe, observe_delivery
 from wireproof_kit.observation import Difference, Observation, observed
@@ -12,21 +13,26 @@ MESSAGE_ID_AT = 10
 TRACE_ID_AT = 18
 
 
-def observe_ids(answer: Answer, delivery: Delivery | None) -> Observation:
-    """Compare the ids of an answer with those of the delivered message.
+def observe_ids(answer: Answer, consumer: Consumer, body: bytes) -> Observation:
+    """Compare the ids of an answer with those of the message that a consumer gets.
 
-    ``true``, ``internal-id-differs``, ``trace-id-differs``; ``missing`` without a delivery.
+    ``true``, ``internal-id-differs``, ``trace-id-differs``, or what came instead of either.
     """
     response = read_trace(answer)
     if response is None:
         return observe(answer)
+    answered = (response.internal_id, response.trace_id)
+    return observe_id_halves(consumer.next(body), answered=answered, body=body)
+
+
+def observe_id_halves(
+    delivery: Delivery | None, *, answered: tuple[int, int], body: bytes
+) -> Observation:
+    """Compare the two halves of a delivered message's id with the ids of an answer."""
     if delivery is None or delivery.message is None:
-        return observe_delivery(delivery, body=b"")
+        return observe_delivery(delivery, body=body)
     message = delivery.message
-    return compare_ids(
-        answered=(response.internal_id, response.trace_id),
-        delivered=(message.internal_id, message.trace_id),
-    )
+    return compare_ids(answered=answered, delivered=(message.internal_id, message.trace_id))
 
 
 def compare_ids(*, answered: tuple[int, int], delivered: tuple[int, int]) -> Observation:
