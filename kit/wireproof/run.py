@@ -61,15 +61,17 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> 
     if named.reset is not None:
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle)
+    watcher = Watcher(display)
     try:
-        watcher = Watcher(display)
         with _interruptible(watcher):
             plugin = plugin_options(named, options, settings, bundle=bundle)
             ended = run_pytest(plugin, cache=CACHE, plugins=[watcher])
-        return _conclude(watcher, ended, display, bundle=bundle, files=files)
+        return _conclude(watcher, ended, display, url=named.url, bundle=bundle, files=files)
     except KitError as error:
         display.fault(str(error))
         raise
+    finally:
+        watcher.close()
 
 
 run = Command(
@@ -149,7 +151,13 @@ def _interruptible(watcher: Watcher) -> Iterator[None]:
 
 
 def _conclude(
-    watcher: Watcher, ended: Ended, display: Display, *, bundle: Path, files: dict[str, Path]
+    watcher: Watcher,
+    ended: Ended,
+    display: Display,
+    *,
+    url: str,
+    bundle: Path,
+    files: dict[str, Path],
 ) -> int:
     if watcher.crash is not None:
         _remove_empty(bundle)
@@ -158,7 +166,7 @@ def _conclude(
         _remove_empty(bundle)
         if ended.code == NOT_DONE and not watcher.fault:
             return INTERRUPTED
-        raise KitError(watcher.fault or ended.sentence())
+        raise KitError(_with_advice(watcher.fault or ended.sentence(), url))
     if ended.said.strip() and manner().verbose:
         sys.stderr.write(ended.said)
     fault = _write_reports(bundle, files)
@@ -167,6 +175,12 @@ def _conclude(
         click.echo(f"wireproof: {fault}", err=True)
         return watcher.footer.exit or NOT_DONE
     return watcher.footer.exit
+
+
+def _with_advice(sentence: str, url: str) -> str:
+    if not sentence.startswith("cannot reach"):
+        return sentence
+    return f"{sentence}. Is the broker running? Try: wireproof doctor {url}"
 
 
 def _write_reports(bundle: Path, files: dict[str, Path]) -> KitError | None:

@@ -68,6 +68,11 @@ def named_target(
     configured = settings if url == settings.url or settings.url is None else Settings()
     if url == REFERENCE:
         configured = Settings()
+        if given != NO_KEYS:
+            raise UsageFault(
+                "--reference brings its own HTTP port and data directory; leave out --http, "
+                "--lookupd and --data"
+            )
     return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 

@@ -1,7 +1,7 @@
 """Watches a run inside pytest and tells a display of it."""
 
+import os
 import signal
-import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     import pytest
 
 
+_FINISHING = b"\nfinishing the case in progress; Ctrl-C again stops at once\n"
+
+
 class Watcher:
     """A pytest plug-in: keeps what a run tells, and why it could not be done."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
-        self._stderr = sys.stderr  # pytest puts another in its place
+        # While a case runs pytest has put another file behind stderr's number.
+        self._stderr = os.dup(2)
         self._session: pytest.Session | None = None
         self.header: HeaderRecord | None = None
         self.records: list[CaseRecord] = []
@@ -64,4 +68,8 @@ class Watcher:
         if self._session is None or self.header is None:
             raise KeyboardInterrupt
         self._session.shouldstop = "interrupted"
-        self._stderr.write("\nfinishing the case in progress; Ctrl-C again stops at once\n")
+        os.write(self._stderr, _FINISHING)
+
+    def close(self) -> None:
+        """Let go of stderr."""
+        os.close(self._stderr)

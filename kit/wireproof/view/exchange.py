@@ -7,7 +7,7 @@ from wireproof_kit.printable import clipped, printable
 from wireproof_kit.transcript import Part
 from wireproof_reports.evidence import received_parts, recorded
 from wireproof_reports.wording import shown_time
-from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord
+from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
 TO_TARGET = ("send", "request")
 FROM_TARGET = ("receive", "response")
@@ -35,13 +35,19 @@ def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
         yield "  received  nothing"
 
 
-def whole_exchange(case: CaseRecord, protocol: str, *, all_bytes: bool) -> Iterator[str]:
+def whole_exchange(
+    transcript: TranscriptRecord,
+    protocol: str,
+    *,
+    difference: DifferenceRecord | None = None,
+    all_bytes: bool = False,
+) -> Iterator[str]:
     """Return every step with its time; with ``all_bytes`` nothing is left out of any."""
-    shown = _Shower(protocol, case.difference, WHOLE if all_bytes else BRIEF)
-    for index, step in enumerate(case.transcript.steps):
+    shown = _Shower(protocol, difference, WHOLE if all_bytes else BRIEF)
+    for index, step in enumerate(transcript.steps):
         yield from step_line(step)
         if step.kind in TO_TARGET + FROM_TARGET:
-            yield from shown.lines("", case.transcript.steps, index)
+            yield from shown.lines("", transcript.steps, index)
 
 
 def step_line(step: StepRecord) -> Iterator[str]:

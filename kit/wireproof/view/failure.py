@@ -74,7 +74,12 @@ def _difference(difference: DifferenceRecord) -> str:
 def _bytes(case: CaseRecord, scene: Scene) -> Iterator[str]:
     protocol = scene.header.target.protocol
     if scene.verbose:
-        yield from whole_exchange(case, protocol, all_bytes=scene.verbose > 1)
+        yield from whole_exchange(
+            case.transcript,
+            protocol,
+            difference=case.difference,
+            all_bytes=scene.verbose > 1,
+        )
     else:
         yield from key_exchange(case, protocol)
 

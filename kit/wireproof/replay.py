@@ -1,0 +1,140 @@
+"""``wireproof replay``: repeat one recorded exchange and compare."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from wireproof.finding import locate
+from wireproof.lazy import Command
+from wireproof.manner import manner
+from wireproof.replaying import Comparison, Names, compare, play
+from wireproof.stage import Scene, open_scene
+from wireproof.targets import Keys
+from wireproof.view.exchange import whole_exchange
+from wireproof.view.ink import flowed, wrapped
+from wireproof_kit.engine import transcript_record
+from wireproof_kit.errors import UsageFault
+from wireproof_spec.record import TranscriptRecord
+
+EXAMPLES = (
+    ("wireproof replay 9f31c2aa0b17", "a failure of the newest bundle in out/, by signature"),
+    ("wireproof replay nsq/publish/header-json/cut --bundle run.jsonl", "by case id"),
+    ("wireproof replay 9f31c2aa0b17 --to nsq://127.0.0.1:4150 --times 5", "elsewhere, five times"),
+    ("wireproof replay 9f31c2aa0b17 --to reference", "against the embedded reference"),
+)
+
+
+@click.command("replay", cls=Command, examples=EXAMPLES)
+@click.argument("what", metavar="FILE|ID")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where ID is looked up; default: the newest in out/.",
+)
+@click.option("--times", type=click.IntRange(1), default=1, show_default=True, metavar="N")
+@click.option("--to", metavar="URL", help="Another target, or `reference`.")
+@click.option("--http", metavar="HOST:PORT", help="Its HTTP port.")
+@click.option("--lookupd", multiple=True, metavar="HOST:PORT", help="An nsqlookupd of it.")
+@click.option("--as-recorded", is_flag=True, help="Keep topic names; create nothing.")
+@click.option("--hazardous", is_flag=True, help="Send what may kill a target off loopback.")
+def replay(
+    what: str,
+    bundle: Path | None,
+    *,
+    times: int,
+    to: str | None,
+    http: str | None,
+    lookupd: tuple[str, ...],
+    as_recorded: bool,
+    hazardous: bool,
+) -> int:
+    """Send again what one case sent and compare what comes back.
+
+    Topics of the record are made anew, message ids are those that come now; all else is sent as
+    it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
+    """
+    found, case = locate(what, bundle)
+    keys = Keys(http, None, lookupd)
+    with open_scene(found, case, to, keys, times=times, as_recorded=as_recorded) as scene:
+        if case.hazard and not (scene.target.is_loopback() or hazardous):
+            raise UsageFault(
+                f"{case.case} may kill {scene.target.url}; give --hazardous to send it"
+            )
+        return _rounds(scene, times)
+
+
+def _rounds(scene: Scene, times: int) -> int:
+    said = manner()
+    results: list[tuple[Comparison, TranscriptRecord]] = []
+    if not (said.json or said.quiet):
+        _tell_opening(scene)
+    for number in range(times):
+        result = _one_round(scene, scene.names[number])
+        results.append(result)
+        if not (said.json or said.quiet):
+            _tell_round(number + 1, result, scene)
+    same = sum(comparison.same for comparison, _ in results)
+    if said.json:
+        click.echo(json.dumps(_plain(scene, results), indent=2))
+    else:
+        click.echo(f"{same} of {times} rounds as recorded")
+    return 0 if same == times else 1
+
+
+def _one_round(scene: Scene, names: Names) -> tuple[Comparison, TranscriptRecord]:
+    links = scene.links()
+    try:
+        play(scene.case.transcript.steps, links, names)
+    finally:
+        links.close_all()
+    transcript = transcript_record(links.transcript)
+    compared = compare(scene.case.transcript.steps, transcript.steps, scene.protocol)
+    return compared, transcript
+
+
+def _tell_opening(scene: Scene) -> None:
+    for line in flowed("replay", [scene.case.case, f"to {scene.target.url}"]):
+        click.echo(line)
+    for line in wrapped("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
+        click.echo(line)
+    made = [f"{old.decode()} is {new.decode()}" for old, new in scene.names[0].items()]
+    for line in wrapped("topics", ", ".join(made)) if made else []:
+        click.echo(line)
+
+
+def _tell_round(number: int, result: tuple[Comparison, TranscriptRecord], scene: Scene) -> None:
+    """Tell how a round came out; the exchange too if it is the first or came out otherwise."""
+    comparison, transcript = result
+    all_bytes = manner().verbose > 1
+    if number == 1 or not comparison.same or manner().verbose:
+        for line in whole_exchange(transcript, scene.protocol, all_bytes=all_bytes):
+            click.echo(line)
+    if not comparison.same:
+        click.echo("  what was recorded:")
+        for line in whole_exchange(scene.case.transcript, scene.protocol, all_bytes=all_bytes):
+            click.echo(line)
+    click.echo(f"round {number}  {comparison.words}")
+
+
+def _plain(
+    scene: Scene, results: Sequence[tuple[Comparison, TranscriptRecord]]
+) -> dict[str, object]:
+    import msgspec
+
+    return {
+        "case": scene.case.case,
+        "target": scene.target.url,
+        "same": sum(comparison.same for comparison, _ in results),
+        "rounds": [
+            {
+                "same": comparison.same,
+                "words": comparison.words,
+                "changed": comparison.changed,
+                "transcript": msgspec.to_builtins(transcript),
+            }
+            for comparison, transcript in results
+        ],
+    }
