@@ -17,7 +17,7 @@ TAG = "tagA"
 NO_TAG = {
     "empty-header": b"{}",
     "other-names": b'{"k":"tagA","client_dispatch_tag":"tagA"}',
-    "name-longer": b'{"##client_dispatch_tags":"tagA","x##client_dispatch_tag":"tagA"}',
+    "name-longer": b'{"x##client_dispatch_tag":"tagA","#client_dispatch_tag":"tagA"}',
     "name-in-a-value": rb'{"k":"\"##client_dispatch_tag\":\"tagA\""}',
 }
 
