@@ -1,5 +1,7 @@
 """The one error that decoders and encoders raise."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Self
 
 
@@ -11,7 +13,7 @@ class WireError(Exception):
     """
 
     def __init__(self, *, clause: str, field: str, offset: int, expected: str, found: str) -> None:
-        super().__init__(clause, field, offset, expected, found)
+        super().__init__()
         self.clause = clause
         self.field = field
         self.offset = offset
@@ -22,12 +24,9 @@ class WireError(Exception):
         place = f"{self.clause}: {self.field} at byte {self.offset}"
         return f"{place}: expected {self.expected}, found {self.found}"
 
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        return partial(type(self), **self.__dict__), ()
+
     def at(self, start: int) -> Self:
         """Return the same error for data that itself starts at byte `start`."""
-        return type(self)(
-            clause=self.clause,
-            field=self.field,
-            offset=start + self.offset,
-            expected=self.expected,
-            found=self.found,
-        )
+        return type(self)(**{**self.__dict__, "offset": start + self.offset})
