@@ -34,9 +34,10 @@ def test_nothing_judged(tmp_path: Path) -> None:
     assert badge_text(tmp_path, [], 2) == ("not judged", "open")
 
 
-def test_svg_and_json(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["badge.svg", "badge.json"])
+def test_svg_and_json(tmp_path: Path, name: str) -> None:
     path = write_bundle(tmp_path / "run.jsonl", mixed())
-    write(path, tmp_path / "badge.svg")
+    write(path, tmp_path / name)
 
     svg = etree.fromstring((tmp_path / "badge.svg").read_text("utf-8"))
     assert svg.get("aria-label") == "wireproof ext: 3/9 must, upgrade not judged"

@@ -119,6 +119,16 @@ def test_the_answer_to_what_was_made_wrong_is_marked_not_a_later_one() -> None:
     ]
 
 
+def test_the_answer_to_a_check_is_never_marked() -> None:
+    steps = Exchange().send(pub_ext(b"{", b"x")).receive(ok())
+    steps.send(pub_ext(b"{}", b"goes on"), note="one more publish, to see").receive(ok())
+    found = DifferenceRecord("frame_type", 4, "1 (error)", "0 (response)")
+    views = exchange(steps.record(), protocol="nsq", difference=found).steps
+
+    marked = [any(line.differs for line in view.lines) for view in views]
+    assert marked == [False, True, False, False]
+
+
 def test_a_line_that_is_as_due_is_never_marked() -> None:
     found = DifferenceRecord("data", 0, "OK", "hello")
     steps = Exchange().receive(ok()).receive(error("E_INVALID x")).record()

@@ -297,7 +297,12 @@ onload = () => {{
     const tools = page.getElementById("tools").hidden ? "no-tools" : "tools";
     const root = page.documentElement;
     const fits = root.scrollWidth <= root.clientWidth ? "fits" : root.scrollWidth;
-    return `${{frame.width}}:${{fits}}:${{tools}}`;
+    const badge = frame.contentWindow.getComputedStyle(page.querySelector(".badge"));
+    const find = page.getElementById("find");
+    find.value = "ext.subscribe.tag-ignored";
+    find.dispatchEvent(new Event("input"));
+    const found = page.querySelectorAll("details.clause:not([hidden])").length;
+    return [frame.width, fits, tools, badge.borderRadius, found].join(":");
   }});
   document.body.textContent = "said " + said.join(" ") + " end";
 }};
@@ -305,7 +310,9 @@ onload = () => {{
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_a_browser_shows_it_without_sideways_scrolling(bundle: Path, tmp_path: Path) -> None:
+def test_a_browser_shows_it_without_sideways_scrolling_and_filters_it(
+    bundle: Path, tmp_path: Path
+) -> None:
     assert CHROMIUM is not None
     write(bundle, tmp_path / "report.html")
     widths = (320, 390, 768, 1280)
@@ -325,4 +332,4 @@ def test_a_browser_shows_it_without_sideways_scrolling(bundle: Path, tmp_path: P
 
     said = re.search(r"said (.*) end", done.stdout)
     assert said is not None, done.stderr[-2000:]
-    assert said[1].split() == [f"{width}:fits:tools" for width in widths]
+    assert said[1].split() == [f"{width}:fits:tools:4px:1" for width in widths]

@@ -24,13 +24,14 @@ class Badge:
 
 
 def write(bundle: Path, out: Path) -> None:
-    """Render a bundle's badge as SVG, and as JSON into the same name with `.json`.
+    """Render a bundle's badge as SVG and as JSON, side by side, whichever of them `out` names.
 
     Raises:
         BundleFault: the bundle cannot be read.
     """
     badge = badge_of(read_bundle(bundle))
-    out.write_text(_svg(badge), encoding="utf-8", newline="\n")
+    svg = out.with_suffix(".svg") if out.suffix == ".json" else out
+    svg.write_text(_svg(badge), encoding="utf-8", newline="\n")
     out.with_suffix(".json").write_text(_json(badge), encoding="utf-8", newline="\n")
 
 

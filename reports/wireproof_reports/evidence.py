@@ -11,6 +11,8 @@ from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, Tran
 
 MOST_STEPS = 60
 LAST_STEPS = 20
+CHECKING = "one more publish"
+"""How the note of a send begins that only looks whether a connection goes on."""
 BRIEF_BYTES = 24
 BRIEF_TEXT = 40
 
@@ -187,11 +189,23 @@ def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
     """Return where a field was received: after what was made wrong first, then from the end."""
     wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
     start = wrong[-1] if wrong else len(views)
-    for index in [*range(start, len(views)), *range(start - 1, -1, -1)]:
+    answers = [*range(start, len(views)), *range(start - 1, -1, -1)]
+    for index in answers:
+        if views[index].way != "in" or _is_check(views[:index]):
+            continue
         for number, line in enumerate(views[index].lines):
-            same = line.label.rpartition(".")[2] == field.rpartition(".")[2]
-            if views[index].way == "in" and line.label and same:
+            if line.label and _leaf(line.label) == _leaf(field):
                 yield index, number
+
+
+def _is_check(before: Sequence[StepView]) -> bool:
+    """Tell whether what comes next answers a send that only looks whether all is well."""
+    sent = [view.note for view in before if view.way == "out"]
+    return bool(sent) and sent[-1].startswith(CHECKING)
+
+
+def _leaf(field: str) -> str:
+    return field.rpartition(".")[2].replace("-", "_")
 
 
 def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:

@@ -132,10 +132,13 @@ def run_command(bundle: Bundle) -> str:
 
 
 def _product(bundle: Bundle) -> str:
-    target = bundle.header.target
-    names = [target.fingerprint.get(key, "") for key in NAMING]
-    own = "The embedded reference" if "://" not in target.url else target.url
-    return next((name for name in names if name), own)
+    url = bundle.header.target.url
+    return _name(bundle) or (url if "://" in url else "The embedded reference")
+
+
+def _name(bundle: Bundle) -> str:
+    given = bundle.header.target.fingerprint
+    return next((given[key] for key in NAMING if given.get(key)), "")
 
 
 def _facts(bundle: Bundle) -> list[Fact]:
@@ -144,7 +147,7 @@ def _facts(bundle: Bundle) -> list[Fact]:
     revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
     facts = [
         Fact("Target", header.target.url),
-        Fact("Name", _product(bundle) if "://" in header.target.url else ""),
+        Fact("Name", _name(bundle)),
         Fact("Version", header.target.fingerprint.get("version", "")),
         Fact("Kit", f"wireproof {header.kit}"),
         Fact("Law", revisions),

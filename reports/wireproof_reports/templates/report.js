@@ -72,16 +72,6 @@
     document.querySelectorAll("main > section").forEach(function (part) { watcher.observe(part); });
   }
 
-  var closed = [];
-  addEventListener("beforeprint", function () {
-    closed = Array.prototype.slice.call(document.querySelectorAll("details.clause"))
-      .filter(function (item) { return !item.open; });
-    closed.forEach(function (item) { item.open = true; });
-  });
-  addEventListener("afterprint", function () {
-    closed.forEach(function (item) { item.open = false; });
-  });
-
   if (navigator.clipboard) { document.querySelectorAll("pre.copy").forEach(copying); }
   document.getElementById("tools").hidden = false;
   document.getElementById("tools").addEventListener("submit", function (event) {
