@@ -6,9 +6,10 @@ patterns end in `$(?!\n)`, since Python's `$` alone lets a line feed follow.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from wireproof_spec import strict_json
 from wireproof_spec.dissection import shown
@@ -61,7 +62,7 @@ def document(name: str) -> JsonValue:
 @cache
 def _validator(name: str) -> "Draft202012Validator":
     # Imported when used: jsonschema takes longer to load than all the rest of this package.
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, validators
     from referencing import Registry, Resource
 
     def retrieve(uri: str) -> Resource[Any]:
@@ -69,7 +70,19 @@ def _validator(name: str) -> "Draft202012Validator":
 
     registry: Registry[Any] = Registry(retrieve=retrieve)  # type: ignore[call-arg]  # attrs alias
     schema: Any = document(name)
-    return Draft202012Validator(schema, registry=registry)
+    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    exact = cast(Any, validators).extend(  # its types are left out
+        Draft202012Validator, type_checker=types
+    )
+    validator: Draft202012Validator = exact(schema, registry=registry)
+    return validator
+
+
+def _is_integer(checker: object, value: object) -> bool:
+    # As the draft has it: 1e1 is one, however it is spelled.
+    if isinstance(value, Decimal):
+        return value.is_finite() and value == value.to_integral_value()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _fault(error: "ValidationError") -> SchemaFault:

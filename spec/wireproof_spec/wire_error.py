@@ -29,4 +29,10 @@ class WireError(Exception):
 
     def at(self, start: int) -> Self:
         """Return the same error for data that itself starts at byte `start`."""
-        return type(self)(**{**self.__dict__, "offset": start + self.offset})
+        return type(self)(
+            clause=self.clause,
+            field=self.field,
+            offset=start + self.offset,
+            expected=self.expected,
+            found=self.found,
+        )

@@ -110,7 +110,9 @@ COMMIT_LOG_RECORD = Schema(
 """48 bytes; `log_id` is the first message's internal id, `last_log_id` the last one's."""
 COMMIT_LOG_RECORD_SIZE = 48
 
-_QUEUE_FILE = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)\.diskqueue\.(?P<number>\d{6,})\.dat")
+_QUEUE_FILE = re.compile(
+    r"(?P<topic>.+)-(?P<partition>[0-9]+)\.diskqueue\.(?P<number>[0-9]{6,})\.dat"
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
