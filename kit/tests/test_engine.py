@@ -179,3 +179,16 @@ def test_an_unsupported_case_shows_the_probe() -> None:
     record = unsupported(case(scripted()), absent)
     assert record.verdict == "unsupported"
     assert "error:E" in record.reason
+
+
+def test_a_target_that_owes_everything_does_not_keep_the_kit_waiting() -> None:
+    session = FakeSession()
+    kit = engine(session, repeats=1, hurry_after=2)
+    verdicts = [kit.run(case(scripted("missing", overdue=True))).verdict for _ in range(4)]
+    assert verdicts == ["fail", "fail", "inconclusive", "inconclusive"]
+    assert session.patience.push == pytest.approx(0.01)
+
+
+def test_repeats_of_one_run_have_a_budget() -> None:
+    kit = engine(repeats=5, all_repeats_s=0.0)
+    assert kit.run(case(scripted("bad"))).repeats.runs == 1

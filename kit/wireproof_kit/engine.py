@@ -31,6 +31,7 @@ from wireproof_spec.record import (
 )
 
 CASE_TIMEOUT_S = 120.0
+HURRY = 0.1
 _DEATH_HINTS = ("closed", "silence", "missing", "unreachable", "no-sentinel", UNDECIDED)
 
 
@@ -39,12 +40,16 @@ class RunOptions:
     """How cases are run.
 
     ``repeats`` counts the runs of a failing case in all; ``repeat_budget_s`` bounds the time
-    they may take; ``waiters`` is how many cases may wait at once; ``restart`` brings a dead
-    target back and returns whether it is alive again.
+    they may take for one case, ``all_repeats_s`` for the run; ``waiters`` is how many cases may
+    wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
+    ``hurry_after`` overdue answers the kit waits a tenth of its patience and no longer fails
+    what is overdue: a target that owes everything would keep it waiting for hours.
     """
 
     repeats: int = 5
     repeat_budget_s: float = 20.0
+    all_repeats_s: float = 60.0
+    hurry_after: int = 40
     waiters: int = 16
     case_timeout_s: float = CASE_TIMEOUT_S
     restart: Callable[[], bool] | None = None
@@ -67,6 +72,8 @@ class Engine:
     _pool: ThreadPoolExecutor | None = None
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
     _died_at: str | None = None
+    _repeating_s: float = 0.0
+    _overdue: int = 0
 
     def start(self, instances: Iterable[Instance]) -> None:
         """Start waiting cases early, each in a thread of a bounded pool."""
@@ -133,6 +140,8 @@ class Engine:
     def _seen(self, instance: Instance, outcome: _Outcome) -> SeenRecord:
         observation = outcome.observation
         control = self.session.control().state if observation.overdue else None
+        if control == "prompt" and self._hurries():
+            return _hurried(observation, self.options.hurry_after)
         if self._may_be_dead(instance, observation) and not self.session.is_alive():
             return self._bury(instance, observation)
         return SeenRecord(
@@ -142,6 +151,13 @@ class Engine:
             difference=_difference(observation.difference),
             note=observation.note,
         )
+
+    def _hurries(self) -> bool:
+        """Count an overdue answer; tell whether the kit had already begun to hurry."""
+        self._overdue += 1
+        if self._overdue == self.options.hurry_after:
+            self.session.patience = self.session.patience.cut(HURRY)
+        return self._overdue > self.options.hurry_after
 
     def _may_be_dead(self, instance: Instance, observation: Observation) -> bool:
         return instance.mark.hazard or any(hint in observation.value for hint in _DEATH_HINTS)
@@ -161,11 +177,12 @@ class Engine:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
         first, *_ = record.seen()
         same, others = 1, list[SeenRecord]()
-        spent = seconds
-        while same + len(others) < self.options.repeats and spent + seconds < self._budget():
+        left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
+        while same + len(others) < self.options.repeats and seconds < left:
             outcome = self._perform(instance)
             seen = self._seen(instance, outcome)
-            spent += outcome.seconds
+            left -= outcome.seconds
+            self._repeating_s += outcome.seconds
             if seen.value == first.value:
                 same += 1
             else:
@@ -174,9 +191,6 @@ class Engine:
                 break
         repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
         return _with(record, repeats=repeats)
-
-    def _budget(self) -> float:
-        return self.options.repeat_budget_s
 
     def _record(self, instance: Instance, seen: SeenRecord, outcome: _Outcome) -> CaseRecord:
         return CaseRecord(
@@ -246,6 +260,13 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
             for step in transcript.steps()
         )
     )
+
+
+def _hurried(observation: Observation, after: int) -> SeenRecord:
+    note = (
+        f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
+    )
+    return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
 def _difference(difference: Difference | None) -> DifferenceRecord | None:

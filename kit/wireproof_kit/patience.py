@@ -33,3 +33,7 @@ class Patience:
             Wait.REDELIVERY: self.redelivery,
         }
         return budgets[wait]
+
+    def cut(self, factor: float) -> "Patience":
+        """Return a shorter patience."""
+        return Patience(self.answer * factor, self.push * factor, self.redelivery * factor)

@@ -50,17 +50,21 @@ class StepRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""
 
     def data(self) -> bytes:
-        """Return the step's bytes.
+        """Return the step's bytes; never more than ``length`` are inflated.
 
         Raises:
             ValueError: the record's hex, base64 or deflated data is damaged.
         """
-        if self.deflate:
-            try:
-                return zlib.decompress(base64.b64decode(self.deflate, validate=True))
-            except zlib.error as error:
-                raise ValueError(str(error)) from error
-        return bytes.fromhex(self.hex)
+        if not self.deflate:
+            return bytes.fromhex(self.hex)
+        inflater = zlib.decompressobj()
+        try:
+            data = inflater.decompress(base64.b64decode(self.deflate, validate=True), self.length)
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        if len(data) != self.length or inflater.unconsumed_tail:
+            raise ValueError(f"expected {self.length} bytes; the deflated data has others")
+        return data
 
 
 class Packed(TypedDict, total=False):
