@@ -1,0 +1,44 @@
+"""A plain topic that becomes an ext topic, and when that has taken effect."""
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.connection import GOES_ON
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.patience import REDELIVERY
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
+
+POLL_SECONDS = 0.1
+TAG = "tagA"
+
+
+def upgraded(broker: Broker, topic: Topic) -> Topic:
+    """Upgrade as a step that must succeed; the topic then takes headers.
+
+    Raises:
+        ArrangementFailed: the upgrade was refused, or PUB_EXT still is after patience.
+    """
+    result = broker.upgrade(topic)
+    if result.answer.status != 200:
+        seen = observe_http(result.answer).value
+        raise ArrangementFailed(f"the upgrade of a topic was answered {seen}")
+    if not takes_headers(broker, result.topic):
+        raise ArrangementFailed("PUB_EXT is still refused after the upgrade")
+    return result.topic
+
+
+def takes_headers(broker: Broker, topic: Topic) -> bool:
+    """Tell whether PUB_EXT comes to be accepted; a cluster tells its nodes in its own time.
+
+    What it publishes has a tag, so that it blocks neither untagged clients nor those of the tag,
+    and a body that consumers pass over.
+    """
+
+    def look() -> bool | None:
+        answer = broker.publish(topic, GOES_ON, {CLIENT_DISPATCH_TAG: TAG})
+        return True if isinstance(answer, Response) else None
+
+    seconds = broker.patience.seconds(REDELIVERY)
+    return until(look, seconds=seconds, every=POLL_SECONDS) is True
