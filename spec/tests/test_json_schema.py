@@ -1,16 +1,17 @@
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import resources
 
 import pytest
 
 from wireproof_spec.json_schema import SchemaFault, check, document
-from wireproof_spec.nsq import golden, limits
+from wireproof_spec.nsq import limits
 from wireproof_spec.strict_json import JsonValue, read
 
 NAMES = [
     f"nsq/{entry.name.removesuffix('.json')}"
-    for entry in (golden.folder() / ".." / "json_schemas").iterdir()
+    for entry in (resources.files("wireproof_spec.nsq") / "json_schemas").iterdir()
 ]
 
 TRACED: dict[str, JsonValue] = {

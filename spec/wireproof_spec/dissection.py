@@ -120,11 +120,11 @@ def counted(size: int) -> str:
 
 def shown(value: object, *, width: int = 48) -> str:
     """Return a value as short text: bytes as text where printable, else as hex digits."""
-    text = repr(value)
-    if isinstance(value, bytes):
-        printable = value.isascii() and value.decode("ascii").isprintable()
-        text = f'"{value.decode("ascii")}"' if printable else f"0x{value.hex()}"
-    if len(text) <= width:
-        return text
     half = width // 2
-    return f"{text[:half]}…{text[-half:]}"
+    if isinstance(value, bytes):
+        ends = value if len(value) <= width else value[:width] + value[-width:]
+        printable = ends.isascii() and ends.decode("ascii").isprintable()
+        text = f'"{ends.decode("ascii")}"' if printable else f"0x{ends.hex()}"
+    else:
+        text = repr(value)
+    return text if len(text) <= width else f"{text[:half]}…{text[-half:]}"
