@@ -63,6 +63,8 @@ REFUSED: list[tuple[bytes, int, str]] = [
     (b"nul", 0, "value"),
     (b"{", 1, "property name enclosed in double quotes"),
     (b'{"k":}', 5, "value"),
+    (b'{"a":"b",}', 9, "property name enclosed in double quotes"),
+    (b"[1, ]", 4, "value"),
     (b"{'k':1}", 1, "property name enclosed in double quotes"),
     (b"{} x", 3, "no more bytes"),
     (b"007", 1, "no more bytes"),

@@ -85,8 +85,9 @@ def read(data: bytes) -> StrictJson:
     try:
         parsed = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        offset = len(data) - len(body) + len(_encoded(text[: error.pos]))
-        raise _refusal(offset, _expected(error.msg), shown(data[offset : offset + 16])) from None
+        position, expected = _broken(text, error)
+        offset = len(data) - len(body) + len(_encoded(text[:position]))
+        raise _refusal(offset, expected, shown(data[offset : offset + 16])) from None
     walk = _Walk(text)
     if len(body) < len(data):
         walk.faults.append(JsonFault(BYTE_ORDER_MARK, "", "U+FEFF"))
@@ -194,10 +195,17 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _expected(message: str) -> str:
-    if message == "Extra data":
-        return "no more bytes"
-    return message.removeprefix("Expecting ") if "Expecting" in message else f"JSON ({message})"
+def _broken(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
+    """Return where the text breaks and what should stand there."""
+    if error.msg == "Extra data":
+        return error.pos, "no more bytes"
+    if error.msg.startswith("Expecting "):
+        return error.pos, error.msg.removeprefix("Expecting ")
+    if error.msg.startswith("Illegal trailing comma"):  # since Python 3.13; before, what follows
+        of_object = error.msg.endswith("object")
+        expected = "property name enclosed in double quotes" if of_object else "value"
+        return text.index("}" if of_object else "]", error.pos), expected
+    return error.pos, f"JSON ({error.msg})"
 
 
 def _refusal(offset: int, expected: str, found: str) -> WireError:
