@@ -27,6 +27,8 @@ SYNC = {
     "dev": ["--group", "dev", "--group", "browser"],
     "all": ["--all-groups", "--all-extras"],
 }
+# Certificates that the system trusts count here too: registries behind a proxy have such ones.
+TRUST = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_PYTHON_DOWNLOADS": "never"}
 OLDEST, NEWEST = (3, 11), (3, 13)
 OLDEST_JAVA = 17
 
@@ -77,7 +79,7 @@ def prepare(kind: str) -> int:
             "them (on Debian: apt-get install python3-venv), or install uv, and run this again"
         )
     print(f"preparing .venv ({kind}) from uv.lock …", file=sys.stderr)
-    environment = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"}
+    environment = {**TRUST, **{k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"}}
     command = [uv, "sync", "--quiet", "--locked", "--inexact", "--python", sys.executable]
     done = subprocess.run([*command, *SYNC[kind]], cwd=ROOT, env=environment, check=False)
     if done.returncode:
