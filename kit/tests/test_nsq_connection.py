@@ -20,6 +20,7 @@ from wireproof_kit.nsq import connection as connections
 from wireproof_kit.nsq import frames, incoming
 from wireproof_kit.nsq.answers import Closed, Nonsense, Pushed, Refusal, Response, Silent
 from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.outgoing import joined
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.patience import PUSH, Patience
 from wireproof_kit.transcript import Transcript
@@ -73,6 +74,36 @@ def test_heartbeats_are_answered_and_never_returned() -> None:
         assert connection.receive() == Response(b"OK")
     assert nops == [b"NOP\n", b"NOP\n"]
     assert [step.kind for step in transcript.steps()].count("receive") == 3
+
+
+def test_a_heartbeat_between_pieces_is_answered_behind_the_frame() -> None:
+    came: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        came.append(peer.line())
+        peer.say(HEARTBEAT + OK)
+        came.extend((peer.line(), peer.line()))
+        peer.rest()
+
+    first, head, tail = frames.line("A"), *frames.line("BC").split(1)
+    with connected(script) as (connection, _):
+        assert connection.ask(joined([first, head], "a line and a half")) == Response(b"OK")
+        connection.send(tail)
+        assert isinstance(connection.receive_within(0.05), Silent)
+    assert came == [b"A\n", b"BC\n", b"NOP\n"]
+
+
+def test_a_heartbeat_is_not_answered_after_half_closing() -> None:
+    def script(peer: Peer) -> None:
+        peer.line()
+        peer.say(HEARTBEAT + OK)
+        peer.rest()
+
+    with connected(script) as (connection, transcript):
+        connection.send(frames.nop())
+        connection.half_close()
+        assert connection.receive() == Response(b"OK")
+    assert [step.kind for step in transcript.steps()].count("send") == 1
 
 
 def test_silence_ends_with_patience_and_tells_of_a_partial_frame() -> None:

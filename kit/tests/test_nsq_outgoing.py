@@ -66,3 +66,13 @@ def test_replace_puts_other_bytes_and_moves_what_follows() -> None:
 def test_replacing_an_unknown_field_names_those_there_are() -> None:
     with pytest.raises(KeyError, match="header_length"):
         PUB_EXT.replace("colour", b"")
+
+
+def test_what_ends_within_a_frame_is_cut() -> None:
+    frame = frames.line("PUB", "t")
+    pieces = frame.split(1, 3)
+    assert [piece.is_cut for piece in pieces] == [True, True, False]
+    assert frame.cut(-1).is_cut
+    assert (frame + frame.cut(2)).is_cut
+    assert not (frame.cut(2) + frame).is_cut
+    assert not frame.cut(len(frame.data)).is_cut

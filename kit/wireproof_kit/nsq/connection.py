@@ -80,6 +80,8 @@ class Connection:
         self._ended: str | None = None
         self._shut = False
         self._half_closed = False
+        self._is_within_frame = False
+        self._nops_owed = 0
         self.identified: Answer | None = None
         self.name = transcript.connection_label()
         transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
@@ -96,9 +98,14 @@ class Connection:
         self.close()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write all bytes in one go; a peer that has gone is noticed at the next receive."""
+        """Write all bytes in one go; a peer that has gone is noticed at the next receive.
+
+        A heartbeat that comes between two pieces of a frame is answered behind the frame.
+        """
         self._record("send", outgoing.data, outgoing)
         self._write(outgoing.data)
+        self._is_within_frame = outgoing.is_cut
+        self._answer_heartbeats()
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
         """Return what comes next; heartbeats are answered and never returned."""
@@ -183,8 +190,8 @@ class Connection:
         note = "heartbeat" if heartbeat else ""
         self._transcript.add("receive", self.name, data=encode(SERVER_FRAME, frame), note=note)
         if heartbeat:
-            if not self._half_closed:
-                self.send(frames.nop())
+            self._nops_owed += 1
+            self._answer_heartbeats()
             return None
         if frame.frame_type == FRAME_TYPE_RESPONSE:
             return Response(data)
@@ -193,6 +200,13 @@ class Connection:
         if frame.frame_type == FRAME_TYPE_MESSAGE:
             return Pushed(data)
         return Nonsense(_unknown_type(frame.frame_type))
+
+    def _answer_heartbeats(self) -> None:
+        if self._is_within_frame or self._half_closed:
+            return
+        while self._nops_owed:
+            self._nops_owed -= 1
+            self.send(frames.nop())
 
     def _nonsense(self, fault: WireError) -> Nonsense:
         if self._ended is None:

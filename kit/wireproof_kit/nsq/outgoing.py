@@ -18,12 +18,14 @@ LABEL_LIMIT = 60
 class Outgoing:
     """Bytes with labelled parts; a part's label begins with its field name.
 
-    ``what`` says in a few words what is sent.
+    ``what`` says in a few words what is sent; ``is_cut`` that the last frame is not whole, so
+    that nothing of another sort may follow yet.
     """
 
     data: bytes
     parts: tuple[Part, ...] = ()
     what: str = ""
+    is_cut: bool = False
 
     def __add__(self, other: "Outgoing") -> "Outgoing":
         shift = len(self.data)
@@ -31,7 +33,7 @@ class Outgoing:
         what = (
             f"{self.what}, {other.what}" if self.what and other.what else self.what or other.what
         )
-        return Outgoing(self.data + other.data, self.parts + moved, what)
+        return Outgoing(self.data + other.data, self.parts + moved, what, is_cut=other.is_cut)
 
     def part(self, field: str) -> Part:
         """Return the first part of a field.
@@ -61,7 +63,8 @@ class Outgoing:
         growth = len(data) - old.length
         wrong = Part(old.offset, len(data), label(field, data.hex(" ")), wrong=True)
         parts = tuple(wrong if part is old else _shifted(part, end, growth) for part in self.parts)
-        return Outgoing(self.data[: old.offset] + data + self.data[end:], parts, self.what)
+        whole = self.data[: old.offset] + data + self.data[end:]
+        return replace(self, data=whole, parts=parts)
 
     def called(self, what: str) -> "Outgoing":
         """Return the same bytes under another description."""
@@ -80,7 +83,8 @@ class Outgoing:
             parts.append(Part(first - start, length, text, wrong=wrong))
         piece = self.data[start:end]
         size = f"{len(piece)} of {len(self.data)} bytes"
-        return Outgoing(piece, tuple(parts), f"{self.what} ({size})")
+        is_cut = self.is_cut or end < len(self.data)
+        return Outgoing(piece, tuple(parts), f"{self.what} ({size})", is_cut=is_cut)
 
 
 def label(field: str, value: str) -> str:
