@@ -101,7 +101,7 @@ class Bench:
         self.now_ns = START
         self.node = Node(
             storage or MemoryStorage(),
-            behaviour=presets.build(dialect, faults=faults, variants=variants),
+            behaviour=presets.build(dialect, fault_names=faults, variant_names=variants),
             limits=limits or Limits(),
             now_ns=START,
         )

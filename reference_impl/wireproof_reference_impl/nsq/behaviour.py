@@ -17,17 +17,20 @@ from wireproof_reference_impl.nsq.core import (
     dispatch,
     frame_reading,
     header,
+    packed,
     record,
     subscribe_rules,
+    upgrading,
 )
 from wireproof_reference_impl.nsq.core.dispatch import Audience
-from wireproof_reference_impl.nsq.core.frame_reading import Size, Split
+from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
 from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
 from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
@@ -70,6 +73,11 @@ class ParserBehaviour:
     size: Callable[[int, int], Size] = frame_reading.judge_size
     cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
     split: Callable[[bytes], Split | None] = frame_reading.split_header
+    assembled: Callable[[bytes, int], bytes] = frame_reading.assembled
+    unread: Callable[[bytes], bytes] = frame_reading.all_read
+    spill: Spill = Spill.NOTHING
+    arrange: Callable[[list[bytes], int], list[bytes]] | None = None
+    rest: Callable[[bytes, bytes], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +90,10 @@ class PublishBehaviour:
     bad_size: str = error_codes.E_BAD_MESSAGE
     batch_by_size: bool = True
     header: Callable[[bytes], Header] = header.published
-    stored_header: Callable[[bytes], bytes | None] = answers.as_sent
-    plain_topic_refused: bool = True
+    stored_header: Callable[[bytes, TopicKind], bytes | None] = answers.as_sent
+    takes_header: Callable[[bytes, TopicKind], bool] = answers.only_on_ext
+    missing_topic_ends: bool = True
+    answer: Callable[[Header, Stored, Header | None], bytes] = answers.to_publish
     trace_response: Callable[[Stored], bytes] = answers.trace_response
     check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
     ext_version: int = names.EXT_VERSION_JSON
@@ -105,10 +115,12 @@ class DeliveryBehaviour:
     """What a message looks like to a client."""
 
     attempts: Callable[[int, Message], int] = delivery.plain_attempts
+    head: Callable[[Message, int], bytes] = delivery.head
     extend: Callable[[Message], bytes] = delivery.short_extend_part
     plain_part: Callable[[Message], bytes] = delivery.no_extend_part
     position: Callable[[Message], bytes] = delivery.own_position
     body: Callable[[Message], bytes] = delivery.whole_body
+    lost: Callable[[Message], bool] = delivery.never
     copies: int = 1
 
 
@@ -140,8 +152,10 @@ class DiskBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeBehaviour:
-    """What an upgrade does."""
+    """What an upgrade does. `records` makes a partition's records anew; None leaves them."""
 
+    apply: Callable[[Upgradable], None] = upgrading.extend
+    records: Callable[[list[bytes]], list[bytes]] | None = None
     open_subscription: OpenSubscription = OpenSubscription.CLOSED
 
 
@@ -152,8 +166,11 @@ class HttpBehaviour:
     build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.published
     header: Callable[[bytes], Header] = header.published
     max_header: int = 65535
-    plain_topic_refused: bool = True
+    takes_header: Callable[[bytes, TopicKind], bool] = answers.only_on_ext
+    keeps_open: bool = True
+    entry: Callable[[Entry], Entry] = http_header.same_entry
     ok: bytes = names.OK
+    ok_status: int = 200
     trace_bare: bool = True
     trace_answer: Callable[[Stored], Mapping[str, object]] = http_header.trace_answer
     body: Callable[[Request, bytearray], bytes] = http_header.whole_body
@@ -169,7 +186,10 @@ class OutputBehaviour:
     redelivery_delay_ns: int = 0
     always_json: bool = False
     identify_json: Callable[[Mapping[str, object]], bytes] = answers.compact_json
+    error_code: Callable[[bytes, str], str] = answers.own_code
+    fatal: Callable[[bytes, str, bool], bool] = answers.as_fatal_as_it_is
     error_text: Callable[[str, str], str] = answers.own_text
+    frame: Callable[[int, bytes], bytes] = packed.frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,8 @@ class HttpConnection:
         self._send(h11.Response(status_code=answer.status, headers=headers))
         self._send(h11.Data(data=answer.body))
         self._send(h11.EndOfMessage())
-        if self._http.our_state is h11.MUST_CLOSE:
+        keeps_open = self._node.behaviour.http.keeps_open
+        if self._http.our_state is h11.MUST_CLOSE or not keeps_open:
             self.closed = True
         elif self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()

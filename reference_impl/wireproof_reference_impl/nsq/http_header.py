@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core import header
-from wireproof_reference_impl.nsq.core.message import Stored
+from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.http_request import Request
 
 Fields = Sequence[tuple[bytes, bytes]]
@@ -19,9 +19,10 @@ def published(ext: bytes, extra: Fields) -> bytes:
     Clause: ext.http.header-stored, ext.http.x-nsqext
     """
     fields = header.checked_object(ext)
+    header.check_values(fields)
     if not extra:
         return ext
-    return compact(fields | added(extra))
+    return compact({**fields, **added(extra)})
 
 
 def added(extra: Fields) -> dict[str, str]:
@@ -62,3 +63,8 @@ def trace_answer(stored: Stored) -> dict[str, object]:
 def whole_body(request: Request, body: bytearray) -> bytes:
     """Return the body of a request, however it was sent."""
     return bytes(body)
+
+
+def same_entry(entry: Entry) -> Entry:
+    """Return the message to store: the one that was sent."""
+    return entry

@@ -1,6 +1,7 @@
 """Publishing over HTTP: /pub, /pub_ext, /pubtrace and /mpub."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wireproof_reference_impl.nsq.core.commands.publish_many import read_batch
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
@@ -43,12 +44,12 @@ def pub_ext(node: Node, request: Request) -> Answer:
         raise HttpRefusal(400, refusal.code) from refusal
     if len(stored_header) > rules.max_header:
         raise HttpRefusal(503, "extend data exceed the limit")
-    if not partition.topic.extend and rules.plain_topic_refused:
+    if not rules.takes_header(stored_header, partition.topic):
         raise HttpRefusal(400, error_codes.E_EXT_NOT_SUPPORT)
     entry = Entry(request.body, header.trace_id or 0, stored_header, header.tag)
-    stored = _store(node, partition, [entry], request)
+    stored = _store(node, partition, [rules.entry(entry)], request)
     if header.trace_id is None:
-        return plain(rules.ok, v1=request.v1)
+        return replace(plain(rules.ok, v1=request.v1), status=rules.ok_status)
     return data(rules.trace_answer(stored), v1=request.v1 or rules.trace_bare)
 
 

@@ -1,9 +1,19 @@
 """Named settings of the behaviour table: dialects, faults and variants."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from wireproof_reference_impl.nsq import (
+    faults_consume,
+    faults_disk,
+    faults_dispatch,
+    faults_http,
+    faults_parser,
+    faults_publish,
+    faults_subscribe,
+    faults_trace,
+    variants,
+)
 from wireproof_reference_impl.nsq.behaviour import (
     DEPLOYED_SETTINGS,
     Behaviour,
@@ -11,45 +21,38 @@ from wireproof_reference_impl.nsq.behaviour import (
     changed,
 )
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED, BadOption
+from wireproof_reference_impl.nsq.preset import Preset
 
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """One fault or variant: what it is, which clauses it touches, and its settings.
-
-    A fault breaks every clause of `breaks` and may break those of `may_break`; a variant is
-    legal and breaks none.
-    """
-
-    name: str
-    kind: str
-    text: str
-    settings: Settings
-    breaks: tuple[str, ...] = ()
-    may_break: tuple[str, ...] = field(default=())
-
-    @property
-    def clauses(self) -> tuple[str, ...]:
-        """Return the clauses the preset is about."""
-        return self.breaks
+FAULTS: Mapping[str, Preset] = {
+    preset.name: preset
+    for family in (
+        faults_trace,
+        faults_publish,
+        faults_consume,
+        faults_dispatch,
+        faults_http,
+        faults_parser,
+        faults_subscribe,
+        faults_disk,
+    )
+    for preset in family.FAULTS
+}
+VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}
 
 
-FAULTS: Mapping[str, Preset] = {}
-VARIANTS: Mapping[str, Preset] = {}
-
-
-def build(dialect: str, *, faults: Sequence[str], variants: Sequence[str]) -> Behaviour:
+def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
     """Return the behaviour that a dialect, then faults and variants make.
 
     Raises:
         BadOption: a name that does not exist.
     """
     behaviour = changed(Behaviour(), _DIALECTS[dialect])
-    for name in faults:
+    for name in fault_names:
         behaviour = changed(behaviour, _named(FAULTS, "fault", name).settings)
-    for name in variants:
+    for name in variant_names:
         behaviour = changed(behaviour, _named(VARIANTS, "variant", name).settings)
     return behaviour
 

@@ -22,7 +22,8 @@ from wireproof_reference_impl.nsq.options import (
     ServeOptions,
     read_address,
 )
-from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, Preset, build
+from wireproof_reference_impl.nsq.preset import Preset
+from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.nsq.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
@@ -36,7 +37,7 @@ def serve(options: ServeOptions) -> int:
     Raises:
         BadOption: an option that cannot be followed.
     """
-    behaviour = build(options.dialect, faults=options.faults, variants=options.variants)
+    behaviour = build(options.dialect, fault_names=options.faults, variant_names=options.variants)
     try:
         return asyncio.run(_serve(options, behaviour))
     except OSError as error:
@@ -111,7 +112,7 @@ def _storage(options: ServeOptions) -> Storage:
 
 def _print_list(presets: Mapping[str, Preset]) -> int:
     for preset in presets.values():
-        clauses = ",".join(preset.clauses)
+        clauses = ",".join(preset.breaks)
         print(preset.name, preset.kind, clauses, preset.text, sep="\t")
     return 0
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
@@ -60,6 +60,15 @@ class DiskStorage:
         )
         self._queues[topic, partition] = queue
         return queue
+
+    def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
+        """Remove a partition's files and keep other records instead."""
+        for path in self._topic_directory(topic).glob(f"{topic}-{partition}[.:]*"):
+            path.unlink()
+        log = self.open_log(topic, partition)
+        for record in records:
+            log.append(record)
+        return log
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
         """Return each channel's confirmed offset and count of confirmed messages."""

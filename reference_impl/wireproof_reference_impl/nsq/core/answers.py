@@ -4,15 +4,23 @@ import json
 from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_spec.nsq.names import OK
 
 
-def as_sent(header: bytes) -> bytes | None:
+def as_sent(header: bytes, topic: TopicKind) -> bytes | None:
     """Return the header to store: the bytes sent.
 
     Clause: ext.consume.header-intact
     """
     return header
+
+
+def only_on_ext(header: bytes, topic: TopicKind) -> bool:
+    """Tell whether a topic takes a header: only with the extend feature."""
+    return topic.extend
 
 
 def trace_response(stored: Stored) -> bytes:
@@ -23,6 +31,14 @@ def trace_response(stored: Stored) -> bytes:
     return packed.trace_response(
         stored.internal_id, stored.trace_id, offset=stored.offset, size=stored.size
     )
+
+
+def to_publish(header: Header, stored: Stored, before: Header | None) -> bytes:
+    """Return the answer to a publish with a header; `before` was that of the publish before.
+
+    Clause: ext.publish.ok-response, ext.publish.trace-response
+    """
+    return OK if header.trace_id is None else trace_response(stored)
 
 
 def any_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:
@@ -42,6 +58,16 @@ def oldest(waiting: int) -> int:
 def compact_json(fields: Mapping[str, object]) -> bytes:
     """Return a JSON object in the order given, without spaces."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def own_code(command: bytes, code: str) -> str:
+    """Return the code with which a command is refused."""
+    return code
+
+
+def as_fatal_as_it_is(command: bytes, code: str, fatal: bool) -> bool:
+    """Tell whether a refusal ends the connection."""
+    return fatal
 
 
 def own_text(code: str, text: str) -> str:

@@ -1,10 +1,9 @@
 """A channel: its clients, what waits for them, and how the next message goes out."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, OpenSubscription
-from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
 from wireproof_reference_impl.nsq.core.message import Message
@@ -17,7 +16,13 @@ class Channel:
     """One channel of one partition: the only owner of who holds what."""
 
     def __init__(
-        self, name: str, backlog: Backlog, *, behaviour: Behaviour, timers: Timers
+        self,
+        name: str,
+        backlog: Backlog,
+        *,
+        siblings: Mapping[str, "Channel"],
+        behaviour: Behaviour,
+        timers: Timers,
     ) -> None:
         self.name = name
         self.backlog = backlog
@@ -25,14 +30,20 @@ class Channel:
         self.ordered = False
         self.subscribers: deque[Subscriber] = deque()
         self.former_tags: frozenset[str] = frozenset()
-        self.neighbours: Sequence[Subscriber] = ()
         self.in_flight = InFlight(timers, self._come_back)
+        self._siblings = siblings
         self._behaviour = behaviour
         self._timers = timers
         self._next: Held | None = None
         self._again: deque[Held] = deque()
         self._deferred: dict[int, Held] = {}
         self._pause: Timer | None = None
+
+    @property
+    def neighbours(self) -> Sequence[Subscriber]:
+        """Return the clients of the other channels of the partition."""
+        others = (each for each in self._siblings.values() if each is not self)
+        return [subscriber for each in others for subscriber in each.subscribers]
 
     def leave(self, subscriber: Subscriber, now_ns: int) -> None:
         """Take a client out; what it held goes to others, as if never sent to it."""
@@ -72,6 +83,12 @@ class Channel:
         """Return the offset before which everything is finished, and how many messages."""
         places = [(each.offset, each.number) for each in self.unfinished()]
         return min(places, default=(self.backlog.offset, self.backlog.number))
+
+    def start_anew(self, backlog: Backlog) -> None:
+        """Take over another backlog and forget what waits; clients keep what they hold."""
+        self.backlog = backlog
+        self._next = None
+        self._again.clear()
 
     @property
     def depth(self) -> int:
@@ -121,9 +138,12 @@ class Channel:
 
     def _send(self, held: Held, chosen: Sequence[Subscriber], now_ns: int) -> None:
         first = chosen[0]
-        self.subscribers.remove(first)
-        self.subscribers.append(first)
+        if first in self.subscribers:
+            self.subscribers.remove(first)
+            self.subscribers.append(first)
         if first.takes is not None and not first.takes(held.message):
+            return
+        if self._behaviour.delivery.lost(held.message):
             return
         if self.extend and not first.topic_extend and not self._survives_upgrade(first):
             self._again.appendleft(held)
@@ -147,12 +167,7 @@ class Channel:
     def _data(self, held: Held, subscriber: Subscriber) -> bytes:
         rules = self._behaviour.delivery
         message = held.message
-        head = packed.message_head(
-            message.timestamp_ns,
-            rules.attempts(held.attempts, message),
-            internal_id=message.internal_id,
-            trace_id=message.trace_id,
-        )
+        head = rules.head(message, rules.attempts(held.attempts, message))
         extend = rules.extend(message) if subscriber.extend else rules.plain_part(message)
         position = rules.position(message) if subscriber.position else b""
         return b"".join((head, extend, position, rules.body(message)))

@@ -5,15 +5,23 @@ from dataclasses import replace
 
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.frame_reading import Spill
+from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
 from wireproof_reference_impl.nsq.core.line import read_line
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal, Silence
+from wireproof_reference_impl.nsq.core.refusal import (
+    Deaf,
+    EndOfStream,
+    Halt,
+    Refusal,
+    Silence,
+)
 from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.timers import Timer
 from wireproof_reference_impl.nsq.core.words import byte_list
-from wireproof_spec.nsq.error_codes import E_BAD_PROTOCOL, E_INVALID
+from wireproof_spec.nsq.error_codes import E_BAD_PROTOCOL, E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.limits import HEARTBEATS_MISSED, READ_TIMEOUT_MS
 from wireproof_spec.nsq.names import HEARTBEAT, MAGIC
 
@@ -39,6 +47,12 @@ class Connection:
         self.subscriber: Subscriber | None = None
         self.channel: Channel | None = None
         self.closed = False
+        self.published: Header | None = None
+        self.body = b""
+        self.pieces = 0
+        self._command = b""
+        self._spoiled = False
+        self._deaf = False
         self._handlers = handlers
         self._buffer = bytearray()
         self._heartbeat: Timer | None = None
@@ -55,13 +69,19 @@ class Connection:
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and do what they say."""
-        if self.closed:
+        if self.closed or self._deaf:
             return
         self.now_ns = now_ns
+        between = self._reading is None and not self._buffer
+        pieces = self.pieces = 1 if between else self.pieces + 1
+        said = len(self._output)
         self._buffer += data
         self._guarded(self._run)
         del self._buffer[: self._place]
         self._place = 0
+        arrange = self.node.behaviour.parser.arrange
+        if arrange is not None:
+            self._output[said:] = arrange(self._output[said:], pieces)
         self.node.settle(now_ns)
 
     def end_of_stream(self, now_ns: int) -> None:
@@ -133,11 +153,22 @@ class Connection:
         self._refuse(Refusal(text, None))
         self.node.settle(self.now_ns)
 
+    def suffer(self) -> None:
+        """Refuse a publish for what a refused frame before it has spoilt, if anything."""
+        if self._spoiled or self.node.spoiled:
+            self._spoiled = self.node.spoiled = False
+            raise Refusal(E_PUB_FAILED, fatal=False)
+
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Silence:
             self.drop()
+        except Deaf:
+            self._deaf = True
+        except Halt:
+            self.node.halted = True
+            self.node.changed[self] = None
 
     def _run(self) -> None:
         while not self.closed:
@@ -154,6 +185,7 @@ class Connection:
         if line is None:
             return False
         self._place = line.end
+        self._command = line.words[0]
         self._last_read_ns = self.now_ns
         handler = self._handlers.get(line.words[0])
         if handler is None:
@@ -176,8 +208,15 @@ class Connection:
         try:
             self._needed = reading.send(data)
         except StopIteration:
-            self._reading = None
+            self._done()
         return True
+
+    def _done(self) -> None:
+        self._reading = None
+        self.pieces = 1
+        rest = self.node.behaviour.parser.rest
+        if rest is not None:
+            self._buffer[self._place :] = rest(self._command, bytes(self._buffer[self._place :]))
 
     def _cut_off(self) -> None:
         reading, self._reading = self._reading, None
@@ -192,16 +231,28 @@ class Connection:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._reading = None
-        said = refusal.code
+        self._spill()
+        said = self.node.behaviour.output.error_code(self._command, refusal.code)
         if refusal.text is not None:
             said += f" {self.node.behaviour.output.error_text(said, refusal.text)}"
         self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
-        if refusal.fatal:
+        fatal = self.node.behaviour.output.fatal
+        if fatal(self._command, refusal.code, refusal.fatal):
             self.drop()
+
+    def _spill(self) -> None:
+        """Let a refused frame spoil what comes next, where the broker is made to be so."""
+        rules = self.node.behaviour.parser
+        self._buffer[self._place : self._place] = rules.unread(self.body)
+        self.body = b""
+        if rules.spill is Spill.SAME_CONNECTION:
+            self._spoiled = True
+        elif rules.spill is Spill.ANY_CONNECTION:
+            self.node.spoiled = True
 
     def _send(self, frame_type: int, data: bytes) -> None:
         if not self.closed:
-            self._output.append(packed.frame(frame_type, data))
+            self._output.append(self.node.behaviour.output.frame(frame_type, data))
             self.node.changed[self] = None
 
     def _magic(self) -> Reading:

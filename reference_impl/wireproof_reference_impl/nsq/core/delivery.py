@@ -43,3 +43,21 @@ def whole_body(message: Message) -> bytes:
 def own_position(message: Message) -> bytes:
     """Return the message's place in the queue."""
     return packed.position(message.offset, message.size)
+
+
+def head(message: Message, attempts: int) -> bytes:
+    """Return timestamp, attempts and message id.
+
+    Clause: ext.consume.layout
+    """
+    return packed.message_head(
+        message.timestamp_ns,
+        attempts,
+        internal_id=message.internal_id,
+        trace_id=message.trace_id,
+    )
+
+
+def never(message: Message) -> bool:
+    """Tell whether a message is lost on its way: never."""
+    return False

@@ -13,6 +13,14 @@ class Size(Enum):
     ENDLESS = auto()
 
 
+class Spill(Enum):
+    """What a refused frame does to the publish that comes after it."""
+
+    NOTHING = auto()
+    SAME_CONNECTION = auto()
+    ANY_CONNECTION = auto()
+
+
 class Split(NamedTuple):
     """A PUB_EXT body taken apart."""
 
@@ -50,5 +58,16 @@ def refuse_cut(data: bytes, size: int) -> bytes | None:
 
 
 def all_read(data: bytes) -> bytes:
-    """Return what of a refused frame is read again as commands: nothing."""
+    """Return what of a refused frame is read again as commands: nothing.
+
+    Clause: ext.parser.in-step
+    """
     return b""
+
+
+def assembled(data: bytes, pieces: int) -> bytes:
+    """Return a body that came in so many pieces: their bytes in a row.
+
+    Clause: ext.parser.segmentation
+    """
+    return data

@@ -1,7 +1,8 @@
 """The JSON header of a message, as the published text wants it."""
 
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_spec import strict_json
@@ -15,6 +16,8 @@ from wireproof_spec.nsq.names import (
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
+Fields: TypeAlias = Mapping[str, JsonValue]
+
 KNOWN_INTERNAL = frozenset({CLIENT_DISPATCH_TAG, TRACE_ID})
 
 
@@ -23,6 +26,9 @@ class Header(NamedTuple):
 
     trace_id: int | None = None
     tag: str | None = None
+
+
+ReadHeader = Callable[[bytes], Header]
 
 
 def refused(text: str) -> Refusal:
@@ -63,7 +69,7 @@ def checked_object(data: bytes) -> dict[str, JsonValue]:
     return read.value
 
 
-def check_names(fields: dict[str, JsonValue]) -> None:
+def check_names(fields: Fields) -> None:
     """Refuse names outside the published set, and internal names that do not exist.
 
     Clause: ext.publish.header-name, ext.publish.reserved-name
@@ -75,7 +81,7 @@ def check_names(fields: dict[str, JsonValue]) -> None:
             raise refused(f"name in json header is for internal use:{name}")
 
 
-def check_values(fields: dict[str, JsonValue]) -> None:
+def check_values(fields: Fields) -> None:
     """Refuse values that are no strings.
 
     Clause: ext.publish.header-value
@@ -85,23 +91,40 @@ def check_values(fields: dict[str, JsonValue]) -> None:
             raise refused(f"value in json header should be a string:{name}")
 
 
-@lru_cache(maxsize=512)
-def published(data: bytes) -> Header:
-    """Return what the broker needs of a header that keeps every rule of the published text.
+def empty_is_none(value: JsonValue) -> int | None:
+    """Return the trace id of a value; an empty one is none.
 
-    Raises:
-        Refusal: it breaks one; the connection stays open.
+    Clause: ext.publish.trace-empty
     """
-    fields = checked_object(data)
-    trace_id = None
-    if TRACE_ID in fields:
-        trace_id = trace_number(fields[TRACE_ID], empty=True)
-    check_names(fields)
-    check_values(fields)
-    return Header(trace_id, tag_of(fields))
+    return trace_number(value, empty=True)
 
 
-def tag_of(fields: dict[str, JsonValue]) -> str | None:
+def tag_of(fields: Fields) -> str | None:
     """Return the dispatch tag, when there is one and it is a string."""
     tag = fields.get(CLIENT_DISPATCH_TAG)
     return tag if isinstance(tag, str) else None
+
+
+def reader(
+    *,
+    parse: Callable[[bytes], Fields] = checked_object,
+    names: Callable[[Fields], None] = check_names,
+    values: Callable[[Fields], None] = check_values,
+    trace: Callable[[JsonValue], int | None] = empty_is_none,
+    tag: Callable[[Fields], str | None] = tag_of,
+) -> ReadHeader:
+    """Return what reads a header by these rules, and remembers the last few hundred it read."""
+
+    @lru_cache(maxsize=512)
+    def read(data: bytes) -> Header:
+        fields = parse(data)
+        trace_id = trace(fields[TRACE_ID]) if TRACE_ID in fields else None
+        names(fields)
+        values(fields)
+        return Header(trace_id, tag(fields))
+
+    return read
+
+
+published = reader()
+"""Reads a header that keeps every rule of the published text; Refusal when it breaks one."""

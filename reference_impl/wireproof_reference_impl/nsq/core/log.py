@@ -55,6 +55,9 @@ class Storage(Protocol):
     def open_log(self, topic: str, partition: int) -> Log:
         """Open a partition's records, new or kept."""
 
+    def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
+        """Throw a partition's records away and keep others instead; its log is closed already."""
+
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
         """Return each channel's confirmed offset and count of confirmed messages."""
 
@@ -119,6 +122,13 @@ class MemoryStorage:
     def open_log(self, topic: str, partition: int) -> Log:
         """Open an empty log."""
         return MemoryLog()
+
+    def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
+        """Open a log with other records."""
+        log = MemoryLog()
+        for record in records:
+            log.append(record)
+        return log
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
         """Return none."""

@@ -1,5 +1,6 @@
 """One broker: its topics, its time, and what has to be done before the next byte."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
@@ -39,6 +40,7 @@ class Node:
         self.connections: dict[Peer, None] = {}
         self.changed: dict[Peer, None] = {}
         self.halted = False
+        self.spoiled = False
         self._storage = storage
         self._touched: dict[Served, None] = {}
         self._leaving: list[Peer] = []
@@ -65,7 +67,10 @@ class Node:
 
     def upgrade(self, topic: Topic) -> None:
         """Give a topic the extend feature."""
-        topic.upgrade()
+        self.behaviour.upgrade.apply(topic)
+        if self.behaviour.upgrade.records is not None:
+            for partition in topic.partitions.values():
+                self._rewrite(partition, self.behaviour.upgrade.records)
         self._storage.save_topic(topic.meta)
 
     def delete(self, topic: Topic, now_ns: int) -> None:
@@ -120,6 +125,14 @@ class Node:
             partition = self._open(topic, number)
             for name, place in self._storage.positions(meta.name, number).items():
                 partition.open_channel(name, *place)
+
+    def _rewrite(
+        self, partition: Partition, rewritten: Callable[[list[bytes]], list[bytes]]
+    ) -> None:
+        records = rewritten([record for _, record in partition.log.read_from(0)])
+        partition.log.close()
+        topic, number = partition.topic.name, partition.number
+        partition.start_anew(self._storage.replace_log(topic, number, records))
 
     def _open(self, topic: Topic, number: int) -> Partition:
         log = self._storage.open_log(topic.name, number)

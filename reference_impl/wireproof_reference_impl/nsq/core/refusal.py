@@ -24,3 +24,11 @@ class EndOfStream(Exception):
 
 class Silence(Exception):
     """The connection ends without a word."""
+
+
+class Deaf(Exception):
+    """The connection stays open and is never listened to again."""
+
+
+class Halt(Exception):
+    """The whole broker ends at once."""

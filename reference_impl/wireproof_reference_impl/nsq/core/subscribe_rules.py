@@ -8,11 +8,15 @@ from wireproof_spec.nsq.error_codes import E_SUB_EXTEND_FORBIDDON, E_SUB_EXTEND_
 
 
 class Wish(NamedTuple):
-    """A client that wants to subscribe: how it identified, with which command, to what."""
+    """A client that wants to subscribe: how it identified, with which command, to what.
+
+    A topic that was upgraded has the extend feature and was not born with it.
+    """
 
     identity: Identity
     command: bytes
     topic_extend: bool
+    born_extend: bool = False
 
 
 def support_rule(wish: Wish) -> Refusal | None:

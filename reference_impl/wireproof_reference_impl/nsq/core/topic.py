@@ -7,6 +7,7 @@ from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.timers import Timers
 
 
@@ -44,12 +45,24 @@ class Partition:
 
     def open_channel(self, name: str, offset: int, number: int) -> Channel:
         """Add a channel that starts at a place in the log."""
-        backlog = Backlog(self.log, offset=offset, number=number, read=self._behaviour.disk.read)
-        channel = Channel(name, backlog, behaviour=self._behaviour, timers=self._timers)
+        backlog = self._backlog(offset, number)
+        channel = Channel(
+            name,
+            backlog,
+            siblings=self.channels,
+            behaviour=self._behaviour,
+            timers=self._timers,
+        )
         channel.extend = self.topic.extend
         channel.ordered = self.topic.ordered
         self.channels[name] = channel
         return channel
+
+    def start_anew(self, log: Log) -> None:
+        """Take over another log; every channel starts at its beginning."""
+        self.log = log
+        for channel in self.channels.values():
+            channel.start_anew(self._backlog(0, 0))
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""
@@ -59,6 +72,18 @@ class Partition:
     def close(self) -> None:
         """Let go of the log."""
         self.log.close()
+
+    def _backlog(self, offset: int, number: int) -> Backlog:
+        return Backlog(self.log, offset=offset, number=number, read=self._read)
+
+    def _read(self, record: bytes, offset: int, number: int) -> Message:
+        message = self._behaviour.disk.read(record, offset, number)
+        if message.header is None:
+            return message
+        try:
+            return message._replace(tag=self._behaviour.publish.header(message.header).tag)
+        except Refusal:
+            return message
 
     def _start(self) -> tuple[int, int]:
         from_start = self._behaviour.order.channel_start is ChannelStart.START
@@ -98,6 +123,7 @@ class Topic:
     def __init__(self, name: str, *, extend: bool, ordered: bool) -> None:
         self.name = name
         self.extend = extend
+        self.born_extend = extend
         self.ordered = ordered
         self.partitions: dict[int, Partition] = {}
 

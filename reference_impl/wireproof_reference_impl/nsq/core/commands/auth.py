@@ -16,7 +16,7 @@ def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")
     size = yield from sized.number(otherwise=_refused("failed to read body size"))
     limit = connection.node.limits.body
-    sized.check_size(
+    yield from sized.check_size(
         connection,
         size,
         limit=limit,

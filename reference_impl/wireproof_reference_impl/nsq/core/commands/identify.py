@@ -22,7 +22,7 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
     connection.move(Event.IDENTIFY)
     size = yield from sized.number(otherwise=_refused("failed to read body size"))
     limit = connection.node.limits.body
-    sized.check_size(
+    yield from sized.check_size(
         connection,
         size,
         limit=limit,

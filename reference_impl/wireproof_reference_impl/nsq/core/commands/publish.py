@@ -1,6 +1,6 @@
 """PUB and PUB_TRACE, and what every publish command checks first."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
@@ -12,6 +12,8 @@ from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import OK, is_valid_name
 
 TRACE_ID_BYTES = 8
+
+Located = Generator[int, bytes, Partition]
 
 
 class Address:
@@ -42,7 +44,7 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
     return Address(topic, partition_word.optional(words, 2, code))
 
 
-def locate(connection: Connection, to: Address) -> Partition:
+def locate(connection: Connection, to: Address, size: int) -> Located:
     """Return the partition a publish goes to.
 
     Raises:
@@ -50,7 +52,10 @@ def locate(connection: Connection, to: Address) -> Partition:
     """
     partition = connection.node.find(to.topic, to.partition)
     if partition is None:
-        raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
+        ends = connection.node.behaviour.publish.missing_topic_ends
+        if not ends:
+            yield size
+        raise Refusal(error_codes.E_TOPIC_NOT_EXIST, fatal=ends)
     if partition.topic.ordered and to.partition is None:
         text = f"topic partition is not valid for multi partition: {partition_word.ANY}"
         raise Refusal(error_codes.E_BAD_PARTITION, text)
@@ -64,7 +69,7 @@ def body_size(connection: Connection) -> sized.Number:
     size = yield from sized.number(
         otherwise=Refusal(error_codes.E_BAD_BODY, "failed to read body size")
     )
-    sized.check_size(
+    yield from sized.check_size(
         connection,
         size,
         limit=limit,
@@ -76,18 +81,22 @@ def body_size(connection: Connection) -> sized.Number:
 
 def body(connection: Connection, size: int) -> sized.Bytes:
     """Read the bytes of a single message; a stream that ends before is refused."""
+    rules = connection.node.behaviour.parser
     try:
-        return (yield size)
+        data = yield size
     except EndOfStream as end:
-        rest = connection.node.behaviour.parser.cut_body(end.data, size)
+        rest = rules.cut_body(end.data, size)
         if rest is None:
             raise Refusal(error_codes.E_BAD_MESSAGE, "failed to read message body") from end
         return rest
+    connection.body = data
+    return rules.assembled(data, connection.pieces)
 
 
 def store(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Stored:
     """Publish messages to a partition; its channels are served when all bytes are read."""
     node = connection.node
+    connection.suffer()
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
     stored = partition.publish(entries, connection.now_ns)
@@ -99,7 +108,7 @@ def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Store one message as it is."""
     to = address(connection, words)
     size = yield from body_size(connection)
-    partition = locate(connection, to)
+    partition = yield from locate(connection, to, size)
     data = yield from body(connection, size)
     store(connection, partition, (Entry(data),))
     connection.respond(OK)
@@ -109,7 +118,7 @@ def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Store one message with the trace id in front of it, and tell where."""
     to = address(connection, words)
     size = yield from body_size(connection)
-    partition = locate(connection, to)
+    partition = yield from locate(connection, to, size)
     if size <= TRACE_ID_BYTES:
         text = f"invalid body size {size} with trace id enabled"
         raise Refusal(connection.node.behaviour.publish.bad_size, text)

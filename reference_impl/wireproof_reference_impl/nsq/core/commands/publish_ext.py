@@ -10,7 +10,6 @@ from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_spec.nsq.error_codes import E_EXT_NOT_SUPPORT
-from wireproof_spec.nsq.names import OK
 
 HEADER_LENGTH_BYTES = 2
 
@@ -20,18 +19,18 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
     rules = connection.node.behaviour.publish
     to = publish.address(connection, words)
     size = yield from publish.body_size(connection)
-    partition = publish.locate(connection, to)
+    partition = yield from publish.locate(connection, to, size)
     if size <= HEADER_LENGTH_BYTES:
         text = f"invalid body size {size} with ext json header enabled"
         raise Refusal(rules.bad_size, text)
     data = yield from publish.body(connection, size)
     split = split_body(connection, data)
     header = read_header(connection, partition, split.header)
-    stored = publish.store(connection, partition, (entry(connection, header, split),))
-    if header.trace_id is None:
-        connection.respond(OK)
-    else:
-        connection.respond(rules.trace_response(stored))
+    stored = publish.store(
+        connection, partition, (entry(connection, partition, header=header, split=split),)
+    )
+    connection.respond(rules.answer(header, stored, connection.published))
+    connection.published = header
 
 
 def split_body(connection: Connection, data: bytes) -> Split:
@@ -55,13 +54,14 @@ def read_header(connection: Connection, partition: Partition, data: bytes) -> He
     """
     rules = connection.node.behaviour.publish
     header = rules.header(data)
-    if not partition.topic.extend and rules.plain_topic_refused:
+    if not rules.takes_header(data, partition.topic):
         text = f"ext content not supported in topic {partition.topic.name}"
         raise Refusal(E_EXT_NOT_SUPPORT, text, fatal=False)
     return header
 
 
-def entry(connection: Connection, header: Header, split: Split) -> Entry:
+def entry(connection: Connection, partition: Partition, *, header: Header, split: Split) -> Entry:
     """Return the message to store."""
-    stored_header = connection.node.behaviour.publish.stored_header(split.header)
+    rules = connection.node.behaviour.publish
+    stored_header = rules.stored_header(split.header, partition.topic)
     return Entry(split.body, header.trace_id or 0, stored_header, header.tag)

@@ -47,7 +47,7 @@ def _ext_entry(connection: Connection, partition: Partition, data: bytes) -> Ent
     if not split.header:
         return Entry(split.body)
     header = publish_ext.read_header(connection, partition, split.header)
-    return publish_ext.entry(connection, header, split)
+    return publish_ext.entry(connection, partition, header=header, split=split)
 
 
 def _batch(
@@ -56,14 +56,14 @@ def _batch(
     to = publish.address(connection, words)
     limit = connection.node.limits.body
     size = yield from sized.number(otherwise=Refusal(E_BAD_BODY, "failed to read body size"))
-    sized.check_size(
+    yield from sized.check_size(
         connection,
         size,
         limit=limit,
         invalid=Refusal(E_BAD_BODY, f"invalid body size {size}"),
         too_big=Refusal(E_BAD_BODY, f"body too big {size} > {limit}"),
     )
-    partition = publish.locate(connection, to)
+    partition = yield from publish.locate(connection, to, size)
     messages = _messages(connection.node.limits, least=least)
     if connection.node.behaviour.publish.batch_by_size:
         data = yield from sized.exactly(size, otherwise=_cut())

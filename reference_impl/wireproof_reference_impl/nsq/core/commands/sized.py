@@ -8,6 +8,10 @@ from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
 
 Bytes = Generator[int, bytes, bytes]
 Number = Generator[int, bytes, int]
+Nothing = Generator[int, bytes, None]
+
+_ENDLESS = 1 << 62
+"""More bytes than any client sends."""
 
 
 def exactly(count: int, *, otherwise: Refusal) -> Bytes:
@@ -26,10 +30,12 @@ def number(*, otherwise: Refusal) -> Number:
 
 def check_size(
     connection: Connection, size: int, *, limit: int, invalid: Refusal, too_big: Refusal
-) -> None:
+) -> Nothing:
     """Refuse a declared size that is out of range, before anything is waited for."""
     verdict = connection.node.behaviour.parser.size(size, limit)
     if verdict is Size.NOT_POSITIVE:
         raise invalid
     if verdict is Size.TOO_BIG:
         raise too_big
+    if verdict is Size.ENDLESS:
+        yield _ENDLESS

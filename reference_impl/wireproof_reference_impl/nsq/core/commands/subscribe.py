@@ -33,7 +33,7 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     if topic.ordered and words[0] in (SUB, SUB_ADVANCED):
         text = "this topic is configured only allow ordered sub"
         raise Refusal(error_codes.E_SUB_ORDER_IS_MUST, text)
-    wish = Wish(connection.identity, words[0], topic.extend)
+    wish = Wish(connection.identity, words[0], topic.extend, topic.born_extend)
     refusal = connection.node.behaviour.subscribe.rule(wish)
     if refusal is not None:
         raise refusal

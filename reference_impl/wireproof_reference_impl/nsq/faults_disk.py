@@ -1,0 +1,302 @@
+"""Faults of messages on disk and of upgrading a topic."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import delivery, packed, record
+from wireproof_reference_impl.nsq.core.message import Entry, Message
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
+from wireproof_reference_impl.nsq.core.upgrading import Upgradable
+from wireproof_reference_impl.nsq.preset import Preset, fault
+
+_INDICATOR = packed.EXTEND_INDICATOR
+_ATTEMPTS_AT = 12
+
+Rest = Callable[[Entry, int], bytes]
+
+
+def _stored(rest: Rest) -> Settings:
+    """Return settings under which the bytes behind the id of a record on an ext topic are so."""
+
+    def build(
+        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        return packed.record(
+            timestamp_ns,
+            _INDICATOR if extend else 0,
+            internal_id=internal_id,
+            trace_id=entry.trace_id,
+            rest=rest(entry, version) if extend else entry.body,
+        )
+
+    return {"disk.build": build}
+
+
+def _indicated(attempts: Callable[[Entry, bool], int]) -> Settings:
+    """Return settings under which records have these attempts, given the kind of topic."""
+
+    def build(
+        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        part = record.extend_part(entry, version) if extend else b""
+        return packed.record(
+            timestamp_ns,
+            attempts(entry, extend),
+            internal_id=internal_id,
+            trace_id=entry.trace_id,
+            rest=part + entry.body,
+        )
+
+    return {"disk.build": build}
+
+
+def _with_header(part: Rest) -> Settings:
+    """Return settings under which the ext part of records with a header is so."""
+
+    def rest(entry: Entry, version: int) -> bytes:
+        if entry.header is None:
+            return record.extend_part(entry, version) + entry.body
+        return part(entry, version) + entry.body
+
+    return _stored(rest)
+
+
+def _header(entry: Entry) -> bytes:
+    return entry.header or b""
+
+
+def _little_endian(entry: Entry, version: int) -> bytes:
+    return pack("<BH", version, len(_header(entry))) + _header(entry)
+
+
+def _wide_length(entry: Entry, version: int) -> bytes:
+    return pack(">BI", version, len(_header(entry))) + _header(entry)
+
+
+def _no_length(entry: Entry, version: int) -> bytes:
+    return bytes([version]) + _header(entry)
+
+
+def _ids_swapped(
+    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+) -> bytes:
+    return record.build(
+        entry._replace(trace_id=internal_id),
+        timestamp_ns,
+        internal_id=entry.trace_id,
+        extend=extend,
+        version=version,
+    )
+
+
+def _version_on_plain(
+    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+) -> bytes:
+    if not extend:
+        entry = entry._replace(body=b"\0" + entry.body)
+    return record.build(
+        entry, timestamp_ns, internal_id=internal_id, extend=extend, version=version
+    )
+
+
+def _indicated_records(records: list[bytes]) -> list[bytes]:
+    """Set the indicator in old records, which have no ext part."""
+    return [
+        each[:_ATTEMPTS_AT] + _INDICATOR.to_bytes(2) + each[_ATTEMPTS_AT + 2 :] for each in records
+    ]
+
+
+def _emptied_records(records: list[bytes]) -> list[bytes]:
+    head = 4 + packed.MESSAGE_HEAD_BYTES
+    return [each[:head] + bytes(len(each) - head) for each in records]
+
+
+def _no_records(records: list[bytes]) -> list[bytes]:
+    return []
+
+
+def _last_record(records: list[bytes]) -> list[bytes]:
+    return records[-1:]
+
+
+def _not_at_all(topic: Upgradable) -> None:
+    """Answer and do nothing."""
+
+
+def _old_layout_for_old(message: Message) -> bytes:
+    return b"" if message.old else delivery.short_extend_part(message)
+
+
+def _old_read_as_new(message: Message) -> bytes:
+    """Take the first byte of an old body for the version of its ext part."""
+    return message.body[1:] if message.old else message.body
+
+
+def _born_kind(wish: Wish) -> Refusal | None:
+    return support_rule(wish._replace(topic_extend=wish.born_extend))
+
+
+def _need_forgotten(wish: Wish) -> Refusal | None:
+    upgraded = wish.topic_extend and not wish.born_extend
+    return None if upgraded else support_rule(wish)
+
+
+def _need_forgotten_with_tag(wish: Wish) -> Refusal | None:
+    upgraded = wish.topic_extend and not wish.born_extend
+    return None if upgraded and wish.identity.desired_tag else support_rule(wish)
+
+
+_LAYOUT = "disk.layout"
+_INDICATED = "disk.indicator"
+_PLAIN = "disk.plain-record"
+_UPGRADED = "disk.upgraded"
+_ACCEPT = "upgrade.accept"
+_OLD = "upgrade.old-messages"
+_RULES = "upgrade.subscribe-rules"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "disk-length-little-endian",
+        "the length of ext is stored in little-endian byte order",
+        breaks=_LAYOUT,
+        settings=_with_header(_little_endian),
+    ),
+    fault(
+        "disk-length-of-4-bytes",
+        "the length of ext takes 4 bytes on disk",
+        breaks=_LAYOUT,
+        settings=_with_header(_wide_length),
+    ),
+    fault(
+        "disk-length-missing",
+        "the ext data is stored without its length",
+        breaks=_LAYOUT,
+        settings=_with_header(_no_length),
+    ),
+    fault(
+        "disk-ext-behind-body",
+        "the ext part is stored behind the body",
+        breaks=_LAYOUT,
+        settings=_stored(lambda entry, version: entry.body + record.extend_part(entry, version)),
+    ),
+    fault(
+        "disk-ids-swapped",
+        "the trace id is stored before the internal id",
+        breaks=_LAYOUT,
+        settings={"disk.build": _ids_swapped},
+    ),
+    fault(
+        "disk-indicator-missing",
+        "no record has the indicator",
+        breaks=_INDICATED,
+        settings=_indicated(lambda entry, extend: 0),
+    ),
+    fault(
+        "disk-indicator-in-low-bits",
+        "the indicator is stored in the low bits of attempts",
+        breaks=_INDICATED,
+        settings=_indicated(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
+    ),
+    fault(
+        "disk-indicator-not-with-header",
+        "records with a header lack the indicator",
+        breaks=_INDICATED,
+        settings=_indicated(
+            lambda entry, extend: _INDICATOR if extend and entry.header is None else 0
+        ),
+    ),
+    fault(
+        "disk-indicator-on-plain",
+        "records of plain topics have the indicator",
+        breaks=_PLAIN,
+        settings=_indicated(lambda entry, extend: _INDICATOR),
+    ),
+    fault(
+        "disk-indicator-on-plain-traced",
+        "records of traced messages on plain topics have the indicator",
+        breaks=_PLAIN,
+        settings=_indicated(lambda entry, extend: _INDICATOR if extend or entry.trace_id else 0),
+    ),
+    fault(
+        "disk-version-on-plain",
+        "records of plain topics have a version of ext",
+        breaks=_PLAIN,
+        settings={"disk.build": _version_on_plain},
+    ),
+    fault(
+        "upgrade-loses-records",
+        "an upgrade removes the old records",
+        breaks=f"{_UPGRADED} {_OLD}",
+        settings={"upgrade.records": _no_records},
+    ),
+    fault(
+        "upgrade-keeps-one-record",
+        "an upgrade keeps only the last of the old records",
+        breaks=f"{_UPGRADED} {_OLD}",
+        settings={"upgrade.records": _last_record},
+    ),
+    fault(
+        "upgrade-indicates-old-records",
+        "an upgrade sets the indicator on old records that have no ext part",
+        breaks=f"{_UPGRADED} {_OLD}",
+        settings={"upgrade.records": _indicated_records},
+    ),
+    fault(
+        "upgrade-empties-records",
+        "an upgrade overwrites the bodies of old records with zeros",
+        breaks=f"{_UPGRADED} {_OLD}",
+        settings={"upgrade.records": _emptied_records},
+    ),
+    fault(
+        "upgrade-not-done",
+        "an upgrade is answered and not done",
+        breaks=f"{_ACCEPT} {_OLD} {_RULES}",
+        settings={"upgrade.apply": _not_at_all},
+    ),
+    fault(
+        "upgrade-refuses-headers",
+        "an upgraded topic still refuses headers",
+        breaks=_ACCEPT,
+        settings={"publish.takes_header": lambda data, topic: topic.born_extend},
+    ),
+    fault(
+        "upgrade-loses-headers",
+        "headers published after an upgrade are lost",
+        breaks=_ACCEPT,
+        settings={
+            "publish.stored_header": lambda header, topic: header if topic.born_extend else None
+        },
+    ),
+    fault(
+        "upgrade-old-layout-for-old",
+        "messages from before an upgrade are delivered without an ext part",
+        breaks=_OLD,
+        settings={"delivery.extend": _old_layout_for_old},
+    ),
+    fault(
+        "upgrade-old-read-as-new",
+        "messages from before an upgrade lose their first byte",
+        breaks=_OLD,
+        settings={"delivery.body": _old_read_as_new},
+    ),
+    fault(
+        "upgrade-keeps-old-rules",
+        "after an upgrade the subscribe rules of a plain topic still hold",
+        breaks=_RULES,
+        settings={"subscribe.rule": _born_kind},
+    ),
+    fault(
+        "upgrade-needs-no-support",
+        "an upgraded topic takes clients without extend_support",
+        breaks=_RULES,
+        settings={"subscribe.rule": _need_forgotten},
+    ),
+    fault(
+        "upgrade-needs-no-support-with-tag",
+        "an upgraded topic takes clients with a desired tag without extend_support",
+        breaks=_RULES,
+        settings={"subscribe.rule": _need_forgotten_with_tag},
+    ),
+)

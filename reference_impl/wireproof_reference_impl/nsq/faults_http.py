@@ -1,0 +1,362 @@
+"""Faults of publishing with a header over HTTP."""
+
+import json
+from collections.abc import Callable
+from urllib.parse import unquote_plus
+
+from wireproof_reference_impl.nsq import http_header
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import header
+from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
+from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.http_header import Fields, added, compact, trace_answer
+from wireproof_reference_impl.nsq.preset import Preset, fault
+from wireproof_spec.nsq.error_codes import E_PUB_FAILED
+from wireproof_spec.strict_json import JsonValue
+
+Object = dict[str, JsonValue]
+
+
+def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
+    """Return settings under which ext and request headers are put together so."""
+
+    def build(ext: bytes, extra: Fields) -> bytes:
+        return compact(merge(checked_object(ext), extra))
+
+    return {"http.build_header": build}
+
+
+def _taking(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
+    """Return settings under which an ext that passes a test is taken for another one."""
+
+    def build(ext: bytes, extra: Fields) -> bytes:
+        return http_header.published(stored if wrong(ext) else ext, extra)
+
+    return {"http.build_header": build}
+
+
+def _answered(change: Callable[[Stored], dict[str, object]]) -> Settings:
+    return {"http.trace_answer": change}
+
+
+def _entry(change: Callable[[Entry], Entry]) -> Settings:
+    return {"http.entry": change}
+
+
+def _plus(stored: Stored, **other: object) -> dict[str, object]:
+    return {**trace_answer(stored), **other}
+
+
+def _without(stored: Stored, name: str) -> dict[str, object]:
+    fields = trace_answer(stored)
+    del fields[name]
+    return fields
+
+
+def _renamed(stored: Stored, old: str, new: str) -> dict[str, object]:
+    return {new if name == old else name: value for name, value in trace_answer(stored).items()}
+
+
+def _spelled(extra: Fields) -> Object:
+    """Return request headers with their names as they were spelled."""
+    return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
+
+
+def _as_numbers(extra: Fields) -> Object:
+    fields = added(extra)
+    return {name: int(value) if value.isdigit() else value for name, value in fields.items()}
+
+
+def _upper_prefix_only(extra: Fields) -> Object:
+    return {name: value for name, value in added(extra).items() if len(name) > 1}
+
+
+def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
+    return http_header.published(unquote_plus(ext.decode()).encode(), extra)
+
+
+def _digits_as_numbers(fields: Object) -> Object:
+    return {
+        name: int(value) if isinstance(value, str) and value.isdigit() else value
+        for name, value in fields.items()
+    }
+
+
+def _through_floats(fields: Object) -> Object:
+    return {
+        name: str(int(float(value))) if isinstance(value, str) and value.isdigit() else value
+        for name, value in fields.items()
+    }
+
+
+def _is_json(ext: bytes) -> bool:
+    try:
+        json.loads(ext)
+    except ValueError:
+        return False
+    return True
+
+
+def _empty_fails(value: JsonValue) -> int | None:
+    if value == "":
+        raise Refusal(E_PUB_FAILED)
+    return header.empty_is_none(value)
+
+
+def _empty_is_zero(value: JsonValue) -> int | None:
+    return header.empty_is_none(value) or 0
+
+
+def _no_trace(data: bytes) -> Header:
+    return header.published(data)._replace(trace_id=None)
+
+
+def _empty_beside_others(data: bytes) -> Header:
+    read = header.published(data)
+    among_others = b'"##trace_id":""' in data and b"," in data
+    return read._replace(trace_id=1) if among_others else read
+
+
+_ACCEPT = "http.accept"
+_STORED = "http.header-stored"
+_EXACT = "http.value-exact"
+_X = "http.x-nsqext"
+_TRACE = "http.trace-response"
+_EMPTY = "http.trace-empty"
+_JSON = "http.header-json"
+
+_ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "http-answer-in-lower-case",
+        "success over HTTP is answered with ok",
+        breaks=_ACCEPT,
+        settings={"http.ok": b"ok"},
+    ),
+    fault(
+        "http-status-202",
+        "success over HTTP has status 202",
+        breaks=_ACCEPT,
+        settings={"http.ok_status": 202},
+    ),
+    fault(
+        "http-answer-empty",
+        "success over HTTP has an empty answer",
+        breaks=_ACCEPT,
+        settings={"http.ok": b""},
+    ),
+    fault(
+        "http-body-cut",
+        "the last byte of the request body is lost",
+        breaks=_ACCEPT,
+        settings=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
+    ),
+    fault(
+        "http-body-unescaped",
+        "percent signs and plus signs in the request body are taken for escapes",
+        breaks=_ACCEPT,
+        settings=_entry(
+            lambda entry: entry._replace(
+                body=unquote_plus(entry.body.decode("latin-1"), "latin-1").encode("latin-1")
+            )
+        ),
+    ),
+    fault(
+        "http-header-lost",
+        "ext is read and not stored",
+        breaks=f"{_STORED} {_ACCEPT} {_X}",
+        settings=_entry(lambda entry: entry._replace(header=None)),
+    ),
+    fault(
+        "http-header-emptied",
+        "the header stored has no names",
+        breaks=f"{_STORED} {_X}",
+        settings=_entry(lambda entry: entry._replace(header=b"{}")),
+    ),
+    fault(
+        "http-header-first-name",
+        "only the first name of ext is stored",
+        breaks=_STORED,
+        settings=_merged(lambda fields, extra: dict([*fields.items()][:1]) | added(extra)),
+    ),
+    fault(
+        "http-header-lower-case",
+        "the names of ext are stored in lower case",
+        breaks=_STORED,
+        settings=_merged(
+            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | added(extra)
+        ),
+    ),
+    fault(
+        "http-header-as-text",
+        "ext is stored as a JSON string",
+        breaks=_STORED,
+        settings=_entry(
+            lambda entry: entry._replace(header=compact((entry.header or b"").decode()))
+        ),
+    ),
+    fault(
+        "http-unescaped-twice",
+        "ext is unescaped once more than it was escaped",
+        breaks=_EXACT,
+        settings={"http.build_header": _unescaped_again},
+    ),
+    fault(
+        "http-digits-as-numbers",
+        "values of digits are stored as numbers",
+        breaks=f"{_EXACT} {_STORED}",
+        settings={
+            **_merged(lambda fields, extra: _digits_as_numbers(fields) | added(extra)),
+            **_ANY_VALUES,
+        },
+    ),
+    fault(
+        "http-digits-through-floats",
+        "values of digits are stored as the nearest float",
+        breaks=_EXACT,
+        settings=_merged(lambda fields, extra: _through_floats(fields) | added(extra)),
+    ),
+    fault(
+        "x-nsqext-case-kept",
+        "the names of request headers are stored as they were spelled",
+        breaks=_X,
+        settings=_merged(lambda fields, extra: fields | _spelled(extra)),
+    ),
+    fault(
+        "x-nsqext-overlooked",
+        "request headers are not added",
+        breaks=_X,
+        settings=_merged(lambda fields, extra: fields),
+    ),
+    fault(
+        "x-nsqext-as-numbers",
+        "values of digits in request headers are stored as numbers",
+        breaks=_X,
+        settings={
+            **_merged(lambda fields, extra: fields | _as_numbers(extra)),
+            **_ANY_VALUES,
+        },
+    ),
+    fault(
+        "x-nsqext-first-only",
+        "only the first request header is added",
+        breaks=_X,
+        settings=_merged(lambda fields, extra: fields | added(extra[:1])),
+    ),
+    fault(
+        "x-nsqext-instead-of-ext",
+        "request headers take the place of ext",
+        breaks=_X,
+        settings=_merged(lambda fields, extra: added(extra) if extra else fields),
+    ),
+    fault(
+        "x-nsqext-with-prefix",
+        "request headers are stored under their whole name",
+        breaks=_X,
+        settings=_merged(
+            lambda fields, extra: fields | {f"x-nsqext-{k}": v for k, v in added(extra).items()}
+        ),
+    ),
+    fault(
+        "x-nsqext-not-one-letter",
+        "request headers with a name of one letter are not added",
+        breaks=_X,
+        settings=_merged(lambda fields, extra: fields | _upper_prefix_only(extra)),
+    ),
+    fault(
+        "http-trace-id-as-number",
+        "trace_id in the answer is a number",
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _plus(stored, trace_id=stored.trace_id)),
+    ),
+    fault(
+        "http-rawsize-without-header",
+        "rawsize leaves the record's 4 length bytes and head out",
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _plus(stored, rawsize=stored.size - 30)),
+    ),
+    fault(
+        "http-trace-without-status",
+        "the answer to a traced message has no status",
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _without(stored, "status")),
+    ),
+    fault(
+        "http-trace-id-of-the-next",
+        "id in the answer is that of the next message",
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _plus(stored, id=stored.internal_id + 1)),
+    ),
+    fault(
+        "http-trace-id-of-63-bits",
+        "trace ids from 2^63 on are negative in the answer",
+        breaks=_TRACE,
+        settings=_answered(
+            lambda stored: _plus(stored, trace_id=str((stored.trace_id ^ (1 << 63)) - (1 << 63)))
+        ),
+    ),
+    fault(
+        "http-trace-offset-of-the-end",
+        "queue_offset in the answer lies behind the message",
+        breaks=_TRACE,
+        settings=_answered(
+            lambda stored: _plus(stored, queue_offset=stored.offset + 2 * stored.size)
+        ),
+    ),
+    fault(
+        "http-trace-field-renamed",
+        "rawsize is called raw_size",
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _renamed(stored, "rawsize", "raw_size")),
+    ),
+    fault(
+        "http-trace-not-answered",
+        "a traced message is answered with OK alone",
+        breaks=_TRACE,
+        settings={"http.header": _no_trace},
+    ),
+    fault(
+        "http-trace-empty-is-zero",
+        "an empty trace id over HTTP counts as trace id 0",
+        breaks=_EMPTY,
+        settings={"http.header": reader(trace=_empty_is_zero)},
+    ),
+    fault(
+        "http-trace-empty-fails",
+        "an empty trace id over HTTP fails",
+        breaks=_EMPTY,
+        settings={"http.header": reader(trace=_empty_fails)},
+    ),
+    fault(
+        "http-trace-empty-beside-others",
+        "an empty trace id beside other names is answered as a traced message",
+        breaks=_EMPTY,
+        settings={"http.header": _empty_beside_others},
+    ),
+    fault(
+        "http-ext-text",
+        "an ext that is no JSON at all is taken for an empty one",
+        breaks=_JSON,
+        settings=_taking(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
+    ),
+    fault(
+        "http-ext-array",
+        "an ext that is JSON but no object is taken for an empty one",
+        breaks=_JSON,
+        settings=_taking(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
+    ),
+    fault(
+        "http-ext-cut",
+        "an ext that ends too early is taken for an empty one",
+        breaks=_JSON,
+        settings=_taking(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
+    ),
+    fault(
+        "http-plain-topic-takes-headers",
+        "a header published over HTTP on a plain topic is lost silently",
+        breaks="http.plain-topic",
+        settings={"http.takes_header": lambda data, topic: True},
+    ),
+)

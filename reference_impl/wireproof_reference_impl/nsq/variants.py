@@ -1,0 +1,291 @@
+"""Legal differences: other ways to do what the texts leave open. None may turn a verdict red."""
+
+from collections.abc import Mapping, Sequence
+
+from wireproof_reference_impl.nsq import http_deployed, http_header
+from wireproof_reference_impl.nsq.behaviour import (
+    DEPLOYED_SETTINGS,
+    ChannelStart,
+    OpenSubscription,
+    Settings,
+)
+from wireproof_reference_impl.nsq.core import delivery, packed, record
+from wireproof_reference_impl.nsq.core.answers import compact_json
+from wireproof_reference_impl.nsq.core.dispatch import (
+    Audience,
+    by_tag,
+    first_ready,
+    untagged,
+)
+from wireproof_reference_impl.nsq.core.go_text import marshalled
+from wireproof_reference_impl.nsq.core.header import checked_object, reader, trace_number
+from wireproof_reference_impl.nsq.core.in_flight import Held
+from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.http_header import Fields, added
+from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_spec.nsq.names import HEARTBEAT, PUB_EXT
+
+_MILLISECOND = 1_000_000
+_FAR = 1 << 40
+_HEARTBEAT = packed.frame(packed.RESPONSE, HEARTBEAT)
+
+
+def _byte_by_byte(data: bytes) -> Sequence[bytes]:
+    """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
+    singly = [data[at : at + 1] for at in range(min(len(data), 200))]
+    return singly + [data[at : at + 1000] for at in range(200, len(data), 1000)]
+
+
+def _behind_heartbeat(frame_type: int, data: bytes) -> bytes:
+    return _HEARTBEAT + packed.frame(frame_type, data)
+
+
+def _backwards(fields: Mapping[str, object]) -> bytes:
+    return compact_json(dict(reversed([*fields.items(), ("build", "variant")])))
+
+
+def _fields_backwards(stored: Stored) -> dict[str, object]:
+    return dict(reversed(http_header.trace_answer(stored).items()))
+
+
+def _far_trace_response(stored: Stored) -> bytes:
+    return packed.trace_response(
+        stored.internal_id, stored.trace_id, offset=stored.offset + _FAR, size=stored.size
+    )
+
+
+def _far_position(message: Message) -> bytes:
+    return packed.position(message.offset + _FAR, message.size)
+
+
+def _far_answer(stored: Stored) -> dict[str, object]:
+    return http_header.trace_answer(stored._replace(offset=stored.offset + _FAR))
+
+
+def _second_oldest(waiting: int) -> int:
+    return min(1, waiting - 1)
+
+
+def _sorted_and_escaped(ext: bytes, extra: Fields) -> bytes:
+    return marshalled({**checked_object(ext), **added(extra)}).encode()
+
+
+def _fallback_when_not_ready(message: Message, audience: Audience) -> Sequence[Subscriber]:
+    return by_tag(message, audience) or first_ready(untagged(audience))
+
+
+def _idle_takes_untagged(message: Message, audience: Audience) -> Sequence[Subscriber]:
+    if message.tag is not None or untagged(audience):
+        return by_tag(message, audience)
+    return first_ready(audience.subscribers)
+
+
+def _counted_when_left(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    """Give back what a client held, its deliveries counted."""
+    for each in held:
+        each.attempts += 1
+    return held
+
+
+def _indicated_by_message(
+    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+) -> bytes:
+    """Build a record that has the indicator, and an ext part, only with a header."""
+    with_header = extend and entry.header is not None
+    return record.build(
+        entry, timestamp_ns, internal_id=internal_id, extend=with_header, version=version
+    )
+
+
+def _publish_refusals_end(command: bytes, code: str, fatal: bool) -> bool:
+    return fatal or command == PUB_EXT
+
+
+def _deployed(*names: str) -> Settings:
+    """Return what the measured broker does in some respects."""
+    return {name: DEPLOYED_SETTINGS[name] for name in names}
+
+
+VARIANTS: tuple[Preset, ...] = (
+    variant(
+        "byte-by-byte",
+        "answers are written byte by byte",
+        {"pacing.pieces": _byte_by_byte},
+    ),
+    variant(
+        "written-late",
+        "everything is written up to 50 ms late, answers and messages together",
+        {"pacing.flush_delay_ms": 50},
+    ),
+    variant(
+        "many-heartbeats",
+        "a heartbeat goes before every frame",
+        {"output.frame": _behind_heartbeat},
+    ),
+    variant(
+        "other-error-texts",
+        "errors are described in other words",
+        {"output.error_text": lambda code, text: "we are sorry: no"},
+    ),
+    variant(
+        "no-error-texts",
+        "errors are not described",
+        {"output.error_text": lambda code, text: ""},
+    ),
+    variant(
+        "json-backwards",
+        "JSON answers have their fields in another order, and one more",
+        {"output.identify_json": _backwards, "http.trace_answer": _fields_backwards},
+    ),
+    variant(
+        "identify-always-json",
+        "IDENTIFY is answered with JSON though features are not negotiated",
+        {"output.always_json": True},
+    ),
+    variant("id-gaps", "internal ids leave gaps", {"publish.id_step": 7}),
+    variant(
+        "ids-high",
+        "internal ids start far up",
+        {"publish.first_id": lambda partition: 1 << 62},
+    ),
+    variant(
+        "ids-by-partition",
+        "internal ids hold the partition in their high bits",
+        {"publish.first_id": lambda partition: (partition << 50) + 2},
+    ),
+    variant(
+        "offsets-high",
+        "queue offsets start far up",
+        {
+            "publish.trace_response": _far_trace_response,
+            "delivery.position": _far_position,
+            "http.trace_answer": _far_answer,
+        },
+    ),
+    variant(
+        "slow-redelivery",
+        "redeliveries come 1.5 s late",
+        {"output.redelivery_delay_ns": 1500 * _MILLISECOND},
+    ),
+    variant(
+        "slow-delivery",
+        "messages are delivered 300 ms late",
+        {"output.delivery_delay_ns": 300 * _MILLISECOND},
+    ),
+    variant(
+        "duplicates",
+        "every message is delivered a second time right away, with attempts 2",
+        {"delivery.copies": 2},
+    ),
+    variant(
+        "refused-publish-ends",
+        "a refused PUB_EXT ends the connection",
+        {"output.fatal": _publish_refusals_end},
+    ),
+    variant(
+        "missing-topic-stays",
+        "a publish to a missing topic leaves the connection open",
+        {"publish.missing_topic_ends": False},
+    ),
+    variant(
+        "http-header-sorted",
+        "headers published over HTTP are written anew: names sorted, markup escaped",
+        {"http.build_header": _sorted_and_escaped},
+    ),
+    variant(
+        "http-ends-connections",
+        "HTTP connections end after each answer",
+        {"http.keeps_open": False},
+    ),
+    variant("http-ok-quoted", "HTTP answers OK in quotes", {"http.ok": b'"OK"'}),
+    variant(
+        "http-trace-envelope",
+        "the HTTP answer to a traced message has an envelope unless v1 is asked for",
+        {"http.trace_bare": False},
+    ),
+    variant(
+        "fallback-when-not-ready",
+        "a tagged message goes to an untagged client when none with the tag is ready",
+        {"dispatch.choose": _fallback_when_not_ready},
+    ),
+    variant(
+        "idle-takes-untagged",
+        "a client with a tag gets untagged messages when there is no untagged client",
+        {"dispatch.choose": _idle_takes_untagged},
+    ),
+    variant(
+        "attempts-counted-when-left",
+        "deliveries to a client that left are counted",
+        {"dispatch.given_back": _counted_when_left},
+    ),
+    variant("ext-version-1", "the version of ext is 1", {"publish.ext_version": 1}),
+    variant(
+        "ext-length-always",
+        "version and length of ext are delivered with every message",
+        {"delivery.extend": delivery.full_extend_part},
+    ),
+    variant(
+        "indicator-by-message",
+        "only records with a header have the indicator and an ext part",
+        {"disk.build": _indicated_by_message},
+    ),
+    variant(
+        "order-shuffled",
+        "of two waiting messages the later one goes first on unordered channels",
+        {"order.pick": _second_oldest},
+    ),
+    variant(
+        "channels-start-at-the-end",
+        "a new channel gets only what is published after it was made",
+        {"order.channel_start": ChannelStart.END},
+    ),
+    variant(
+        "channels-start-at-the-start",
+        "a new channel gets everything that is kept",
+        {"order.channel_start": ChannelStart.START},
+    ),
+    variant(
+        "upgrade-keeps-clients",
+        "clients subscribed before an upgrade go on in the old layout",
+        {"upgrade.open_subscription": OpenSubscription.KEPT_OLD},
+    ),
+    variant(
+        "upgrade-moves-clients",
+        "clients subscribed before an upgrade go on in the new layout",
+        {"upgrade.open_subscription": OpenSubscription.MOVED},
+    ),
+    variant(
+        "trace-empty-refused",
+        "an empty trace id is refused as the measured broker does",
+        {"publish.header": reader(trace=lambda value: trace_number(value, empty=False))},
+    ),
+    variant(
+        "values-any",
+        "header values may be any JSON, as with the measured broker",
+        {"publish.header": reader(values=lambda fields: None)},
+    ),
+    variant(
+        "partition-optional",
+        "publish lines need no partition, as with the measured broker",
+        _deployed("publish.partition_required"),
+    ),
+    variant(
+        "deployed-codes",
+        "bad topics and sizes have the codes of the measured broker",
+        _deployed("publish.name_checked", "publish.bad_size", "publish.bad_partition"),
+    ),
+    variant(
+        "deployed-http",
+        "headers over HTTP are read and written as the measured broker does",
+        {
+            "http.build_header": http_deployed.build_header,
+            "http.header": http_deployed.read_header,
+        },
+    ),
+    variant(
+        "ordered-needs-ready",
+        "ordered delivery waits for RDY, and REQ cannot delay it",
+        _deployed("order.ready_needed", "order.requeue_delay"),
+    ),
+)
