@@ -137,7 +137,7 @@ def _differing(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
 def _text(title: str, data: bytes) -> list[str]:
     """Return an HTTP message as text."""
     rows = data[:8192].decode("utf-8", "backslashreplace").splitlines()
-    shown = [printable(row) for row in rows[:TEXT_LINES]]
+    shown = [printable(row) for row in rows[:TEXT_LINES]] or ["(no bytes)"]
     if len(rows) > TEXT_LINES or len(data) > 8192:
         shown.append(f"… {len(data)} bytes in all")
     heads = [title, *[""] * (len(shown) - 1)]
