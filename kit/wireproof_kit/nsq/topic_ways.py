@@ -1,5 +1,6 @@
 """The ways to come by a topic, in the order in which they are tried."""
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -66,6 +67,8 @@ class TopicMaker:
         self._around = around
         self._given = dict(given or {})
         self._prefix = f"{PREFIX}{run_token}"
+        # The measured lookup server refuses an upgrade while it is busy with another one.
+        self._upgrading = threading.Lock()
         self._nodes = around.lookup.node_count() if around.lookup else 1
 
     def name(self, number: int) -> str:
@@ -99,7 +102,8 @@ class TopicMaker:
         """
         around = self._around
         if around.lookup is not None:
-            answer = around.lookup.update_meta(topic.name, upgradeext="true")
+            with self._upgrading:
+                answer = around.lookup.update_meta(topic.name, upgradeext="true")
             if answer.status == 200:
                 around.lookup.wait_for_extend(topic.name)
             return answer
