@@ -4,6 +4,7 @@ from collections import Counter
 import pytest
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq import topic_pool
 from wireproof_kit.nsq.topic_pool import TopicPool
 from wireproof_kit.nsq.topic_ways import KINDS
 from wireproof_kit.nsq.topics import Topic
@@ -81,3 +82,29 @@ def test_everything_made_is_deleted_but_not_what_the_user_named() -> None:
     pool.close()
 
     assert set(maker.deleted) == names
+
+
+def test_spares_are_kept_ahead_of_what_is_taken() -> None:
+    maker = FakeMaker()
+    pool = TopicPool(maker)
+    pool.prepare(Counter(fresh_ext_topic=1), spares=2)
+    for _ in range(3):
+        pool.take("fresh_ext_topic")
+    pool.settle()
+
+    assert len(maker.made) == 5
+    pool.close()
+    assert len(maker.deleted) == 5
+
+
+def test_a_topic_that_is_not_there_in_time_is_no_error_of_the_kit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(topic_pool, "TAKE_SECONDS", 0.01)
+    maker = FakeMaker()
+    appeared = threading.Event()
+    monkeypatch.setattr(maker, "make", lambda argument, name: appeared.wait(5))
+    pool = TopicPool(maker)
+    with pytest.raises(ArrangementFailed, match="did not appear"):
+        pool.take("ext_topic")
+    appeared.set()

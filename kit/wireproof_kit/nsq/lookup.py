@@ -13,7 +13,7 @@ from wireproof_spec.strict_json import JsonValue
 CREATE_PATHS = ("/topic/create", "/topic/creat")
 UPDATE_PATH = "/topic/meta/update"
 DELETE_PATH = "/topic/delete"
-APPEAR_SECONDS = 120.0
+APPEAR_SECONDS = 180.0
 POLL_SECONDS = 0.5
 NO_CHANNEL = "has no channel"
 LOOPBACK = ("127.", "localhost", "::1")

@@ -34,6 +34,7 @@ HTTP_SECONDS = 5.0
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
 CONTROL_SECONDS = 10.0
+CLUSTER_SPARES = 4
 PROBE_TOPICS = (
     "ext_topic",
     "plain_topic",
@@ -87,7 +88,7 @@ class NsqSession:
 
     def prepare(self, kinds: Counter[str]) -> None:
         """Create the topics a selection needs, then measure how patient to be."""
-        self._pool.prepare(kinds)
+        self._pool.prepare(kinds, spares=CLUSTER_SPARES if self._lookup else 0)
         self._pool.settle()
         self._measure()
 

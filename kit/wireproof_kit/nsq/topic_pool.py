@@ -6,12 +6,14 @@ from collections import Counter, defaultdict, deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topic_ways import KINDS
 from wireproof_kit.nsq.topics import Topic
 
-WORKERS = 16
-PREPARE_SECONDS = 150.0
-TAKE_SECONDS = 150.0
+# Clusters let all topics asked for at about the same time appear at once, however late.
+WORKERS = 128
+PREPARE_SECONDS = 200.0
+TAKE_SECONDS = 100.0
 DELETE_SECONDS = 10.0
 
 
@@ -36,6 +38,7 @@ class TopicPool:
 
     def __init__(self, maker: Maker) -> None:
         self._maker = maker
+        self._spares: Counter[str] = Counter()
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
         self._shared: dict[str, Future[Topic]] = {}
         self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
@@ -43,8 +46,11 @@ class TopicPool:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
 
-    def prepare(self, kinds: Counter[str]) -> None:
-        """Begin making what is wanted beyond what there is; does not wait."""
+    def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
+        """Begin making what is wanted beyond what there is; does not wait.
+
+        So many spare topics of each kind are kept ahead from now on, for repeats of cases.
+        """
         with self._lock:
             for argument, wanted in kinds.items():
                 if argument not in KINDS:
@@ -53,7 +59,9 @@ class TopicPool:
                     self._shared_topic(argument)
                     continue
                 fresh = self._fresh[argument]
-                fresh.extend(self._begin(argument) for _ in range(wanted - len(fresh)))
+                self._spares[argument] = max(spares, self._spares[argument])
+                missing = wanted + self._spares[argument] - len(fresh)
+                fresh.extend(self._begin(argument) for _ in range(missing))
 
     def settle(self) -> None:
         """Wait until what was begun is there or has failed."""
@@ -73,7 +81,13 @@ class TopicPool:
             else:
                 fresh = self._fresh[argument]
                 coming = fresh.popleft() if fresh else self._begin(argument)
-        return coming.result(TAKE_SECONDS)
+                if len(fresh) < self._spares[argument]:
+                    fresh.append(self._begin(argument))
+        try:
+            return coming.result(TAKE_SECONDS)
+        except TimeoutError as error:
+            seconds = f"{TAKE_SECONDS:g} s"
+            raise ArrangementFailed(f"{argument} did not appear in {seconds}") from error
 
     def next_name(self) -> str:
         """Return a name of this run that no topic has."""
