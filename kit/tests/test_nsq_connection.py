@@ -1,4 +1,5 @@
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -263,3 +264,25 @@ def test_everything_is_recorded_with_its_parts() -> None:
     assert steps["send"].parts == sent.parts
     assert steps["receive"].data == OK
     assert {step.connection for step in transcript.steps()} == {"A"}
+
+
+def test_what_came_and_was_not_read_is_recorded_at_the_close() -> None:
+    ended = threading.Event()
+    endings: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        peer.line()
+        peer.say(OK + pushing(b"unread"))
+        try:
+            endings.append(peer.rest())
+        finally:
+            ended.set()
+
+    with connected(script) as (connection, transcript):
+        connection.ask(frames.nop())
+        connection.send(frames.nop())
+        connection.close()
+        assert ended.wait(5)
+    assert endings == [b"NOP\n"]
+    unread = transcript.steps()[-2]
+    assert (unread.data, unread.note) == (pushing(b"unread"), "left unread")

@@ -55,6 +55,7 @@ __all__ = [
 GOES_ON = b"wp:goes-on"
 CHUNK = 65536
 SEND_SECONDS = 10.0
+UNREAD_FRAMES = 20
 BUSY_LIMIT = 4.0
 
 
@@ -151,10 +152,21 @@ class Connection:
             self._lost("reset")
 
     def close(self) -> None:
-        """End the connection; again does nothing."""
+        """End the connection; again does nothing.
+
+        What came and was not read is recorded, and taken from the socket: closing over unread
+        bytes would reset the connection and might cost the target what was sent last.
+        """
         if self._shut:
             return
         self._shut = True
+        self._drain()
+        for _ in range(UNREAD_FRAMES):
+            frame = self._incoming.next()
+            if frame is None:
+                break
+            data = encode(SERVER_FRAME, frame)
+            self._transcript.add("receive", self.name, data=data, note="left unread")
         self._sock.close()
         if self._ended is None:
             self._transcript.add("close", self.name, note="by the kit")
@@ -279,7 +291,7 @@ class Connection:
         return self._incoming.fault is None
 
     def _drain(self) -> None:
-        """Take what came before the connection was lost."""
+        """Take what has come, as far as it is bounded."""
         while self._take():
             pass
 

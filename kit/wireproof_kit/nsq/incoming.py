@@ -26,7 +26,9 @@ class Incoming:
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Take bytes; beyond the bound they are a fault."""
+        """Take bytes; beyond the bound they are a fault, after a fault they are let go."""
+        if self.fault is not None:
+            return
         self._bytes += len(data)
         if self._bytes > BYTES_LIMIT:
             self._overrun("bytes", BYTES_LIMIT)
