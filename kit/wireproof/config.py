@@ -64,7 +64,11 @@ def read_settings(
     else:
         for name in ("wireproof.toml", "pyproject.toml"):
             values = values or _from_file(folder / name, required=False)
-    values.update(_from_environment(environment))
+    from_environment = dict(_from_environment(environment))
+    if from_environment.get("url", values.get("url")) != values.get("url"):
+        # What the file says of its target must not be believed of another.
+        values = {key: value for key, value in values.items() if key not in TABLES["target"]}
+    values.update(from_environment)
     return Settings(**values)  # type: ignore[arg-type]  # checked key by key
 
 
@@ -129,6 +133,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
             continue
         if key in known:
             yield key, _from_variable(name, key, value)
+            continue
         # Variables that are not near one of ours may belong to someone else.
         for near in nearest_words(key, known, cutoff=0.75):
             hint = f"did you mean {PREFIX}{near.upper()}?"

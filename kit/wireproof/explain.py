@@ -169,7 +169,7 @@ def _accepted(law: Law) -> Iterator[str]:
 
 
 def _decision(decision: Decision) -> Iterator[str]:
-    yield f'reading  {decision.id}   the text: "{decision.text}"'
+    yield from wrapped("reading", f'{decision.id}   the text: "{decision.text}"')
     yield from _row("concerns", ", ".join(decision.scope))
     for option in decision.option:
         peers = ", ".join(option.peers) or "no peer known"
@@ -179,7 +179,7 @@ def _decision(decision: Decision) -> Iterator[str]:
 
 
 def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
-    yield f"capability  {capability.id}   {capability.title}"
+    yield from wrapped("capability", f"{capability.id}   {capability.title}", indent=INDENT)
     yield from _row("shown by", _alternatives(capability.shown_by))
     yield from _row("absent by", _alternatives(capability.absent_by))
     if capability.given_by:
@@ -189,7 +189,8 @@ def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
 
 
 def _group(group: Group) -> Iterator[str]:
-    yield f"{group.group}   {group.title} (published text {group.document})"
+    yield group.group
+    yield from wrapped("", f"{group.title} (published text {group.document})", indent=2)
     width = max(len(clause.id) for clause in group.clause) if group.clause else 0
     for clause in group.clause:
         status = "" if clause.status == "tested" else f" [{clause.status}]"

@@ -45,6 +45,7 @@ def suites() -> list[str]:
 def _always(settings: Path, cache: Path) -> list[str]:
     return [
         "--disable-plugin-autoload",
+        "--noconftest",
         "-p",
         "wireproof_kit.plugin",
         "-p",

@@ -15,7 +15,6 @@ from wireproof.targets import Keys
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.ink import flowed, wrapped
 from wireproof_kit.engine import transcript_record
-from wireproof_kit.errors import UsageFault
 from wireproof_spec.record import TranscriptRecord
 
 EXAMPLES = (
@@ -57,12 +56,16 @@ def replay(
     it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
     """
     found, case = locate(what, bundle)
-    keys = Keys(http, None, lookupd)
-    with open_scene(found, case, to, keys, times=times, as_recorded=as_recorded) as scene:
-        if case.hazard and not (scene.target.is_loopback() or hazardous):
-            raise UsageFault(
-                f"{case.case} may kill {scene.target.url}; give --hazardous to send it"
-            )
+    opened = open_scene(
+        found,
+        case,
+        to,
+        Keys(http, None, lookupd),
+        times=times,
+        as_recorded=as_recorded,
+        hazardous=hazardous,
+    )
+    with opened as scene:
         return _rounds(scene, times)
 
 
@@ -87,11 +90,11 @@ def _rounds(scene: Scene, times: int) -> int:
 def _one_round(scene: Scene, names: Names) -> tuple[Comparison, TranscriptRecord]:
     links = scene.links()
     try:
-        play(scene.case.transcript.steps, links, names)
+        play(scene.steps, links, names)
     finally:
         links.close_all()
     transcript = transcript_record(links.transcript)
-    compared = compare(scene.case.transcript.steps, transcript.steps, scene.protocol)
+    compared = compare(scene.steps, transcript.steps, scene.protocol)
     return compared, transcript
 
 
@@ -114,7 +117,8 @@ def _tell_round(number: int, result: tuple[Comparison, TranscriptRecord], scene:
             click.echo(line)
     if not comparison.same:
         click.echo("  what was recorded:")
-        for line in whole_exchange(scene.case.transcript, scene.protocol, all_bytes=all_bytes):
+        before = TranscriptRecord(scene.steps)
+        for line in whole_exchange(before, scene.protocol, all_bytes=all_bytes):
             click.echo(line)
     click.echo(f"round {number}  {comparison.words}")
 

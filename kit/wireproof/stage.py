@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from wireproof.collection import collect
-from wireproof.nsq.link import FRESH, Links, topic_names
+from wireproof.nsq.link import FRESH, Links, own_steps, topic_names
 from wireproof.replaying import Names
 from wireproof.targets import REFERENCE, Keys
 from wireproof_kit.bundle import Bundle
@@ -21,7 +21,7 @@ from wireproof_kit.session import Session, SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
 from wireproof_kit.transcript import Transcript
 from wireproof_reports.evidence import recorded
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, StepRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Scene:
     """What is repeated and where; ``names`` are the topics made for each round."""
 
     case: CaseRecord
+    steps: tuple[StepRecord, ...]
     protocol: str
     target: Target
     patience: Patience
@@ -51,6 +52,7 @@ def open_scene(
     *,
     times: int,
     as_recorded: bool,
+    hazardous: bool,
 ) -> Iterator[Scene]:
     """Open the target, with fresh topics for every round; all of it ends with the block."""
     protocol = bundle.header.target.protocol
@@ -63,13 +65,18 @@ def open_scene(
         target = _with_keys(parse_target(url, tuple(PROTOCOLS)), keys)
         if target.protocol != protocol:
             raise UsageFault(f"{url}: expected a target of protocol {protocol}")
+        if case.hazard and not (target.is_loopback() or hazardous):
+            raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = session_opener(protocol)(target, options)
         stack.callback(session.close)
         names: tuple[Names, ...] = ({},) * times
+        steps = case.transcript.steps
         if not as_recorded:
-            names = _fresh_names(case, session, times)
-        yield Scene(case, protocol, target, session.patience, names)
+            arguments = _arguments(case)
+            names = _fresh_names(case, arguments, session, times)
+            steps = own_steps(steps) if FRESH.keys() & set(arguments) else steps
+        yield Scene(case, steps, protocol, target, session.patience, names)
 
 
 def _with_keys(target: Target, keys: Keys) -> Target:
@@ -80,18 +87,23 @@ def _with_keys(target: Target, keys: Keys) -> Target:
     return target
 
 
-def _fresh_names(case: CaseRecord, session: Session, times: int) -> tuple[Names, ...]:
-    """Make topics of the kinds that the case takes, and say which stands for which."""
-    sent = [recorded(step) for step in case.transcript.steps if step.kind in ("send", "request")]
-    old = topic_names(sent)
-    if not old:
-        return ({},) * times
+def _arguments(case: CaseRecord) -> tuple[str, ...]:
+    """Return what the case takes, as this kit knows it."""
     instance = next((item for item in collect() if item.id == case.case), None)
     if instance is None:
         raise UsageFault(f"{case.case} is no case of this kit; replay it with --as-recorded")
-    wanted = [FRESH.get(name, name) for name in instance.arguments if name.endswith("topic")]
+    return instance.arguments
+
+
+def _fresh_names(
+    case: CaseRecord, arguments: Sequence[str], session: Session, times: int
+) -> tuple[Names, ...]:
+    """Make topics of the kinds that the case takes, in the order in which they were named."""
+    sent = [recorded(step) for step in case.transcript.steps if step.kind in ("send", "request")]
+    old = topic_names(sent)
+    wanted = [FRESH.get(name, name) for name in arguments if name.endswith("topic")]
     if len(wanted) != len(old):
-        told = b", ".join(old).decode()
+        told = b", ".join(old).decode() or "none"
         raise UsageFault(
             f"{case.case} takes {len(wanted)} topics, but {len(old)} names were sent ({told}); "
             "replay it with --as-recorded"

@@ -109,8 +109,8 @@ def _toml_value(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _check(path: Path, entry: Deviation, ids: Sequence[str], today: date) -> None:
-    if not any(is_below(case_id, entry.id) for case_id in ids):
+def _check(path: Path, entry: Deviation, ids: Sequence[str] | None, today: date) -> None:
+    if ids is not None and not any(is_below(case_id, entry.id) for case_id in ids):
         raise UsageFault(
             f"deviations file {path}: id {entry.id!r} is no case and no prefix of one"
         )

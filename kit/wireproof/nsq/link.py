@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.nsq.connection import Connection
@@ -10,12 +10,15 @@ from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.patience import PUSH, Patience
 from wireproof_kit.transcript import Transcript
+from wireproof_reports.evidence import recorded
 from wireproof_spec.nsq import names
+from wireproof_spec.record import StepRecord
 
 CONNECT_S = 5.0
 TYPE = slice(4, 8)
 MESSAGE = b"\0\0\0\2"
 MESSAGE_ID = slice(18, 34)
+TAIL = 16
 ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
 
 VOLATILE = frozenset({"timestamp_ns", "internal_id", "disk_queue_offset", "id", "queue_offset"})
@@ -110,6 +113,25 @@ def with_ids(data: bytes, ids: Mapping[bytes, bytes]) -> bytes:
     start = data.index(b" ") + 1
     recorded = data[start : start + 16]
     return data[:start] + ids.get(recorded, recorded) + data[start + 16 :]
+
+
+def own_steps(steps: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+    """Leave out messages that others published to a shared topic, and their acknowledgement."""
+    pairs = [(step, recorded(step)) for step in steps]
+    sent = b"".join(data for step, data in pairs if step.kind in ("send", "request"))
+    foreign = {
+        data[MESSAGE_ID]
+        for step, data in pairs
+        if step.kind == "receive" and data[TYPE] == MESSAGE and data[-TAIL:] not in sent
+    }
+    return tuple(step for step, data in pairs if not _is_about(data, foreign))
+
+
+def _is_about(data: bytes, ids: Set[bytes]) -> bool:
+    if data.startswith(ACKNOWLEDGING):
+        start = data.index(b" ") + 1
+        return data[start : start + 16] in ids
+    return data[TYPE] == MESSAGE and data[MESSAGE_ID] in ids
 
 
 def topic_names(sent: Sequence[bytes]) -> list[bytes]:

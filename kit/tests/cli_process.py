@@ -1,0 +1,57 @@
+"""The command line as a process, and as a call."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+DEADLINE_S = 110
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    def refused(self) -> str:
+        """Return the one sentence with which a command refused to work."""
+        assert self.code == 2, (self.code, self.out, self.err)
+        assert "Traceback" not in self.out + self.err
+        lines = self.err.strip().splitlines()
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("wireproof: "), self.err
+        return lines[0].removeprefix("wireproof: ")
+
+
+def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Done:
+    done = subprocess.run(
+        [sys.executable, "-m", "wireproof", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**clean_environment(), **variables},
+        timeout=DEADLINE_S,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def clean_environment() -> dict[str, str]:
+    hidden = ("WIREPROOF_", "PYTEST_", "NO_COLOR")
+    return {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+
+
+def python(
+    code: str, *arguments: str, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        timeout=DEADLINE_S,
+        check=False,
+    )

@@ -1,0 +1,40 @@
+"""Listing cases in three forms."""
+
+import json
+
+import pytest
+from cli_process import wireproof
+
+
+def test_the_three_forms_hold_the_same_cases() -> None:
+    text = wireproof("list", "ext.publish.header-json")
+    markdown = wireproof("list", "ext.publish.header-json", "--format", "md")
+    plain = wireproof("list", "ext.publish.header-json", "--json")
+
+    cases = [item["case"] for item in json.loads(plain.out)]
+    assert len(cases) > 3
+    assert [line.split()[0] for line in text.out.splitlines()[:-1]] == cases
+    assert text.out.splitlines()[-1].startswith(f"{len(cases)} cases of 1 clause")
+    assert [line.split("`")[1] for line in markdown.out.splitlines()[2:]] == cases
+
+
+def test_a_case_tells_clause_level_needs_and_hash() -> None:
+    (first, *_) = json.loads(wireproof("list", "nsq/publish/header-json", "--json").out)
+
+    assert first["clause"] == "ext.publish.header-json"
+    assert first["level"] == "must"
+    assert first["needs"] == ["ext"]
+    assert len(first["hash"]) == 12
+    assert first["title"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["ext.publsh"], "nearest: ext.publish"),
+        (["nsq/none"], "selects no case"),
+        (["--format", "xml"], "'text', 'json', 'md'"),
+    ],
+)
+def test_mistakes_get_one_sentence(arguments: list[str], sentence: str) -> None:
+    assert sentence in wireproof("list", *arguments).refused()

@@ -1,0 +1,72 @@
+"""Reports of bundles without running anything."""
+
+import json
+from pathlib import Path
+
+import cli_bundle as made
+import pytest
+
+from wireproof.main import main
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made.write(Path("b.jsonl"), made.failing())
+
+
+def test_without_an_option_a_page_lies_beside_the_bundle(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["report", "b.jsonl"]) == 0
+
+    assert capsys.readouterr().out == "html   b.html\n"
+    assert Path("b.html").read_text().lstrip().lower().startswith("<!doctype html>")
+
+
+def test_every_form_is_written_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    forms = {"html": "new/r.html", "junit": "r.xml", "md": "r.md", "badge": "r.json"}
+    arguments = [word for name, file in forms.items() for word in (f"--{name}", file)]
+
+    assert main(["report", "b.jsonl", *arguments, "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert {item["format"]: item["file"] for item in told} == forms
+    assert all(Path(file).stat().st_size for file in forms.values())
+
+
+def test_several_bundles_go_into_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    made.write(Path("c.jsonl"), list(made.conforming()))
+
+    assert main(["report", "b.jsonl", "c.jsonl", "--html", "pages/", "--md", "pages"]) == 0
+
+    assert sorted(path.name for path in Path("pages").iterdir()) == [
+        "b.html",
+        "b.md",
+        "c.html",
+        "c.md",
+    ]
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "missing argument 'BUNDLE...'"),
+        (["none.jsonl"], "none.jsonl"),
+        (["no-bundle.txt"], "no-bundle.txt"),
+        (["b.jsonl", "b.jsonl", "--html", "x.html"], "expected a folder for several bundles"),
+        (["b.jsonl", "--html", "b.jsonl/x.html"], "cannot be written"),
+        (["b.jsonl", "--htm", "x"], "'--html'"),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("no-bundle.txt").write_text("hello\n")
+
+    assert main(["report", *arguments]) == 2
+
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert len(err.splitlines()) == 1
