@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.answers import Response, Silent
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.delivery import AS_DUE
 from wireproof_kit.nsq.frames import subscribe
@@ -21,6 +21,9 @@ WITH_SUPPORT: dict[str, Identify] = {
     "alone": {EXTEND_SUPPORT: True},
     "tag": {EXTEND_SUPPORT: True, DESIRED_TAG: TAG},
 }
+# A broker may fall silent towards an old client and close only when its answers to heartbeats
+# stay out: the shortest interval shows that soon.
+SOON_GIVEN_UP = {"heartbeat_interval": 1000}
 WITHOUT_SUPPORT: dict[str, Identify | None] = {
     "no-identify": None,
     "no-fields": {},
@@ -81,13 +84,13 @@ def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> O
 @case("nsq/upgrade/open-subscription", clause="ext.upgrade.open-subscription", waiting=True)
 def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
     """An open subscription is kept in the old layout, moved to the new one, or closed."""
-    with broker.subscribe(upgradable_topic) as old:
+    with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
         topic = upgraded(broker, upgradable_topic)
         broker.publish(topic, broker.unique_body())
 
         delivery = old.take()
         if delivery is None:
-            return observe(old.answer) if old.answer else observed("silence", overdue=True)
+            return observe(old.answer or Silent(0.0))
         if delivery.layout == AS_DUE:
             return observed("kept")
         return observed("moved" if delivery.layout in NO_EXT_LAYOUTS else "other-layout")
@@ -96,7 +99,7 @@ def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observati
 @case("nsq/upgrade/beside-open", clause="ext.upgrade.open-subscription", waiting=True)
 def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
     """What an open old subscription did not finish comes to a new one on its channel."""
-    with broker.subscribe(upgradable_topic) as old:
+    with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
         topic = upgraded(broker, upgradable_topic)
         messages: list[Sent] = [({"k": "v"}, broker.unique_body()), (None, broker.unique_body())]
         for header, body in messages:
