@@ -9,8 +9,9 @@ from cli_process import wireproof
 
 from wireproof.finding import locate
 from wireproof.main import main
-from wireproof.nsq.link import is_beat, message_ids, message_key, topic_names, with_ids
-from wireproof.replaying import compare, renamed
+from wireproof.nsq.link import is_beat, message_ids, message_key, own_steps, topic_names, with_ids
+from wireproof.renaming import rename, rename_steps
+from wireproof.replaying import compare
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.record import StepRecord, TranscriptRecord
 
@@ -185,7 +186,7 @@ def test_messages_may_come_in_another_order_and_around_answers() -> None:
         ([step("receive", message(1, b"y"))], "different: connection A, answer 1"),
         ([], "different: connection A: 0 answers, 1 recorded"),
         ([step("receive", OK)] * 2, "different: connection A: 2 answers, 1 recorded"),
-        ([step("close", note="by the target (reset)")], "answer 1: close, recorded receive"),
+        ([step("close", note="by the target (reset)")], "0 answers, 1 recorded"),
     ],
 )
 def test_other_answers_are_different(after: list[StepRecord], words: str) -> None:
@@ -223,7 +224,55 @@ def test_topic_names_are_found_in_commands_and_requests() -> None:
     sent = [b"PUB_EXT wp_ab12_3 0\n", b"SUB wp_ab12_4 wp_channel_7\n", b"GET /x?topic=wp_ab12_3&"]
 
     assert topic_names(sent) == [b"wp_ab12_3", b"wp_ab12_4"]
-    assert renamed(sent[0], {b"wp_ab12_3": b"wp_z_1"}) == b"PUB_EXT wp_z_1 0\n"
+    assert rename(sent[0], {b"wp_ab12_3": b"wp_z_1"}).data == b"PUB_EXT wp_z_1 0\n"
+
+
+@pytest.mark.parametrize("new", [b"wp_z_1", b"wp_1234_5", b"wp_much_longer_12"])
+def test_a_name_in_pieces_is_renamed_and_stays_in_pieces(new: bytes) -> None:
+    old, whole = b"wp_ab12_3", b"PUB wp_ab12_3 0\nPUB wp_ab12_31 0\n"
+    steps = [step("send", whole[at : at + 1]) for at in range(len(whole))]
+
+    pieces = [bytes.fromhex(piece.hex) for piece in rename_steps(steps, {old: new})]
+
+    assert b"".join(pieces) == whole.replace(old + b" ", new + b" ")
+    assert len(pieces) == len(steps)
+
+
+def test_labels_move_with_the_bytes_they_name() -> None:
+    whole = b"PUB wp_ab12_3 0\n\0\0\0\1x"
+    parts = ((0, 16, "PUB wp_ab12_3 0", False), (16, 4, "size = 1", True), (20, 1, "body", False))
+    one = StepRecord(0, "A", "send", hex=whole.hex(), length=len(whole), parts=parts)
+
+    (moved,) = rename_steps([one], {b"wp_ab12_3": b"wp_z_1"})
+
+    assert moved.parts == (
+        (0, 13, "PUB wp_z_1 0", False),
+        (13, 4, "size = 1", True),
+        (17, 1, "body", False),
+    )
+    assert moved.length == len(whole) - 3
+
+
+def test_what_others_published_to_a_shared_topic_is_left_out() -> None:
+    own, other = b"wp:0123456789:1;", b"wp:9876543210:1;"
+    foreign_id = message_ids([message(2, other)])[0]
+    steps = [
+        step("send", b"PUB t\n" + own),
+        step("receive", message(1, own)),
+        step("receive", message(2, other)),
+        step("send", b"FIN " + foreign_id + b"\n"),
+        step("receive", OK),
+    ]
+
+    assert own_steps(steps) == (steps[0], steps[1], steps[4])
+
+
+def test_a_close_that_the_kit_came_before_is_no_difference() -> None:
+    before = [step("receive", REFUSED), step("close", note="by the kit")]
+    after = [step("receive", REFUSED), step("close", note="by the target (end)")]
+
+    assert compare(before, after, "nsq").same
+    assert not compare(after, before, "nsq").same
 
 
 def test_heartbeats_are_told_from_answers() -> None:

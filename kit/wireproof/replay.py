@@ -9,7 +9,8 @@ import click
 from wireproof.finding import locate
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.replaying import Comparison, Names, compare, play
+from wireproof.renaming import Names, rename_steps
+from wireproof.replaying import Comparison, compare, play
 from wireproof.stage import Scene, open_scene
 from wireproof.targets import Keys
 from wireproof.view.exchange import whole_exchange
@@ -90,7 +91,7 @@ def _rounds(scene: Scene, times: int) -> int:
 def _one_round(scene: Scene, names: Names) -> tuple[Comparison, TranscriptRecord]:
     links = scene.links()
     try:
-        play(scene.steps, links, names)
+        play(rename_steps(scene.steps, names), links)
     finally:
         links.close_all()
     transcript = transcript_record(links.transcript)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from wireproof.collection import collect
-from wireproof.nsq.link import FRESH, Links, own_steps, topic_names
-from wireproof.replaying import Names
+from wireproof.nsq.link import FRESH, UPGRADABLE, Links, own_steps, topic_names
+from wireproof.renaming import Names
 from wireproof.targets import REFERENCE, Keys
 from wireproof_kit.bundle import Bundle
 from wireproof_kit.embedded import start_reference
@@ -92,6 +92,11 @@ def _arguments(case: CaseRecord) -> tuple[str, ...]:
     instance = next((item for item in collect() if item.id == case.case), None)
     if instance is None:
         raise UsageFault(f"{case.case} is no case of this kit; replay it with --as-recorded")
+    if UPGRADABLE in instance.arguments:
+        raise UsageFault(
+            f"{case.case} has its topic upgraded, which the record does not hold; run the case "
+            f"again instead: wireproof run URL {case.case}"
+        )
     return instance.arguments
 
 

@@ -27,6 +27,8 @@ VOLATILE = frozenset({"timestamp_ns", "internal_id", "disk_queue_offset", "id", 
 FRESH = {"ext_topic": "fresh_ext_topic", "plain_topic": "fresh_plain_topic"}
 """Arguments that name a shared topic, and those that name one of its own kind."""
 
+UPGRADABLE = "upgradable_topic"
+
 _TOPIC_NAME = re.compile(rb"\bwp_(?!channel)[0-9a-z]+_\d+\b")
 
 

@@ -1,5 +1,6 @@
 """A row of letters and counts for each interface."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -7,7 +8,7 @@ from wireproof.view.ink import COLUMNS, TONES, Ink
 from wireproof_spec.record import VERDICTS, CaseRecord, Verdict
 
 NAME = 22
-LETTERS = 32
+LETTERS = 56
 
 SIGNS: dict[Verdict, str] = {
     "pass": ".",
@@ -67,4 +68,8 @@ def counts(verdicts: Iterable[Verdict], ink: Ink | None = None) -> str:
 
 
 def _letters(verdicts: Sequence[Verdict], ink: Ink) -> str:
-    return "".join(ink.paint(SIGNS[verdict], TONES[verdict]) for verdict in verdicts)
+    """Return a letter for each verdict; a run of equal ones is painted at once."""
+    return "".join(
+        ink.paint(SIGNS[verdict] * len(list(run)), TONES[verdict])
+        for verdict, run in itertools.groupby(verdicts)
+    )

@@ -1,0 +1,102 @@
+"""Other topic names in recorded bytes, also where a name was sent in several pieces."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from wireproof_reports.evidence import recorded
+from wireproof_spec.record import StepRecord, packed
+
+Names = Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A stream with other names in it; ``places`` are (start, end, new start, new end)."""
+
+    data: bytes
+    places: tuple[tuple[int, int, int, int], ...]
+
+    def moved(self, offset: int) -> int:
+        """Return where an offset of the old stream lies in the new one."""
+        shift = 0
+        for start, end, new_start, new_end in self.places:
+            if offset <= start:
+                break
+            if offset < end:
+                return min(new_start + offset - start, new_end)
+            shift = new_end - end
+        return offset + shift
+
+
+def rename(data: bytes, names: Names) -> Renamed:
+    """Put other names in the place of the recorded ones."""
+    new = b""
+    places: list[tuple[int, int, int, int]] = []
+    end = 0
+    for start, name in _found(data, names):
+        new += data[end:start]
+        end = start + len(name)
+        places.append((start, end, len(new), len(new) + len(names[name])))
+        new += names[name]
+    return Renamed(new + data[end:], tuple(places))
+
+
+def rename_steps(steps: Sequence[StepRecord], names: Names) -> tuple[StepRecord, ...]:
+    """Rename in all that was sent; each piece of a stream stays a piece of its own."""
+    if not names:
+        return tuple(steps)
+    streams: dict[str, bytes] = defaultdict(bytes)
+    for step in steps:
+        if step.kind == "send":
+            streams[step.conn] += recorded(step)
+    whole = {conn: rename(data, names) for conn, data in streams.items()}
+    sent: dict[str, int] = defaultdict(int)
+    renamed: list[StepRecord] = []
+    for step in steps:
+        if step.kind == "send":
+            start = sent[step.conn]
+            sent[step.conn] += len(recorded(step))
+            renamed.append(_piece(step, whole[step.conn], start, names))
+        elif step.kind == "request":
+            renamed.append(_piece(step, rename(recorded(step), names), 0, names))
+        else:
+            renamed.append(step)
+    return tuple(renamed)
+
+
+def _found(data: bytes, names: Names) -> Iterator[tuple[int, bytes]]:
+    """Return each place of a name, in order; a longer name is no place of a shorter one."""
+    at = 0
+    while at < len(data):
+        places = [(data.find(name, at), -len(name), name) for name in names]
+        place = min((found for found in places if found[0] >= 0), default=None)
+        if place is None:
+            return
+        start, _, name = place
+        at = start + len(name)
+        if not data[at : at + 1].isalnum():
+            yield start, name
+
+
+def _piece(step: StepRecord, stream: Renamed, start: int, names: Names) -> StepRecord:
+    begin = stream.moved(start)
+    data = stream.data[begin : stream.moved(start + len(recorded(step)))]
+    parts: list[tuple[int, int, str, bool]] = []
+    for offset, length, label, wrong in step.parts:
+        new = stream.moved(start + offset) - begin
+        end = stream.moved(start + offset + length) - begin
+        parts.append((new, end - new, _renamed_text(label, names), wrong))
+    return msgspec.structs.replace(
+        step,
+        **{"hex": "", "deflate": "", **packed(data)},
+        length=len(data),
+        parts=tuple(parts),
+        note=_renamed_text(step.note, names),
+    )
+
+
+def _renamed_text(text: str, names: Names) -> str:
+    return rename(text.encode(), names).data.decode()
