@@ -22,6 +22,7 @@ from wireproof_kit.bundle import read_bundle
 from wireproof_kit.errors import UsageFault
 
 SMALL = "nsq/publish/header-json"
+COMMAND = (sys.executable, "-m", "wireproof")
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +113,28 @@ class served:
         self._process.wait(20)
         if self._process.stdout:
             self._process.stdout.close()
+
+
+def test_a_reader_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [*COMMAND, "run", "--reference", SMALL, "--bundle", "b.jsonl"],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=clean_environment(),
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+
+    bundle = read_bundle(tmp_path / "b.jsonl")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert bundle.footer is not None
+    assert bundle.footer.exit == 0
 
 
 def test_ctrl_c_closes_the_bundle(tmp_path: Path) -> None:

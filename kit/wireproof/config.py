@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from wireproof.nearness import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
@@ -95,10 +96,11 @@ def _checked(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, 
             raise UsageFault(f"configuration {path}: [{table}] is no known table{hint}")
         if not isinstance(content, dict):
             raise UsageFault(f"configuration {path}: {table!r} expected to be a table")
+        keys = cast(Mapping[str, object], content)
         if table == "claims":
-            yield "claims", dict(_claims(path, content))
+            yield "claims", dict(_claims(path, keys))
         else:
-            yield from _keys(path, table, content)
+            yield from _keys(path, table, keys)
 
 
 def _keys(path: Path, table: str, content: Mapping[str, object]) -> Iterator[tuple[str, object]]:
@@ -153,7 +155,7 @@ def _text(where: str, value: object) -> str:
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:
-    items = value if isinstance(value, list) else [value]
+    items = cast(list[object], value) if isinstance(value, list) else [value]
     return tuple(_text(where, item) for item in items)
 
 

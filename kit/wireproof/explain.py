@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import click
 
@@ -213,7 +214,7 @@ def _row(head: str, text: str) -> list[str]:
 def _plain(subject: Subject, clause: Clause | None) -> object:
     import msgspec
 
-    plain: object = msgspec.to_builtins(subject)
-    if clause is None or not isinstance(plain, dict):
-        return plain
-    return {**plain, "clause": msgspec.to_builtins(msgspec.structs.replace(clause, case=()))}
+    plain = cast(dict[str, object], msgspec.to_builtins(subject))
+    if clause is not None:
+        plain["clause"] = msgspec.to_builtins(msgspec.structs.replace(clause, case=()))
+    return plain

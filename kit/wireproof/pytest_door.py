@@ -3,7 +3,7 @@
 import contextlib
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -61,14 +61,14 @@ def _always(settings: Path, cache: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def _settings() -> Iterator[Path]:
+def _settings() -> Generator[Path]:
     place = resources.files("wireproof") / "cases.ini"
     with resources.as_file(place) as path:
         yield path
 
 
 @contextlib.contextmanager
-def _own_environment() -> Iterator[None]:
+def _own_environment() -> Generator[None]:
     """Hide the variables by which a user changes pytest's ways elsewhere."""
     kept = {name: os.environ.pop(name) for name in _VARIABLES if name in os.environ}
     try:

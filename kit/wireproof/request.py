@@ -66,8 +66,9 @@ def narrowing(options: RunOptions) -> list[str]:
 def _target(named: Named, options: RunOptions, settings: Settings) -> Iterator[str]:
     for key, value in named.keys:
         yield from _pair(f"--{key}", value)
-    claims = {**settings.claims, **dict(claim.partition("=")[::2] for claim in options["claim"])}
-    yield from _each("--claim", [f"{name}={value}" for name, value in claims.items()])
+    said = {claim.partition("=")[0] for claim in options["claim"]}
+    claims = [f"{name}={value}" for name, value in settings.claims.items() if name not in said]
+    yield from _each("--claim", [*claims, *options["claim"]])
     yield from _each("--topic", options["topic"])
     yield from _pair("--restart", options["restart"])
     yield from _flag("--hazardous", given=options["hazardous"])

@@ -5,7 +5,7 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -139,7 +139,7 @@ def _dry_run(named: Named, options: RunOptions) -> int:
 
 
 @contextlib.contextmanager
-def _interruptible(watcher: Watcher) -> Iterator[None]:
+def _interruptible(watcher: Watcher) -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -3,7 +3,7 @@
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -53,7 +53,7 @@ def open_scene(
     times: int,
     as_recorded: bool,
     hazardous: bool,
-) -> Iterator[Scene]:
+) -> Generator[Scene]:
     """Open the target, with fresh topics for every round; all of it ends with the block."""
     protocol = bundle.header.target.protocol
     url = to or bundle.header.target.url
@@ -70,7 +70,7 @@ def open_scene(
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = session_opener(protocol)(target, options)
         stack.callback(session.close)
-        names: tuple[Names, ...] = ({},) * times
+        names: tuple[Names, ...] = tuple(dict[bytes, bytes]() for _ in range(times))
         steps = case.transcript.steps
         if not as_recorded:
             arguments = _arguments(case)

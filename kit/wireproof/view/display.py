@@ -9,6 +9,7 @@ from typing import IO, Protocol
 from wireproof.view.banner import banner
 from wireproof.view.events import case_event, header_event, verdict_event, write_event
 from wireproof.view.ink import COLUMNS, TONES, Ink
+from wireproof.view.output import write_lines
 from wireproof.view.rows import COUNT_WORDS, by_interface, row
 from wireproof.view.summary import Result, summary
 from wireproof_kit.printable import clipped, printable
@@ -93,20 +94,20 @@ class LineDisplay:
         self._progress = Progress(self.clock)
         self._progress.begin(selected)
         if not self.quiet:
-            _write(self.out, banner(header, bundle=self.bundle))
+            write_lines(self.out, banner(header, bundle=self.bundle))
 
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and time; the reason too where there is something to say."""
         if not (self.quiet or self.by_row):
-            _write(self.out, [case_line(record, self.ink)])
+            write_lines(self.out, [case_line(record, self.ink)])
         self._tell_progress()
 
     def end(self, result: Result) -> None:
         """Write the summary."""
         if self.by_row and not self.quiet:
-            _write(self.out, ["", *rows(result.records, self.ink)])
+            write_lines(self.out, ["", *rows(result.records, self.ink)])
         ending = summary(result, verbose=self.verbose, quiet=self.quiet, ink=self.ink)
-        _write(self.out, ending)
+        write_lines(self.out, ending)
 
     def fault(self, sentence: str) -> None:
         """Leave it to the caller, who ends with it."""
@@ -119,7 +120,7 @@ class LineDisplay:
         spent = progress.seconds()
         if self.progress_to is not None and spent - self._told_at >= PROGRESS_EVERY_S:
             self._told_at = spent
-            _write(self.progress_to, [f"progress {progress.line()}"])
+            write_lines(self.progress_to, [f"progress {progress.line()}"])
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ class LiveDisplay:
         """Write the banner."""
         self._progress = Progress(self.clock)
         self._progress.begin(selected)
-        _write(self.out, [*banner(header, bundle=self.bundle), ""])
+        write_lines(self.out, [*banner(header, bundle=self.bundle), ""])
 
     def case(self, record: CaseRecord) -> None:
         """Add a letter; ten times a second at most."""
@@ -154,7 +155,7 @@ class LiveDisplay:
     def end(self, result: Result) -> None:
         """Write all rows and the summary below them."""
         self._draw(whole=True)
-        _write(self.out, summary(result, verbose=self.verbose, quiet=False, ink=self.ink))
+        write_lines(self.out, summary(result, verbose=self.verbose, quiet=False, ink=self.ink))
 
     def fault(self, sentence: str) -> None:
         """Leave the rows as they are."""
@@ -169,8 +170,7 @@ class LiveDisplay:
         if not whole:
             lines = lines[-max(self.height - 2, 1) :]
         up = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
-        self.out.write(up)
-        _write(self.out, lines)
+        write_lines(self.out, [up + lines[0], *lines[1:]])
         self._drawn, self._drawn_at = len(lines), self.clock()
 
 
@@ -229,9 +229,3 @@ _WORDS: dict[Verdict, str] = {
     "inconclusive": "UNDECIDED",
     "unstable": "UNSTABLE",
 }
-
-
-def _write(out: IO[str], lines: Iterable[str]) -> None:
-    for line in lines:
-        out.write(f"{line}\n")
-    out.flush()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from wireproof.view.output import write_lines
 from wireproof.view.summary import Result
 from wireproof_reports.causes import Cause
 from wireproof_spec.record import CaseRecord, HeaderRecord
@@ -14,8 +15,7 @@ Event = Mapping[str, object]
 
 def write_event(out: IO[str], event: Event) -> None:
     """Write one event and flush it."""
-    out.write(json.dumps(event, ensure_ascii=True, separators=(",", ":")) + "\n")
-    out.flush()
+    write_lines(out, [json.dumps(event, ensure_ascii=True, separators=(",", ":"))])
 
 
 def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) -> Event:

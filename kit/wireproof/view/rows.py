@@ -1,6 +1,5 @@
 """A row of letters and counts for each interface."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -63,13 +62,22 @@ def row(name: str, verdicts: Sequence[Verdict], ink: Ink) -> list[str]:
 def counts(verdicts: Iterable[Verdict], ink: Ink | None = None) -> str:
     """Return how many of each verdict: ``12 pass 4 FAIL``."""
     found = Counter(verdicts)
-    words = [(name, f"{found[name]} {COUNT_WORDS[name]}") for name in VERDICTS if found[name]]
+    words: list[tuple[Verdict, str]] = [
+        (name, f"{found[name]} {COUNT_WORDS[name]}") for name in VERDICTS if found[name]
+    ]
     return " ".join(ink.paint(word, TONES[name]) if ink else word for name, word in words)
 
 
 def _letters(verdicts: Sequence[Verdict], ink: Ink) -> str:
     """Return a letter for each verdict; a run of equal ones is painted at once."""
-    return "".join(
-        ink.paint(SIGNS[verdict] * len(list(run)), TONES[verdict])
-        for verdict, run in itertools.groupby(verdicts)
-    )
+    return "".join(ink.paint(SIGNS[run[0]] * len(run), TONES[run[0]]) for run in _runs(verdicts))
+
+
+def _runs(verdicts: Sequence[Verdict]) -> list[list[Verdict]]:
+    runs: list[list[Verdict]] = []
+    for verdict in verdicts:
+        if runs and runs[-1][0] == verdict:
+            runs[-1].append(verdict)
+        else:
+            runs.append([verdict])
+    return runs

@@ -1,0 +1,17 @@
+"""Writing what is told; a reader who has gone away does not end a run."""
+
+import os
+from collections.abc import Iterable
+from typing import IO
+
+
+def write_lines(out: IO[str], lines: Iterable[str]) -> None:
+    """Write and flush lines; from a closed pipe on, write to nowhere."""
+    try:
+        for line in lines:
+            out.write(f"{line}\n")
+        out.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, out.fileno())
+        os.close(nowhere)
