@@ -93,7 +93,9 @@ class PublishBehaviour:
     stored_header: Callable[[bytes, TopicKind], bytes | None] = answers.as_sent
     takes_header: Callable[[bytes, TopicKind], bool] = answers.only_on_ext
     missing_topic_ends: bool = True
-    answer: Callable[[Header, Stored, Header | None], bytes] = answers.to_publish
+    traced: Callable[[Header, Header | None], bool] = answers.has_trace_id
+    ok: Callable[[Stored], bytes] = answers.plain_ok
+    ext_trace_response: Callable[[Stored], bytes] = answers.trace_response
     trace_response: Callable[[Stored], bytes] = answers.trace_response
     check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
     ext_version: int = names.EXT_VERSION_JSON

@@ -92,7 +92,7 @@ def _through_floats(fields: Object) -> Object:
 
 def _is_json(ext: bytes) -> bool:
     try:
-        json.loads(ext)
+        json.loads(ext.decode())
     except ValueError:
         return False
     return True

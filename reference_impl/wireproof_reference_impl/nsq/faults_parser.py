@@ -33,12 +33,13 @@ def _split(split: Callable[[bytes], Split | None]) -> Settings:
 
 
 def _raising(most: int, error: type[Exception]) -> Settings:
-    """Return settings under which longer headers end in an error of the broker's own."""
+    """Return settings under which longer headers that fit end in an error of the broker's own."""
 
     def split(data: bytes) -> Split | None:
-        if _length(data) > most:
+        taken = split_header(data)
+        if taken is not None and len(taken.header) > most:
             raise error
-        return split_header(data)
+        return taken
 
     return _split(split)
 

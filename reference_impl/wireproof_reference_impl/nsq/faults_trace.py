@@ -17,13 +17,14 @@ from wireproof_spec.strict_json import JsonValue
 _U64 = 1 << 64
 
 
-def _answering(traced: Callable[[Stored], bytes], *, untraced: bytes = OK) -> Settings:
-    """Return settings under which PUB_EXT is answered so."""
+def _answering(traced: Callable[[Stored], bytes]) -> Settings:
+    """Return settings under which a traced PUB_EXT is answered so."""
+    return {"publish.ext_trace_response": traced}
 
-    def answer(read: Header, stored: Stored, before: Header | None) -> bytes:
-        return untraced if read.trace_id is None else traced(stored)
 
-    return {"publish.answer": answer}
+def _from_the_fourth(said: bytes) -> Settings:
+    """Return settings under which an untraced PUB_EXT is answered so, but for the first three."""
+    return {"publish.ok": lambda stored: said if stored.internal_id > 3 else OK}
 
 
 def _response(stored: Stored, **other: int) -> bytes:
@@ -34,13 +35,8 @@ def _response(stored: Stored, **other: int) -> bytes:
     )
 
 
-def _always_traced(read: Header, stored: Stored, before: Header | None) -> bytes:
-    return _response(stored)
-
-
-def _traced_from_then_on(read: Header, stored: Stored, before: Header | None) -> bytes:
-    traced_before = before is not None and before.trace_id is not None
-    return OK if read.trace_id is None and not traced_before else _response(stored)
+def _traced_from_then_on(read: Header, before: Header | None) -> bool:
+    return read.trace_id is not None or (before is not None and before.trace_id is not None)
 
 
 def _by_text(data: bytes) -> Header:
@@ -196,27 +192,27 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ok-with-line-feed",
-        "the success response has a line feed behind OK",
+        "the success response has a line feed behind OK, from a topic's fourth message on",
         breaks=_OK,
-        settings=_answering(_response, untraced=b"OK\n"),
+        settings=_from_the_fourth(b"OK\n"),
     ),
     fault(
         "ok-always-traced",
-        "every PUB_EXT is answered with a trace response",
+        "every PUB_EXT but the first of a connection is answered with a trace response",
         breaks=_OK,
-        settings={"publish.answer": _always_traced},
+        settings={"publish.traced": lambda read, before: before is not None},
     ),
     fault(
         "ok-empty",
-        "the success response is empty",
+        "the success response is empty, from a topic's fourth message on",
         breaks=_OK,
-        settings=_answering(_response, untraced=b""),
+        settings=_from_the_fourth(b""),
     ),
     fault(
         "ok-traced-from-then-on",
         "after a traced message the next one on the connection is answered as traced too",
         breaks=_OK,
-        settings={"publish.answer": _traced_from_then_on},
+        settings={"publish.traced": _traced_from_then_on},
     ),
     fault(
         "trace-empty-is-zero",

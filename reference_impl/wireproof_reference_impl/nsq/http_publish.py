@@ -105,7 +105,10 @@ def _found(node: Node, request: Request, number: int | None) -> Partition:
 
 
 def _store(node: Node, partition: Partition, entries: Sequence[Entry], request: Request) -> Stored:
-    stored = partition.publish(entries, request.now_ns)
+    try:
+        stored = partition.publish(entries, request.now_ns)
+    except OSError as error:
+        raise HttpRefusal(503, str(error)) from error
     node.touch(partition)
     node.settle(request.now_ns)
     return stored

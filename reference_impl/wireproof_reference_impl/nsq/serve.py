@@ -24,6 +24,7 @@ from wireproof_reference_impl.nsq.options import (
 )
 from wireproof_reference_impl.nsq.preset import Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
+from wireproof_reference_impl.nsq.queue_place import QueueFault
 from wireproof_reference_impl.nsq.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
@@ -40,8 +41,8 @@ def serve(options: ServeOptions) -> int:
     behaviour = build(options.dialect, fault_names=options.faults, variant_names=options.variants)
     try:
         return asyncio.run(_serve(options, behaviour))
-    except OSError as error:
-        raise BadOption(f"cannot serve: {error.strerror or error}") from error
+    except (OSError, QueueFault) as error:
+        raise BadOption(f"cannot serve: {error}") from error
     except KeyboardInterrupt:
         return 0
 
@@ -111,8 +112,9 @@ def _storage(options: ServeOptions) -> Storage:
 
 
 def _print_list(presets: Mapping[str, Preset]) -> int:
+    """Print name, kind, clauses and text of each; `?` marks a clause that may break."""
     for preset in presets.values():
-        clauses = ",".join(preset.breaks)
+        clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
         print(preset.name, preset.kind, clauses, preset.text, sep="\t")
     return 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.queue_channels import ChannelPosition, ChannelState
+from wireproof_reference_impl.nsq.queue_place import QueueFault
 
 _META = "topic_meta.json"
 _EPHEMERAL = "#ephemeral"
@@ -16,20 +17,28 @@ _SAFE = {".": "%2E", "..": "%2E%2E"}
 
 
 class DiskStorage:
-    """Topics under a data directory."""
+    """Topics under a data directory, which is made when missing."""
 
     def __init__(self, directory: Path, *, max_bytes_per_file: int) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._max_bytes_per_file = max_bytes_per_file
         self._queues: dict[tuple[str, int], DiskQueue] = {}
 
     def topics(self) -> Iterator[TopicMeta]:
-        """Yield the topics that were kept."""
+        """Yield the topics that were kept.
+
+        Raises:
+            QueueFault: what was kept of a topic cannot be read.
+        """
         for path in sorted(self._directory.glob(f"*/{_META}")):
-            kept = json.loads(path.read_bytes())
-            yield TopicMeta(
-                kept["name"], tuple(kept["partitions"]), kept["extend"], kept["ordered"]
-            )
+            try:
+                kept = json.loads(path.read_bytes())
+                partitions = tuple(map(int, kept["partitions"]))
+                meta = TopicMeta(kept["name"], partitions, kept["extend"], kept["ordered"])
+            except (ValueError, LookupError, TypeError) as error:
+                raise QueueFault(f"{path} is no meta data of a topic") from error
+            yield meta
 
     def save_topic(self, meta: TopicMeta) -> None:
         """Keep a topic's meta data."""

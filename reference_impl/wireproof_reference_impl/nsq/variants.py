@@ -159,6 +159,7 @@ VARIANTS: tuple[Preset, ...] = (
         "queue offsets start far up",
         {
             "publish.trace_response": _far_trace_response,
+            "publish.ext_trace_response": _far_trace_response,
             "delivery.position": _far_position,
             "http.trace_answer": _far_answer,
         },

@@ -33,12 +33,20 @@ def trace_response(stored: Stored) -> bytes:
     )
 
 
-def to_publish(header: Header, stored: Stored, before: Header | None) -> bytes:
-    """Return the answer to a publish with a header; `before` was that of the publish before.
+def has_trace_id(header: Header, before: Header | None) -> bool:
+    """Tell whether a publish is answered with its place; `before` is the header before it.
 
     Clause: ext.publish.ok-response, ext.publish.trace-response
     """
-    return OK if header.trace_id is None else trace_response(stored)
+    return header.trace_id is not None
+
+
+def plain_ok(stored: Stored) -> bytes:
+    """Return the answer to a publish without a trace id.
+
+    Clause: ext.publish.ok-response
+    """
+    return OK
 
 
 def any_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:

@@ -4,6 +4,7 @@ Raw control bytes, bad escapes and UTF-8, numbers of any form, NaN and duplicate
 The words of its refusals are kept too.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -21,6 +22,8 @@ Lenient: TypeAlias = "str | Mapping[str, Lenient] | Opaque"
 
 _SPACE = " \n\t\r"
 _NUMBER = frozenset("0123456789.-eE+")
+_HEX = re.compile("u[0-9a-fA-F]{4}")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _WORDS = ("true", "false", "null")
 _ESCAPED = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -218,15 +221,16 @@ def _unescaped(text: str) -> str:
             at += 1
         else:
             parts.append(_one_unescaped(part))
-    return "".join(parts)
+    return _PAIR.sub(_joined, "".join(parts))
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16-be", "surrogatepass").decode("utf-16-be")
 
 
 def _one_unescaped(part: str) -> str:
-    if part[:1] == "u":
-        try:
-            return chr(int(part[1:5], 16)) + part[5:]
-        except ValueError:
-            return f"\\{part}"
+    if _HEX.match(part):
+        return chr(int(part[1:5], 16)) + part[5:]
     if part[:1] in _ESCAPED and part:
         return _ESCAPED[part[0]] + part[1:]
     return f"\\{part}"

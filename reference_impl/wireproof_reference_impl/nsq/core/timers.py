@@ -23,6 +23,9 @@ class Timers:
         self._sequence = count()
         self._cancelled = 0
 
+    def __len__(self) -> int:
+        return len(self._heap)
+
     def at(self, when_ns: int, action: Callable[[int], None]) -> Timer:
         """Call `action` with the time once `when_ns` is reached."""
         timer = Timer(when_ns, action)

@@ -99,7 +99,10 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     connection.suffer()
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
-    stored = partition.publish(entries, connection.now_ns)
+    try:
+        stored = partition.publish(entries, connection.now_ns)
+    except OSError as error:
+        raise Refusal(error_codes.E_PUB_FAILED, str(error), fatal=False) from error
     node.touch(partition)
     return stored
 

@@ -29,7 +29,8 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
     stored = publish.store(
         connection, partition, (entry(connection, partition, header=header, split=split),)
     )
-    connection.respond(rules.answer(header, stored, connection.published))
+    traced = rules.traced(header, connection.published)
+    connection.respond(rules.ext_trace_response(stored) if traced else rules.ok(stored))
     connection.published = header
 
 

@@ -1,0 +1,80 @@
+"""The bytes packed by hand are those of the schemas."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wireproof_reference_impl.nsq.core import delivery, packed, record
+from wireproof_reference_impl.nsq.core.answers import trace_response
+from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
+from wireproof_spec.decoding import decode, encode
+from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
+from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
+from wireproof_spec.nsq.message import Extend, message_schema
+from wireproof_spec.nsq.message import Message as WireMessage
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+
+U64 = st.integers(0, 2**64 - 1)
+TIMESTAMPS = st.integers(0, 2**63 - 1)
+HEADERS = st.none() | st.binary(max_size=300)
+BODIES = st.binary(max_size=300)
+
+
+@given(st.sampled_from([0, 1, 2]), BODIES)
+def test_frame(frame_type: int, data: bytes) -> None:
+    assert packed.frame(frame_type, data) == encode(SERVER_FRAME, ServerFrame(frame_type, data))
+
+
+@given(U64, U64, U64, st.integers(0, 2**32 - 1))
+def test_trace_response(internal_id: int, trace_id: int, offset: int, size: int) -> None:
+    expected = TraceResponse(internal_id, trace_id, offset, size)
+    assert trace_response(Stored(internal_id, trace_id, offset, size)) == encode(
+        TRACE_RESPONSE, expected
+    )
+
+
+@given(TIMESTAMPS, U64, U64, HEADERS, BODIES, st.booleans())
+def test_record(
+    timestamp_ns: int,
+    internal_id: int,
+    trace_id: int,
+    header: bytes | None,
+    body: bytes,
+    extend: bool,
+) -> None:
+    entry = Entry(body, trace_id, header if extend else None)
+    data = record.build(entry, timestamp_ns, internal_id=internal_id, extend=extend, version=4)
+    part = Extend(0 if header is None else 4, header) if extend else None
+    message = WireMessage(timestamp_ns, 0, internal_id, trace_id, part, None, None, body)
+    assert data == encode(DISK_RECORD, DiskRecord(message, 0xA if extend else 0))
+    read = record.read(data, 70, 3)
+    assert (read.header, read.body, read.internal_id) == (entry.header, body, internal_id)
+    assert (read.offset, read.size, read.number, read.old) == (70, len(data), 3, not extend)
+
+
+@given(TIMESTAMPS, st.integers(1, 4000), U64, U64, HEADERS, BODIES, st.booleans())
+def test_delivered_message(
+    timestamp_ns: int,
+    attempts: int,
+    internal_id: int,
+    trace_id: int,
+    header: bytes | None,
+    body: bytes,
+    ordered: bool,
+) -> None:
+    message = Message(
+        timestamp_ns, internal_id, trace_id, 0 if header is None else 4, header, body, 9, 99, 0
+    )
+    data = delivery.head(message, attempts) + delivery.short_extend_part(message)
+    data += (delivery.own_position(message) if ordered else b"") + delivery.whole_body(message)
+    offset, size = (9, 99) if ordered else (None, None)
+    part = Extend(message.version, header)
+    expected = WireMessage(timestamp_ns, attempts, internal_id, trace_id, part, offset, size, body)
+    assert decode(message_schema(extend=True, ordered=ordered), data) == expected
+
+
+@given(HEADERS)
+def test_extend_part_as_drawn(header: bytes | None) -> None:
+    message = Message(1, 1, 1, 0 if header is None else 4, header, b"x", 0, 0, 0)
+    data = delivery.head(message, 1) + delivery.full_extend_part(message) + b"x"
+    schema = message_schema(extend=True, ordered=False, length_always=True)
+    assert decode(schema, data).extend == Extend(message.version, header or b"")
