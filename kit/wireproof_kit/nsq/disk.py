@@ -56,12 +56,20 @@ class Queue:
 class Stored:
     """Partitions in the data directory that the user gave for the target."""
 
-    def __init__(self, broker: Broker, *, kind: RecordKind = "from-record") -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        kind: RecordKind = "from-record",
+        length_always: bool | None = None,
+    ) -> None:
+        """Read records of a kind; ``length_always`` unless None replaces the bound reading."""
         if broker.data is None:
             raise ArrangementFailed("no data directory of the target is known; give --data")
         self._root = broker.data
         self._broker = broker
         self._kind: RecordKind = kind
+        self._told_length_always = length_always
 
     def read(self, topic: Topic) -> Queue:
         """Return what stands on disk now.
@@ -106,6 +114,8 @@ class Stored:
             yield from folder.iterdir()
 
     def _length_always(self, topic: Topic) -> bool:
+        if self._told_length_always is not None:
+            return self._told_length_always
         return self._broker.layout(topic, ordered=False).length_always
 
     def _read_file(self, path: Path, length_always: bool) -> Queue:

@@ -1,6 +1,6 @@
 """From publish to delivery: what a consumer gets of a message, compared with what was sent."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
@@ -43,13 +43,18 @@ def deliver_all(broker: Broker, topic: Topic, messages: Sequence[Sent]) -> Obser
         return read_all(consumer, messages)
 
 
-def read_all(consumer: Consumer, messages: Sequence[Sent]) -> Observation:
-    """Read until every message has come, in whatever order, some of them perhaps twice."""
+def read_all(
+    consumer: Consumer, messages: Sequence[Sent], *, owed: Collection[bytes] | None = None
+) -> Observation:
+    """Read until every message has come, in whatever order, some of them perhaps twice.
+
+    With ``owed`` only those bodies must come; the other messages may.
+    """
     headers = {body: header for header, body in messages}
-    owed = list(headers)
+    owed = headers if owed is None else owed
     while owed:
         delivery = consumer.next()
-        body = _body_meant(delivery, headers) or owed[0]
+        body = _body_meant(delivery, headers) or next(iter(owed))
         seen = observe_delivery(delivery, body=body, header=headers[body])
         if seen.value != AS_SENT and not _is_without_header(delivery, headers[body]):
             return seen

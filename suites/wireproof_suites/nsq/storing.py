@@ -28,7 +28,19 @@ def publish_and_read(
     """Publish messages, and read the queue once the last of them stands there."""
     for header, body in messages:
         broker.published(topic, body, header)
-    return Stored(broker, kind=kind).wait_for(topic, messages[-1][1], REDELIVERY)
+    return wait_for(broker, topic, messages[-1][1], kind=kind)
+
+
+def wait_for(
+    broker: Broker, topic: Topic, body: bytes, *, kind: RecordKind = "from-record"
+) -> Queue:
+    """Read the queue once a body stands there.
+
+    A length behind version 0 is read as part of the body: so a record without a header, whose
+    layout is not drawn, never spoils the reading of those behind it.
+    """
+    stored = Stored(broker, kind=kind, length_always=False)
+    return stored.wait_for(topic, body, REDELIVERY)
 
 
 def all_stored(queue: Queue, messages: Sequence[Sent]) -> Observation:

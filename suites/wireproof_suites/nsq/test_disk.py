@@ -4,11 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.disk import Stored
 from wireproof_kit.nsq.frames import Header
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.consuming import Sent
 from wireproof_suites.nsq.contents import CONTENTS, header_of
@@ -19,6 +17,7 @@ from wireproof_suites.nsq.storing import (
     positions_true,
     publish_and_read,
     same_as_delivered,
+    wait_for,
 )
 from wireproof_suites.nsq.upgrading import upgraded
 
@@ -133,6 +132,6 @@ def test_position(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """Offset and size in a trace response are those of the record."""
     bodies = [broker.unique_body() for _ in range(2)]
     answers = [broker.published(fresh_ext_topic, body, {TRACE_ID: "7"}) for body in bodies]
-    queue = Stored(broker).wait_for(fresh_ext_topic, bodies[-1], REDELIVERY)
+    queue = wait_for(broker, fresh_ext_topic, bodies[-1])
 
     return positions_true(queue, bodies, answers)

@@ -49,13 +49,16 @@ def test_upgrade(broker: Broker, upgradable_topic: Topic) -> Observation:
 @case("nsq/upgrade/accept-used", clause="ext.upgrade.accept", waiting=True)
 def test_upgrade_of_used_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
     """A topic that has messages and a channel takes headers after the upgrade as well."""
+    old: Sent = (None, broker.unique_body())
+    new: Sent = ({"k": "v"}, broker.unique_body())
     with broker.subscribe(upgradable_topic) as consumer:
-        body = broker.unique_body()
-        broker.published(upgradable_topic, body)
-        consumer.next(body)
+        broker.published(upgradable_topic, old[1])
+        consumer.next(old[1])
 
     topic = upgraded(broker, upgradable_topic)
-    return deliver(broker, topic, broker.unique_body(), header={"k": "v"})
+    with broker.subscribe(topic) as consumer:
+        broker.published(topic, new[1], new[0])
+        return read_all(consumer, [old, new], owed=[new[1]])
 
 
 @case("nsq/upgrade/subscribe", clause="ext.upgrade.subscribe-rules", waiting=True)

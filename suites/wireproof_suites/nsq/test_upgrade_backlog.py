@@ -57,10 +57,10 @@ def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
         finished = old.next()
         old.take()
     topic = upgraded(broker, upgradable_topic)
-    owed = [m for m in messages if finished is None or m[1] != finished.body]
+    owed = [body for _, body in messages if finished is None or body != finished.body]
 
     with broker.subscribe(topic, channel=old.channel, ready=READY) as consumer:
-        return read_all(consumer, owed)
+        return read_all(consumer, messages, owed=owed)
 
 
 @case("nsq/upgrade/old-attempts", clause="ext.upgrade.old-messages", waiting=True)
