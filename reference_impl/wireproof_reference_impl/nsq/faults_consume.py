@@ -338,9 +338,11 @@ FAULTS: tuple[Preset, ...] = (
         ),
     ),
     fault(
-        "plain-traced-with-version",
-        "traced messages of plain topics have a version of ext",
+        "plain-with-version-above-4096",
+        "messages of plain topics with bodies above 4096 bytes have a version of ext",
         breaks=_PLAIN,
-        settings={"delivery.plain_part": lambda message: b"\0" if message.trace_id else b""},
+        settings={
+            "delivery.plain_part": lambda message: b"\0" if len(message.body) > 4096 else b""
+        },
     ),
 )

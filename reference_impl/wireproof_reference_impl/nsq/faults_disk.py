@@ -8,11 +8,13 @@ from wireproof_reference_impl.nsq.core import delivery, packed, record
 from wireproof_reference_impl.nsq.core.message import Entry, Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
-from wireproof_reference_impl.nsq.core.upgrading import Upgradable
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
 from wireproof_reference_impl.nsq.preset import Preset, fault
 
 _INDICATOR = packed.EXTEND_INDICATOR
 _ATTEMPTS_AT = 12
+_HEAD = 4 + packed.MESSAGE_HEAD_BYTES
+_LARGE = 200
 
 Rest = Callable[[Entry, int], bytes]
 
@@ -91,14 +93,39 @@ def _ids_swapped(
     )
 
 
-def _version_on_plain(
-    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
-) -> bytes:
-    if not extend:
-        entry = entry._replace(body=b"\0" + entry.body)
-    return record.build(
-        entry, timestamp_ns, internal_id=internal_id, extend=extend, version=version
-    )
+def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
+    """Return settings under which records of plain topics with larger bodies are so."""
+
+    def build(
+        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        if extend or len(entry.body) < _LARGE:
+            return record.build(
+                entry, timestamp_ns, internal_id=internal_id, extend=extend, version=version
+            )
+        return packed.record(
+            timestamp_ns,
+            attempts,
+            internal_id=internal_id,
+            trace_id=entry.trace_id,
+            rest=part + entry.body,
+        )
+
+    return {"disk.build": build}
+
+
+def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
+    """Put an ext part into records that have none."""
+    rewritten = []
+    for each in records:
+        _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
+        rest = part + each[_HEAD:]
+        rewritten.append(
+            packed.record(
+                timestamp_ns, attempts, internal_id=internal_id, trace_id=trace_id, rest=rest
+            )
+        )
+    return rewritten
 
 
 def _indicated_records(records: list[bytes]) -> list[bytes]:
@@ -109,8 +136,7 @@ def _indicated_records(records: list[bytes]) -> list[bytes]:
 
 
 def _emptied_records(records: list[bytes]) -> list[bytes]:
-    head = 4 + packed.MESSAGE_HEAD_BYTES
-    return [each[:head] + bytes(len(each) - head) for each in records]
+    return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
 
 
 def _no_records(records: list[bytes]) -> list[bytes]:
@@ -121,8 +147,14 @@ def _last_record(records: list[bytes]) -> list[bytes]:
     return records[-1:]
 
 
-def _not_at_all(topic: Upgradable) -> None:
-    """Answer and do nothing."""
+def _when_empty(topic: Upgradable) -> None:
+    """Upgrade a topic without messages; answer and do nothing for any other."""
+    if not topic.message_count:
+        topic.upgrade()
+
+
+def _headers_when_empty(data: bytes, topic: TopicKind) -> bool:
+    return topic.extend and not topic.old_messages
 
 
 def _old_layout_for_old(message: Message) -> bytes:
@@ -209,32 +241,32 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-indicator-on-plain",
-        "records of plain topics have the indicator",
+        "records of plain topics with bodies from 200 bytes on have the indicator",
         breaks=_PLAIN,
-        settings=_indicated(lambda entry, extend: _INDICATOR),
-    ),
-    fault(
-        "disk-indicator-on-plain-traced",
-        "records of traced messages on plain topics have the indicator",
-        breaks=_PLAIN,
-        settings=_indicated(lambda entry, extend: _INDICATOR if extend or entry.trace_id else 0),
+        settings=_on_large_plain(_INDICATOR),
     ),
     fault(
         "disk-version-on-plain",
-        "records of plain topics have a version of ext",
+        "records of plain topics with bodies from 200 bytes on have a version of ext",
         breaks=_PLAIN,
-        settings={"disk.build": _version_on_plain},
+        settings=_on_large_plain(0, b"\0"),
+    ),
+    fault(
+        "disk-ext-part-on-plain",
+        "records of plain topics with bodies from 200 bytes on stand as on an ext topic",
+        breaks=_PLAIN,
+        settings=_on_large_plain(_INDICATOR, b"\0"),
     ),
     fault(
         "upgrade-loses-records",
         "an upgrade removes the old records",
-        breaks=f"{_UPGRADED} {_OLD}",
+        breaks=_OLD,
         settings={"upgrade.records": _no_records},
     ),
     fault(
         "upgrade-keeps-one-record",
         "an upgrade keeps only the last of the old records",
-        breaks=f"{_UPGRADED} {_OLD}",
+        breaks=_OLD,
         settings={"upgrade.records": _last_record},
     ),
     fault(
@@ -246,20 +278,36 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "upgrade-empties-records",
         "an upgrade overwrites the bodies of old records with zeros",
-        breaks=f"{_UPGRADED} {_OLD}",
+        breaks=_OLD,
         settings={"upgrade.records": _emptied_records},
     ),
     fault(
-        "upgrade-not-done",
-        "an upgrade is answered and not done",
-        breaks=f"{_ACCEPT} {_OLD} {_RULES}",
-        settings={"upgrade.apply": _not_at_all},
+        "upgrade-versions-old-records",
+        "an upgrade puts a version of ext into old records and no indicator",
+        breaks=f"{_UPGRADED} {_OLD}",
+        settings={"upgrade.records": lambda records: _with_part(records, b"\0", 0)},
     ),
     fault(
-        "upgrade-refuses-headers",
-        "an upgraded topic still refuses headers",
+        "upgrade-gives-headers-to-old-records",
+        "an upgrade gives old records an empty JSON header",
+        breaks=f"{_UPGRADED} {_OLD}",
+        settings={
+            "upgrade.records": lambda records: _with_part(
+                records, packed.extend_part(4, b"{}"), _INDICATOR
+            )
+        },
+    ),
+    fault(
+        "upgrade-not-done-when-used",
+        "the upgrade of a topic that has messages is answered and not done",
+        breaks=f"{_ACCEPT} {_OLD}",
+        settings={"upgrade.apply": _when_empty},
+    ),
+    fault(
+        "upgrade-refuses-headers-when-used",
+        "an upgraded topic that had messages still refuses headers",
         breaks=_ACCEPT,
-        settings={"publish.takes_header": lambda data, topic: topic.born_extend},
+        settings={"publish.takes_header": _headers_when_empty},
     ),
     fault(
         "upgrade-loses-headers",

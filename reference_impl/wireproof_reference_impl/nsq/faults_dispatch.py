@@ -92,28 +92,25 @@ def _tag_kept_when_left(message: Message, audience: Audience) -> Chosen:
     return by_tag(message, audience)
 
 
+def _desired_next_door(message: Message, audience: Audience) -> list[Subscriber]:
+    """Return the clients of other channels that desire the tag, if nobody here does."""
+    if message.tag is None or _tagged(audience, message.tag):
+        return []
+    return [each for each in audience.neighbours if each.desired_tag == message.tag]
+
+
 def _neighbours_block(message: Message, audience: Audience) -> Chosen:
-    """Hold a message back here while a client of another channel desires its tag."""
-    desired = {each.desired_tag for each in audience.neighbours}
-    if message.tag in desired and not _tagged(audience, message.tag):
-        return NOBODY
-    return by_tag(message, audience)
+    return NOBODY if _desired_next_door(message, audience) else by_tag(message, audience)
 
 
-def _neighbours_count_as_matching(message: Message, audience: Audience) -> Chosen:
-    """Give a message to another channel's client when that one desires its tag."""
-    there = [
-        each for each in audience.neighbours if message.tag and each.desired_tag == message.tag
-    ]
-    return by_tag(message, audience) if not there else first_ready(there)
+def _neighbours_rob(message: Message, audience: Audience) -> Chosen:
+    return first_ready(_desired_next_door(message, audience)) or by_tag(message, audience)
 
 
-def _neighbours_get_it_too(message: Message, audience: Audience) -> Chosen:
-    chosen = by_tag(message, audience)
-    there = [
-        each for each in audience.neighbours if message.tag and each.desired_tag == message.tag
-    ]
-    return (*chosen, *first_ready(there)) if chosen else chosen
+def _neighbours_decide(message: Message, audience: Audience) -> Chosen:
+    """Give a message whose tag another channel knows to any tagged client of this one."""
+    tagged = _others(audience, None) if _desired_next_door(message, audience) else []
+    return first_ready(tagged) or by_tag(message, audience)
 
 
 def _untagged_to_tagged_first(message: Message, audience: Audience) -> Chosen:
@@ -257,13 +254,13 @@ FAULTS: tuple[Preset, ...] = (
         "channel-robbed-by-another",
         "a tag desired on one channel draws its messages from the others",
         breaks=_CHANNEL,
-        settings=_choosing(_neighbours_count_as_matching),
+        settings=_choosing(_neighbours_rob),
     ),
     fault(
-        "channel-doubled-by-another",
-        "a client gets the messages of its tag from other channels too",
+        "channel-tags-mixed",
+        "a tag desired on one channel goes to clients with any tag on the others",
         breaks=_CHANNEL,
-        settings=_choosing(_neighbours_get_it_too),
+        settings=_choosing(_neighbours_decide),
     ),
     fault(
         "tag-by-prefix",

@@ -166,7 +166,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-header-lost",
         "ext is read and not stored",
-        breaks=f"{_STORED} {_ACCEPT} {_X}",
+        breaks=f"{_STORED} {_X}",
         settings=_entry(lambda entry: entry._replace(header=None)),
     ),
     fault(

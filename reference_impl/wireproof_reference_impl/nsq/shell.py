@@ -177,8 +177,8 @@ class Carrier(asyncio.Protocol):
         if self._link is None or self._transport is None:
             return
         data = self._link.take_output()
-        if data:
-            for piece in self._shell.pieces(data):
+        for piece in self._shell.pieces(data) if data else ():
+            if not self._transport.is_closing():
                 self._transport.write(piece)
         if self._link.closed and not self._transport.is_closing():
             self._end(self._transport)

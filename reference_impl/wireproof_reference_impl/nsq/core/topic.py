@@ -124,8 +124,14 @@ class Topic:
         self.name = name
         self.extend = extend
         self.born_extend = extend
+        self.old_messages = 0
         self.ordered = ordered
         self.partitions: dict[int, Partition] = {}
+
+    @property
+    def message_count(self) -> int:
+        """Return how many messages were ever stored here."""
+        return sum(partition.log.count for partition in self.partitions.values())
 
     @property
     def meta(self) -> TopicMeta:
@@ -143,6 +149,8 @@ class Topic:
 
         Clause: ext.upgrade.accept
         """
+        if not self.extend:
+            self.old_messages = self.message_count
         self.extend = True
         for partition in self.partitions.values():
             for channel in partition.channels.values():
