@@ -152,3 +152,22 @@ def test_recorded_batches_are_built_the_same() -> None:
             continue
         messages = [(message.json_header, message.body) for message in value.messages]
         assert frames.mpub_ext(TOPIC, messages).data.endswith(body)
+
+
+@pytest.mark.parametrize(
+    ("header", "wrong"),
+    [
+        (b'{"a":"b"}', False),
+        (b"{}", False),
+        (b'{"##trace_id":"1"}', False),
+        (b"{", True),
+        (b"[]", True),
+        (b'{"a":1}', True),
+        (b'{"a b":"1"}', True),
+        (b'{"a":"1","a":"2"}', True),
+    ],
+)
+def test_a_header_that_the_text_does_not_ask_for_is_marked(header: bytes, wrong: bool) -> None:
+    sent = frames.pub_ext(TOPIC, header, b"body")
+    marked = [part.label.partition(" = ")[0] for part in sent.parts if part.wrong]
+    assert marked == (["json_header"] if wrong else [])

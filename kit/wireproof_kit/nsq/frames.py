@@ -7,12 +7,14 @@ of the frame stays as it was.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
 from wireproof_kit.nsq.outgoing import Outgoing, from_grammar
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.transcript import Part
+from wireproof_spec import strict_json
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.acknowledge import (
     FINISH,
@@ -38,6 +40,7 @@ from wireproof_spec.nsq.publish import (
     PubExtBody,
     PubTraceBody,
 )
+from wireproof_spec.wire_error import WireError
 
 HEADER_LIMIT = 0xFFFF
 
@@ -185,7 +188,7 @@ def pub_ext(
     text = header_bytes(header)
     value = PubExtBody(json_header=text[:HEADER_LIMIT], body=text[HEADER_LIMIT:] + body)
     overrides = {"size": size, "header_length": header_length}
-    content = from_grammar(PUB_EXT_BODY, value, overrides=overrides)
+    content = _judged(from_grammar(PUB_EXT_BODY, value, overrides=overrides), text)
     return _command(names.PUB_EXT, topic, content, partition, topic_name, command_line)
 
 
@@ -246,11 +249,34 @@ def mpub_ext(
     return _command(names.MPUB_EXT, topic, content, partition, topic_name, command_line)
 
 
+def is_as_published(header: bytes) -> bool:
+    """Tell whether a header is what the text asks for: names of the class, string values."""
+    try:
+        read = strict_json.read(header)
+    except WireError:
+        return False
+    value = read.value
+    if read.faults or not isinstance(value, dict):
+        return False
+    return all(names.is_header_name(k) and isinstance(v, str) for k, v in value.items())
+
+
 def header_bytes(header: Header) -> bytes:
     """Return a header's bytes; a mapping is dumped compactly, its text as UTF-8."""
     if isinstance(header, bytes):
         return header
     return json.dumps(dict(header), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _judged(content: Outgoing, header: bytes) -> Outgoing:
+    """Mark the header as made wrong when it is not what the text asks for."""
+    if is_as_published(header):
+        return content
+    parts = tuple(
+        replace(part, wrong=True) if part.label.startswith("json_header") else part
+        for part in content.parts
+    )
+    return replace(content, parts=parts)
 
 
 def _command(

@@ -101,6 +101,10 @@ class HttpClient:
             return self
         return HttpClient(address, transcript=self._transcript, seconds=self._seconds)
 
+    def recording(self, transcript: Transcript) -> "HttpClient":
+        """Return the client that records in another transcript."""
+        return HttpClient(self.address, transcript=transcript, seconds=self._seconds)
+
     def request(
         self,
         method: str,

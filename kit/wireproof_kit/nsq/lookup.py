@@ -8,6 +8,7 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.topics import Address
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
 CREATE_PATHS = ("/topic/create", "/topic/creat")
@@ -42,6 +43,10 @@ class LookupClient:
     def __init__(self, servers: Sequence[HttpClient]) -> None:
         self.servers = tuple(servers)
         self.given_up = threading.Event()
+
+    def recording(self, transcript: Transcript) -> "LookupClient":
+        """Return the client that records in another transcript."""
+        return LookupClient([server.recording(transcript) for server in self.servers])
 
     def create_topic(
         self, name: str, *, partitions: int = 1, extend: bool = False, ordered: bool = False

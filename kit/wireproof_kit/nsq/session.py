@@ -181,7 +181,7 @@ class NsqSession:
             data=self._data,
             order_command=self._order_command,
             length_always=self._length_always,
-            upgrade=self._maker.upgrade,
+            upgrade=lambda topic: self._maker.upgrade(topic, transcript),
         )
 
     def _http_client(self, transcript: Transcript, address: Address | None) -> HttpClient | None:

@@ -17,6 +17,7 @@ from wireproof_kit.nsq.lookup import (
 )
 from wireproof_kit.nsq.observing import observe, observe_http
 from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.transcript import Transcript
 
 PREFIX = "wp_"
 
@@ -94,8 +95,10 @@ class TopicMaker:
             tried.append(made)
         raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
 
-    def upgrade(self, topic: Topic) -> HttpAnswer:
+    def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
         """Ask for the extend feature on an old topic, and wait until it is announced.
+
+        The asking is recorded in the case's transcript; the waiting is not.
 
         Raises:
             ArrangementFailed: neither a lookup server nor an HTTP address is known.
@@ -103,14 +106,16 @@ class TopicMaker:
         around = self._around
         if around.lookup is not None:
             with self._upgrading:
-                answer = around.lookup.update_meta(topic.name, upgradeext="true")
+                lookup = around.lookup.recording(transcript)
+                answer = lookup.update_meta(topic.name, upgradeext="true")
             if answer.status == 200:
                 around.lookup.wait_for_extend(topic.name)
             return answer
         if around.http is None:
             raise ArrangementFailed("upgrading needs a lookup server or the broker's HTTP API")
         query = {"topic": topic.name, "upgradeext": "true"}
-        return around.http.at(topic.http_address).request("POST", UPDATE_PATH, query=query)
+        client = around.http.at(topic.http_address).recording(transcript)
+        return client.request("POST", UPDATE_PATH, query=query)
 
     def delete(self, topic: Topic) -> None:
         """Delete a topic of this run where that is offered; never complains."""

@@ -13,8 +13,8 @@ from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_IDENTIFY_FAILED
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT, OK
 
-VERSION = "0.3.7-HA.1.13.0"
-"""What the broker calls itself: the version whose deployed behaviour it can show."""
+VERSION = "0.1.0-wireproof"
+"""What the broker calls itself; never the version of a peer that it is not."""
 
 
 def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
