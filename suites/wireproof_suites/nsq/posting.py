@@ -1,16 +1,18 @@
 """Publishing with a header over HTTP, and what comes of it."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Delivery
 from wireproof_kit.nsq.frames import Header, header_bytes
-from wireproof_kit.nsq.http import Headers, HttpAnswer, Query
+from wireproof_kit.nsq.http import Headers, HttpAnswer
 from wireproof_kit.nsq.observing import observe_delivery, observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.json_schema import check
-from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.strict_json import JsonValue, read, same_json
+from wireproof_spec.wire_error import WireError
 from wireproof_suites.nsq.trace_truth import compare_offsets, observe_id_halves
 
 PATH = "/pub_ext"
@@ -29,19 +31,6 @@ def post(
     query: dict[str, str | bytes | int] = {"topic": topic.name, "partition": topic.partition}
     if ext is not None:
         query["ext"] = header_bytes(ext)
-    return request(broker, topic, query, body=body, headers=headers, v1=v1)
-
-
-def request(
-    broker: Broker,
-    topic: Topic,
-    query: Query | str,
-    *,
-    body: bytes,
-    headers: Headers = (),
-    v1: bool = True,
-) -> HttpAnswer:
-    """POST to the node that leads the topic."""
     client = broker.http.at(topic.http_address)
     return client.request("POST", PATH, query=query, headers=headers, body=body, v1=v1)
 
@@ -59,28 +48,46 @@ def post_and_receive(
     ``stored`` is the header due, ``ext`` unless given; only its JSON value counts.
     """
     body = broker.unique_body()
-
-    def send() -> HttpAnswer:
-        return post(broker, topic, body, ext=ext, headers=headers)
-
     due = ext if stored is None else stored
-    return send_and_receive(broker, topic, send, body=body, header=due)
-
-
-def send_and_receive(
-    broker: Broker,
-    topic: Topic,
-    send: Callable[[], HttpAnswer],
-    *,
-    body: bytes,
-    header: Header | None,
-) -> Observation:
-    """Send while subscribed; return how it was refused, or else how it was delivered."""
     with broker.subscribe(topic) as consumer:
-        answer = send()
-        if not answer.is_ok:
+        answer = post(broker, topic, body, ext=ext, headers=headers)
+        if not was_taken(answer):
             return observe_http(answer)
-        return observe_delivery(consumer.next(body), body=body, header=header, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header=due, as_json=True)
+
+
+def post_and_read(
+    broker: Broker, topic: Topic, *, ext: Header, due: Mapping[str, str] | bytes, headers: Headers
+) -> Observation:
+    """Return how a message was refused, or what became of the one value in ``due``."""
+    with broker.subscribe(topic) as consumer:
+        answer = post(broker, topic, broker.unique_body(), ext=ext, headers=headers)
+        if not was_taken(answer):
+            return observe_http(answer)
+        return observe_value(consumer.next(), due=header_bytes(due))
+
+
+def was_taken(answer: HttpAnswer) -> bool:
+    """Tell whether a request was answered with success, in whatever words."""
+    return 200 <= answer.status < 300
+
+
+def observe_value(delivery: Delivery | None, *, due: bytes) -> Observation:
+    """Say what became of a value in the delivered header.
+
+    ``exact``, ``changed``, ``left-out``, ``no-object`` when there is no header of names;
+    ``missing`` without a delivery.
+    """
+    if delivery is None:
+        return observed("missing", overdue=True)
+    found, wanted = _names(delivery.header or b""), _names(due)
+    for name, value in wanted.items():
+        if name not in found:
+            return observed("left-out" if found else "no-object")
+        if not same_json(found[name], value):
+            difference = Difference(name, None, str(value), str(found[name]))
+            return observed("changed", difference=difference)
+    return observed("exact")
 
 
 def observe_http_trace(answer: HttpAnswer, trace_id: int) -> Observation:
@@ -108,7 +115,7 @@ def observe_http_ids(
     if not seen.value.startswith("http:200,trace-"):
         return seen
     answered = (_number(answer, "id"), _number(answer, "trace_id"))
-    return observe_id_halves(consumer.next(body), answered=answered, body=body)
+    return observe_id_halves(consumer.next(), answered=answered, body=body)
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
@@ -131,3 +138,11 @@ def _fields(answer: HttpAnswer) -> dict[str, JsonValue]:
 
 def _number(answer: HttpAnswer, field: str) -> int:
     return int(str(_fields(answer).get(field, -1)))
+
+
+def _names(header: bytes) -> dict[str, JsonValue]:
+    try:
+        value = read(header).value
+    except WireError:
+        return {}
+    return value if isinstance(value, dict) else {}

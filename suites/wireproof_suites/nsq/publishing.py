@@ -17,12 +17,12 @@ def publish_and_receive(
     broker: Broker, topic: Topic, header: Header, *, content: bytes = b""
 ) -> Observation:
     """Return how a message was refused, or else how it was delivered."""
-    body = broker.unique_body(content)
+    body = broker.unique_body() + content
     with broker.subscribe(topic) as consumer:
         answer = observe(broker.publish(topic, body, header))
         if not is_success(answer):
             return answer
-        return observe_delivery(consumer.next(body), body=body, header=header)
+        return observe_delivery(consumer.next(), body=body, header=header)
 
 
 def then_received(
@@ -35,7 +35,10 @@ def then_received(
 
 
 def observe_traced(answer: Answer, trace_id: int) -> Observation:
-    """Name an answer ``traced`` when it has that trace id, in whatever layout."""
+    """Name an answer ``traced`` when it has that trace id, in whatever layout.
+
+    So a case can tell which frame an answer is for; what the layout should be is judged elsewhere.
+    """
     seen = observe(answer, trace_id=trace_id)
     is_traced = seen.value.startswith("trace") and seen.value != "trace:id-differs"
     return observed("traced") if is_traced else seen

@@ -4,12 +4,11 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpAnswer
-from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.observing import observe_delivery, observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, X_NSQEXT
-from wireproof_suites.nsq.posting import post, post_and_receive, send_and_receive
+from wireproof_suites.nsq.posting import post, post_and_read, post_and_receive
 
 STYLES = {"old": False, "v1": True}
 
@@ -88,11 +87,10 @@ def test_text_of_success(broker: Broker, ext_topic: Topic, v1: bool) -> Observat
 def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
     """The body of the request is the body of the message, byte for byte."""
     body = broker.unique_body(content)
+    with broker.subscribe(ext_topic) as consumer:
+        post(broker, ext_topic, body, ext={"k1": "v1"})
 
-    def send() -> HttpAnswer:
-        return post(broker, ext_topic, body, ext={"k1": "v1"})
-
-    return send_and_receive(broker, ext_topic, send, body=body, header={"k1": "v1"})
+        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"}, as_json=True)
 
 
 @case("nsq/http/body-as-curl-sends-it", clause="ext.http.accept")
@@ -100,11 +98,10 @@ def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
     """A body that curl -d declares a form is a message like any other."""
     body = broker.unique_body(b"a=b&ext={}&c=%20+")
     form = [("Content-Type", "application/x-www-form-urlencoded")]
+    with broker.subscribe(ext_topic) as consumer:
+        post(broker, ext_topic, body, ext={"k1": "v1"}, headers=form)
 
-    def send() -> HttpAnswer:
-        return post(broker, ext_topic, body, ext={"k1": "v1"}, headers=form)
-
-    return send_and_receive(broker, ext_topic, send, body=body, header={"k1": "v1"})
+        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"}, as_json=True)
 
 
 @case("nsq/http/header", clause="ext.http.header-stored")
@@ -120,14 +117,14 @@ def test_header_in_ext(
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_text_in_ext(broker: Broker, ext_topic: Topic, text: str) -> Observation:
     """No character of a value is lost or changed between ext and the delivered header."""
-    return post_and_receive(broker, ext_topic, ext={"k": text})
+    return post_and_read(broker, ext_topic, ext={"k": text}, due={"k": text}, headers=())
 
 
 @case("nsq/http/number", clause="ext.http.value-exact")
 @pytest.mark.parametrize("header", NUMBERS.values(), ids=NUMBERS)
 def test_number_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """A number, where numbers are accepted, keeps its value."""
-    return post_and_receive(broker, ext_topic, ext=header)
+    return post_and_read(broker, ext_topic, ext=header, due=header, headers=())
 
 
 @case("nsq/http/number-beside-a-request-header", clause="ext.http.value-exact")
@@ -136,10 +133,6 @@ def test_number_beside_a_request_header(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
     """A number keeps its value also when a request header is added beside it."""
-    return post_and_receive(
-        broker,
-        ext_topic,
-        ext=header,
-        headers=[(X_NSQEXT + "A", "w")],
-        stored=header[:-1] + b',"a":"w"}',
-    )
+    added = [(X_NSQEXT + "A", "w")]
+
+    return post_and_read(broker, ext_topic, ext=header, due=header, headers=added)

@@ -8,7 +8,12 @@ from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID, X_NSQEXT
-from wireproof_suites.nsq.posting import observe_http_trace, post, post_and_receive
+from wireproof_suites.nsq.posting import (
+    observe_http_trace,
+    post,
+    post_and_read,
+    post_and_receive,
+)
 from wireproof_suites.nsq.publishing import then_others
 from wireproof_suites.nsq.shape import header_of
 
@@ -132,10 +137,10 @@ def test_request_headers_beyond_the_length(broker: Broker, ext_topic: Topic) -> 
 
 @case("nsq/http/x-nsqext-override", clause="ext.http.x-nsqext-override")
 def test_same_name_in_both(broker: Broker, ext_topic: Topic) -> Observation:
-    """Of a name in ext and in a request header the request header's value is stored."""
-    return post_and_receive(
-        broker, ext_topic, ext=EXT, headers=[(X_NSQEXT + "K", "new")], stored={"k": "new"}
-    )
+    """Of a name in ext and in a request header one value is stored, the request header's."""
+    added = [(X_NSQEXT + "K", "new")]
+
+    return post_and_read(broker, ext_topic, ext=EXT, due={"k": "new"}, headers=added)
 
 
 @case("nsq/http/x-nsqext-no-name", clause="ext.http.x-nsqext-override")

@@ -9,7 +9,7 @@ from wireproof_kit.nsq.frames import pub_ext
 from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.outgoing import Outgoing, joined
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.observation import Observation
+from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.publishing import (
     first_unlike,
@@ -17,12 +17,12 @@ from wireproof_suites.nsq.publishing import (
     observe_traced,
     publish_and_receive,
     then_goes_on,
-    then_received,
 )
 from wireproof_suites.nsq.shape import within
 
 HEADER = {"k": "v"}
 MANY = 50
+FIRST = 1000
 
 # Where a frame is cut: a field, and how many of its bytes are still sent (from the end if < 0).
 PLACES = {
@@ -88,35 +88,49 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
 @case("nsq/parser/two-pieces", clause="ext.parser.segmentation")
 def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame may come in two pieces, cut anywhere; others are served in between."""
-    frame = pub_ext(ext_topic, HEADER, broker.unique_body())
+    places = range(1, len(traced(broker, ext_topic, FIRST).data))
     with broker.connect() as client, broker.connect() as other:
         answers = (
-            ask_in_pieces(client, frame.split(at), between=other, topic=ext_topic)
-            for at in range(1, len(frame.data))
+            ask_in_pieces(
+                client, traced(broker, ext_topic, FIRST + at), at, other=other, topic=ext_topic
+            )
+            for at in places
         )
 
-        return first_unlike(answers, "ok,open")
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
 @case("nsq/parser/byte-by-byte", clause="ext.parser.segmentation")
 def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
-    """A frame may come one byte at a time, and is delivered whole."""
+    """A frame may come one byte at a time, and is answered once."""
+    frame = traced(broker, ext_topic, FIRST)
+    with broker.connect() as client:
+        for piece in frame.split(*range(1, len(frame.data))):
+            client.send(piece)
+        answers = [observe_traced(client.receive(), FIRST)]
+        answers += [observe_traced(client.ask(traced(broker, ext_topic, 2)), 2)]
+
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
+
+
+@case("nsq/parser/byte-by-byte-arrives", clause="ext.parser.segmentation")
+def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
+    """A message that came one byte at a time is delivered whole."""
     body = broker.unique_body()
     frame = pub_ext(ext_topic, HEADER, body)
     with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
-        pieces = frame.split(*range(1, len(frame.data)))
-        for piece in pieces[:-1]:
+        for piece in frame.split(*range(1, len(frame.data))):
             client.send(piece)
-        answer = observe(client.ask(pieces[-1]), then=client.goes_on(ext_topic))
+        client.receive()
 
-        return then_received(answer, consumer, body=body, header=HEADER)
+        return observe_delivery(consumer.next(), body=body, header=HEADER)
 
 
 @case("nsq/parser/many-in-one-write", clause="ext.parser.segmentation")
 def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observation:
     """Many frames in one write are each answered, in order."""
-    numbers = range(1, MANY + 1)
-    frames = [pub_ext(ext_topic, {TRACE_ID: str(n)}, broker.unique_body()) for n in numbers]
+    numbers = range(FIRST, FIRST + MANY)
+    frames = [traced(broker, ext_topic, number) for number in numbers]
     with broker.connect() as client:
         client.send(joined(frames, f"{MANY} frames"))
         answers = (observe_traced(client.receive(), number) for number in numbers)
@@ -130,13 +144,15 @@ def test_frame_and_a_part_of_the_next(
     broker: Broker, ext_topic: Topic, place: tuple[str, int]
 ) -> Observation:
     """A frame is answered though only a part of the next one has come with it."""
-    first, second = (pub_ext(ext_topic, HEADER, broker.unique_body()) for _ in range(2))
+    first, second, third = (traced(broker, ext_topic, FIRST + more) for more in range(3))
     head, tail = second.split(within(second, *place))
     with broker.connect() as client:
-        answer = client.ask(joined([first, head], "a frame and a part of the next"))
-        answers = [observe(answer), observe(client.ask(tail))]
+        sent = (joined([first, head], "a frame and a part of the next"), tail, third)
+        answers = (
+            observe_traced(client.ask(frame), FIRST + more) for more, frame in enumerate(sent)
+        )
 
-        return then_goes_on(first_unlike(answers, "ok"), client, ext_topic)
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
 
 @case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
@@ -147,11 +163,17 @@ def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
     return publish_and_receive(broker, ext_topic, HEADER, content=content)
 
 
+def traced(broker: Broker, topic: Topic, number: int) -> Outgoing:
+    """Return a PUB_EXT whose answer carries its number."""
+    return pub_ext(topic, {TRACE_ID: str(number)}, broker.unique_body())
+
+
 def ask_in_pieces(
-    client: Connection, pieces: list[Outgoing], *, between: Connection, topic: Topic
+    client: Connection, frame: Outgoing, at: int, *, other: Connection, topic: Topic
 ) -> Observation:
-    """Send pieces with an exchange on another connection in between; name the answer."""
-    for piece in pieces[:-1]:
-        client.send(piece)
-        state = between.goes_on(topic)
-    return observe(client.ask(pieces[-1]), then=state)
+    """Send a frame in two pieces with an exchange on another connection in between."""
+    head, tail = frame.split(at)
+    client.send(head)
+    state = other.goes_on(topic)
+    answer = observe_traced(client.ask(tail), FIRST + at)
+    return answer if state == "open" else observed(f"others-{state}")

@@ -29,6 +29,9 @@ AMONG_OTHERS = {
     "beside-a-tag": b'{"##client_dispatch_tag":"t","##trace_id":"77"}',
     "behind-one-like-it": b'{"trace_id":"5","k":"##trace_id","##trace_id":"77"}',
     "spaces": b'{ "##trace_id" : "77" }',
+}
+
+SPELLINGS = {
     "escaped-name": rb'{"\u0023#trace_id":"77"}',
     "escaped-value": rb'{"##trace_id":"\u00377"}',
 }
@@ -79,7 +82,17 @@ def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -
 def test_trace_id_among_other_names(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
-    """The trace id is found wherever it stands in the header and however JSON spells it."""
+    """The trace id is found wherever it stands in the header."""
+    with broker.connect() as client:
+        answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
+
+        return observe(answer, then=client.goes_on(ext_topic), trace_id=77)
+
+
+@case("nsq/publish/trace-spelling", clause="ext.publish.trace-response")
+@pytest.mark.parametrize("header", SPELLINGS.values(), ids=SPELLINGS)
+def test_trace_id_in_escapes(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
+    """The trace id is found however JSON spells it."""
     with broker.connect() as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
