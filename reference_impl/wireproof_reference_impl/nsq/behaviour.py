@@ -53,7 +53,6 @@ class ChannelStart(Enum):
     """Where a new channel starts in the queue."""
 
     FIRST_FROM_START = auto()
-    START = auto()
     END = auto()
 
 
@@ -132,6 +131,7 @@ class DispatchBehaviour:
 
     choose: Callable[[Message, Audience], Sequence[Subscriber]] = dispatch.by_tag
     given_back: Callable[[list[Held], Subscriber], list[Held]] = requeue_all
+    given_back_delay_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

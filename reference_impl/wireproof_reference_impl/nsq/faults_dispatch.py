@@ -15,6 +15,8 @@ from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.preset import Preset, fault
 
+_MINUTE_NS = 60_000_000_000
+
 Chosen = Sequence[Subscriber]
 Match = Callable[[str, str], bool]
 
@@ -237,6 +239,12 @@ FAULTS: tuple[Preset, ...] = (
         "of what a client held when it left only one message is given back",
         breaks=_LEAVE,
         settings={"dispatch.given_back": _last_one_given_back},
+    ),
+    fault(
+        "leave-gives-back-late",
+        "what a client held when it left goes to others only after a minute",
+        breaks=_LEAVE,
+        settings={"dispatch.given_back_delay_ns": _MINUTE_NS},
     ),
     fault(
         "leave-keeps-the-tag",

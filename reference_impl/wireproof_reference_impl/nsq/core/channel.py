@@ -56,7 +56,12 @@ class Channel:
         given_back = self._behaviour.dispatch.given_back(held, subscriber)
         for each in given_back:
             each.attempts -= 1
-        self._again.extendleft(reversed(given_back))
+        delay_ns = self._behaviour.dispatch.given_back_delay_ns
+        if delay_ns:
+            for each in given_back:
+                self._later(each, now_ns + delay_ns)
+        else:
+            self._again.extendleft(reversed(given_back))
         self.serve(now_ns)
 
     def requeue(
@@ -178,8 +183,11 @@ class Channel:
             self._again.append(held)
             self.serve(now_ns)
             return
+        self._later(held, now_ns + delay_ns)
+
+    def _later(self, held: Held, when_ns: int) -> None:
         self._deferred[held.message.internal_id] = held
-        self._timers.at(now_ns + delay_ns, lambda due_ns: self._due(held, due_ns))
+        self._timers.at(when_ns, lambda due_ns: self._due(held, due_ns))
 
     def _due(self, held: Held, now_ns: int) -> None:
         del self._deferred[held.message.internal_id]

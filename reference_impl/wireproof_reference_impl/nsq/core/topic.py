@@ -86,9 +86,8 @@ class Partition:
             return message
 
     def _start(self) -> tuple[int, int]:
-        from_start = self._behaviour.order.channel_start is ChannelStart.START
-        first = self._behaviour.order.channel_start is ChannelStart.FIRST_FROM_START
-        if from_start or (first and not self.channels):
+        start = self._behaviour.order.channel_start
+        if start is ChannelStart.FIRST_FROM_START and not self.channels:
             return 0, 0
         return self.log.end, self.log.count
 
