@@ -82,8 +82,8 @@ def test_parts_of_commands_cover_all_bytes(outgoing: Outgoing, data: bytes) -> N
 OVERRIDES = {
     "size-of-pub": (frames.pub(TOPIC, b"x", size=-1), b"PUB t 3\n\xff\xff\xff\xffx"),
     "size-of-pub-ext": (
-        frames.pub_ext(TOPIC, b"", b"x", size=0x7FFFFFFF),
-        b"PUB_EXT t 3\n\x7f\xff\xff\xff\0\0x",
+        frames.pub_ext(TOPIC, b"{}", b"x", size=0x7FFFFFFF),
+        b"PUB_EXT t 3\n\x7f\xff\xff\xff\0\2{}x",
     ),
     "header-length": (
         frames.pub_ext(TOPIC, b"{}", b"x", header_length=900),

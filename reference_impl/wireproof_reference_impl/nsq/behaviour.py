@@ -187,6 +187,7 @@ class OutputBehaviour:
     delivery_delay_ns: int = 0
     redelivery_delay_ns: int = 0
     always_json: bool = False
+    version: str = answers.OWN_VERSION
     identify_json: Callable[[Mapping[str, object]], bytes] = answers.compact_json
     error_code: Callable[[bytes, str], str] = answers.own_code
     fatal: Callable[[bytes, str, bool], bool] = answers.as_fatal_as_it_is
@@ -262,6 +263,7 @@ DEPLOYED_SETTINGS: Settings = {
     "http.max_header": MAX_JSON_HEADER_SIZE_HTTP,
     "http.trace_bare": False,
     "http.unknown_paths": frozenset({"/topic/creat"}),
+    "output.version": deployed.VERSION,
     "unknown_commands": frozenset({names.SUB_ORDER}),
 }
 """What the measured youzan nsqd does where it parts from the published text."""

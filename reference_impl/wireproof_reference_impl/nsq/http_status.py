@@ -1,7 +1,6 @@
 """What a node says of itself over HTTP: /ping, /info and /stats."""
 
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.commands.identify import VERSION
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.http_request import Answer, Request, data, plain
@@ -16,7 +15,10 @@ def ping(node: Node, request: Request) -> Answer:
 
 def info(node: Node, request: Request) -> Answer:
     """Say which broker this is."""
-    fields = {"version": VERSION, "start_time": node.started_ns // _SECOND_NS}
+    fields = {
+        "version": node.behaviour.output.version,
+        "start_time": node.started_ns // _SECOND_NS,
+    }
     return data(fields, v1=request.v1)
 
 
@@ -29,7 +31,11 @@ def stats(node: Node, request: Request) -> Answer:
         if topic in ("", name)
         for each in found.partitions.values()
     ]
-    fields: dict[str, object] = {"version": VERSION, "health": "OK", "topics": partitions}
+    fields: dict[str, object] = {
+        "version": node.behaviour.output.version,
+        "health": "OK",
+        "topics": partitions,
+    }
     return data(fields, v1=request.v1)
 
 

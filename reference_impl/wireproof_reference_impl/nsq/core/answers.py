@@ -9,6 +9,9 @@ from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_spec.nsq.names import OK
 
+OWN_VERSION = "0.1.0-wireproof"
+"""What the broker calls itself; never a peer that it is not."""
+
 
 def as_sent(header: bytes, topic: TopicKind) -> bytes | None:
     """Return the header to store: the bytes sent.

@@ -11,6 +11,9 @@ from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 
+VERSION = "0.3.7-HA.1.13.0"
+"""The version that was measured."""
+
 
 def read_header(data: bytes) -> Header:
     """Return what the broker needs of a header that may be any JSON.

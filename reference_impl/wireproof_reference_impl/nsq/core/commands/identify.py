@@ -13,9 +13,6 @@ from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_IDENTIFY_FAILED
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT, OK
 
-VERSION = "0.1.0-wireproof"
-"""What the broker calls itself; never the version of a peer that it is not."""
-
 
 def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Take over the fields and answer with OK or, when asked to, with JSON."""
@@ -39,8 +36,9 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
         text = "cannot enable both deflate and snappy compression"
         raise Refusal(E_IDENTIFY_FAILED, text)
     connection.identify(identity)
-    if identity.feature_negotiation or connection.node.behaviour.output.always_json:
-        connection.respond(connection.node.behaviour.output.identify_json(answer(identity)))
+    output = connection.node.behaviour.output
+    if identity.feature_negotiation or output.always_json:
+        connection.respond(output.identify_json(answer(identity, output.version)))
     else:
         connection.respond(OK)
 
@@ -67,14 +65,14 @@ def read_identity(fields: IdentifyFields) -> Identity:
     )
 
 
-def answer(identity: Identity) -> dict[str, object]:
+def answer(identity: Identity, version: str) -> dict[str, object]:
     """Return the fields of the JSON answer, in the order of the real broker.
 
     Compression and TLS are not available: asked for or not, they are answered false.
     """
     fields: dict[str, object] = {
         "max_rdy_count": limits.MAX_RDY_COUNT,
-        "version": VERSION,
+        "version": version,
         "max_msg_timeout": limits.MAX_MSG_TIMEOUT_MS,
         "msg_timeout": identity.message_timeout_ms,
         "tls_v1": False,
