@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from scripted_peer import Peer, Script, ScriptedPeer, saying
+from scripted_peer import Peer, Script, ScriptedPeer, refusing, saying
 
 ENDS_WITHIN_S = 100.0
 MEMORY_BYTES = 3 * 1024**3
@@ -79,7 +79,35 @@ def endless_size(peer: Peer) -> None:
         peer.say(bytes(65536))
 
 
+def classic(peer: Peer) -> None:
+    """Behave as a broker that knows IDENTIFY, PUB and SUB and nothing of the extend feature."""
+    peer.exactly(4)
+    while words := peer.line().split():
+        if words[0] in (b"IDENTIFY", b"PUB"):
+            peer.sized()
+        known = words[0] in (b"IDENTIFY", b"PUB", b"SUB")
+        peer.say(OK_FRAME if known else refusing("E_INVALID", f"invalid command {words[0]!r}"))
+        if not known:
+            return
+
+
+def without_topics(peer: Peer) -> None:
+    """Behave as a broker on which no topic can be created."""
+    peer.exactly(4)
+    while words := peer.line().split():
+        if words[0] == b"IDENTIFY":
+            peer.sized()
+            peer.say(OK_FRAME)
+        elif words[0] == b"INTERNAL_CREATE_TOPIC":
+            peer.say(refusing("E_CREATE_TOPIC_FAILED", "no room"))
+        else:
+            peer.say(refusing("E_TOPIC_NOT_EXIST"))
+            return
+
+
 HOSTILE: dict[str, Script] = {
+    "classic-nsqd": classic,
+    "no-topic-can-be-created": without_topics,
     "silent": silent,
     "closes-at-once": closing,
     "ok-to-everything": answering_ok,
