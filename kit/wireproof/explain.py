@@ -159,8 +159,8 @@ def _case(catalogue: Catalogue, law: Law, clause: Clause, identifier: str) -> It
 
 
 def _accepted(law: Law) -> Iterator[str]:
-    yield from _row("is sent", law.sends)
-    yield from _row("is expected", law.expects)
+    yield from _row("sent", law.sends)
+    yield from _row("expected", law.expects)
     yield from _row("conforms", _alternatives(law.accept))
     for decision_id, readings in law.reading.items():
         for name, patterns in readings.items():
