@@ -47,6 +47,20 @@ def test_another_first_difference_is_another_cause() -> None:
     assert len(fold(records)) == 2
 
 
+def test_a_flaw_named_by_the_observation_folds_wherever_it_first_shows() -> None:
+    records = [
+        failed(
+            f"publish/trace/{field}",
+            "ext.publish.trace-response",
+            "title",
+            "trace:little-endian,open",
+            difference=DifferenceRecord(field, 2, "1", "2"),
+        )
+        for field in ("internal_id", "trace_id")
+    ]
+    assert [len(cause.cases) for cause in fold(records)] == [2]
+
+
 @pytest.mark.parametrize(
     ("observation", "accepted", "expected"),
     [

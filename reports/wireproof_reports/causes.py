@@ -8,6 +8,8 @@ from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
 
+UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -67,8 +69,16 @@ def counts_up_to(profile: str, level: str) -> bool:
 
 
 def _key(case: CaseRecord) -> tuple[str, str, str]:
-    field = case.difference.field if case.difference else ""
-    return case.clause, field, value_class(case.observation, case.accepted)
+    """Return clause, first differing field, class of the value.
+
+    Where the observation itself names what is wrong, as in ``trace:little-endian``, the field
+    in which it first shows is chance.
+    """
+    value = value_class(case.observation, case.accepted)
+    _, named, flaw = value.partition(":")
+    is_named = bool(named) and flaw not in UNSPECIFIC
+    field = case.difference.field if case.difference and not is_named else ""
+    return case.clause, field, value
 
 
 def _rank(level: str) -> int:
