@@ -54,6 +54,7 @@ def test_a_flaw_named_by_the_observation_folds_wherever_it_first_shows() -> None
             "ext.publish.trace-response",
             "title",
             "trace:little-endian,open",
+            ("trace,open",),
             difference=DifferenceRecord(field, 2, "1", "2"),
         )
         for field in ("internal_id", "trace_id")
