@@ -21,7 +21,7 @@ def attempts_seen(
     """
     counts: list[int] = []
     copies: list[int] = []
-    while len(counts) < times:
+    while len(counts) < times and len(copies) <= len(counts):
         delivery = consumer.take(body, REDELIVERY)
         if delivery is None or delivery.message is None:
             break

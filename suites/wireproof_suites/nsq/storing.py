@@ -6,7 +6,6 @@ from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.delivery import Delivery
 from wireproof_kit.nsq.disk import Queue, Stored, StoredRecord, observe_stored
-from wireproof_kit.nsq.frames import Header
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.patience import REDELIVERY
@@ -17,8 +16,9 @@ from wireproof_suites.nsq.consuming import VERSION_ALONE, VERSION_AND_LENGTH, Se
 from wireproof_suites.nsq.trace_truth import read_trace
 
 AS_SENT = "stored:as-sent"
+OLD_LAYOUT = "old-layout"
 DEPLOYED_INDICATOR = 0xA
-LEGAL_WITHOUT_HEADER = (VERSION_ALONE, VERSION_AND_LENGTH, "old-layout")
+LEGAL_WITHOUT_HEADER = (VERSION_ALONE, VERSION_AND_LENGTH, OLD_LAYOUT)
 FIELDS = ("timestamp_ns", "internal_id", "trace_id")
 
 
@@ -43,11 +43,15 @@ def wait_for(
     return stored.wait_for(topic, body, REDELIVERY)
 
 
-def all_stored(queue: Queue, messages: Sequence[Sent]) -> Observation:
-    """Compare each message with its record: ``stored:as-sent``, or the first that is not."""
+def all_stored(queue: Queue, messages: Sequence[Sent], *, extend: bool) -> Observation:
+    """Compare each message with its record: ``stored:as-sent``, or the first that is not.
+
+    On an ext topic any legal layout of a message without a header is as sent.
+    """
     for header, body in messages:
         seen = observe_stored(queue, body=body, header=header)
-        if seen.value != AS_SENT and not _is_without_header(queue, body, header):
+        without = header is None and extend
+        if seen.value != AS_SENT and not (without and _has_legal_layout(queue, body)):
             return seen
     return observed(AS_SENT, note=f"{len({stored.file for stored in queue.records})} files")
 
@@ -73,7 +77,8 @@ def layout_of(queue: Queue, body: bytes) -> Observation:
     if stored is None:
         return observe_stored(queue, body=body)
     if stored.record.indicator == 0:
-        return observed("old-layout")
+        is_old = stored.record.message.body == body
+        return observed(OLD_LAYOUT if is_old else "other")
     words = {False: VERSION_ALONE, True: VERSION_AND_LENGTH}
     found = [words[always] for always in words if _reads(stored, body, length_always=always)]
     return observed(found[0] if found else "other")
@@ -117,8 +122,8 @@ def positions_true(
     return observed("true")
 
 
-def _is_without_header(queue: Queue, body: bytes, header: Header | None) -> bool:
-    return header is None and layout_of(queue, body).value in LEGAL_WITHOUT_HEADER
+def _has_legal_layout(queue: Queue, body: bytes) -> bool:
+    return layout_of(queue, body).value in LEGAL_WITHOUT_HEADER
 
 
 def _reads(stored: StoredRecord, body: bytes, *, length_always: bool) -> bool:

@@ -44,7 +44,7 @@ def test_record(
     messages: list[Sent] = [(header, broker.unique_body(content)) for header, content in sent]
     queue = publish_and_read(broker, fresh_ext_topic, messages)
 
-    return all_stored(queue, messages)
+    return all_stored(queue, messages, extend=True)
 
 
 @case("nsq/disk/record-delivered", clause="ext.disk.layout", waiting=True)
@@ -64,7 +64,7 @@ def test_mixed_records(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
     queue = publish_and_read(broker, fresh_ext_topic, messages)
 
-    return all_stored(queue, messages)
+    return all_stored(queue, messages, extend=True)
 
 
 @case("nsq/disk/many", clause="ext.disk.layout", waiting=True)
@@ -75,7 +75,7 @@ def test_many_records(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     ]
     queue = publish_and_read(broker, fresh_ext_topic, messages)
 
-    return all_stored(queue, messages)
+    return all_stored(queue, messages, extend=True)
 
 
 @case("nsq/disk/indicator", clause="ext.disk.indicator", waiting=True)
@@ -112,7 +112,7 @@ def test_plain_record(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     messages: list[Sent] = [(None, broker.unique_body(body)) for body in CONTENTS.values()]
     queue = publish_and_read(broker, fresh_plain_topic, messages, kind="plain")
 
-    return all_stored(queue, messages)
+    return all_stored(queue, messages, extend=False)
 
 
 @case("nsq/disk/upgraded", clause="ext.disk.upgraded", waiting=True)
@@ -124,7 +124,7 @@ def test_upgraded(broker: Broker, upgradable_topic: Topic) -> Observation:
     new: list[Sent] = [({"k": "v"}, broker.unique_body()), (None, broker.unique_body())]
     queue = publish_and_read(broker, topic, new)
 
-    return all_stored(queue, [*old, *new])
+    return all_stored(queue, [*old, *new], extend=True)
 
 
 @case("nsq/disk/position", clause="ext.disk.position", needs=("trace",), waiting=True)
