@@ -63,6 +63,7 @@ class BuildRecord(Protocol):
         self, entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
     ) -> bytes:
         """Return the record, its 4-byte length included."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from struct import pack
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import delivery, packed
 from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.preset import Preset, fault
 
 _INDICATOR = packed.EXTEND_INDICATOR
@@ -30,7 +31,15 @@ def _counted(attempts: Callable[[int, Message], int]) -> Settings:
 
 
 def _stored_header(change: Callable[[bytes], bytes]) -> Settings:
-    return {"publish.stored_header": lambda header, topic: change(header)}
+
+    def stored(header: bytes, topic: TopicKind) -> bytes:
+        return change(header)
+
+    return {"publish.stored_header": stored}
+
+
+def _plain_part(part: Callable[[Message], bytes]) -> Settings:
+    return {"delivery.plain_part": part}
 
 
 def _body(change: Callable[[Message], bytes]) -> Settings:
@@ -249,7 +258,7 @@ FAULTS: tuple[Preset, ...] = (
         "header-lost",
         "a message with a header is delivered without it",
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
-        settings={"delivery.extend": lambda message: b"\0"},
+        settings=_extend(lambda version, header: b"\0"),
     ),
     fault(
         "body-without-last-line-feed",
@@ -321,13 +330,13 @@ FAULTS: tuple[Preset, ...] = (
         "plain-with-version",
         "messages of plain topics have a version of ext",
         breaks=_PLAIN,
-        settings={"delivery.plain_part": _ext_on_plain},
+        settings=_plain_part(_ext_on_plain),
     ),
     fault(
         "plain-with-version-and-length",
         "messages of plain topics have an empty ext part",
         breaks=_PLAIN,
-        settings={"delivery.plain_part": lambda message: bytes(3)},
+        settings=_plain_part(lambda message: bytes(3)),
     ),
     fault(
         "plain-with-indicator",
@@ -341,8 +350,6 @@ FAULTS: tuple[Preset, ...] = (
         "plain-with-version-above-4096",
         "messages of plain topics with bodies above 4096 bytes have a version of ext",
         breaks=_PLAIN,
-        settings={
-            "delivery.plain_part": lambda message: b"\0" if len(message.body) > 4096 else b""
-        },
+        settings=_plain_part(lambda message: b"\0" if len(message.body) > 4096 else b""),
     ),
 )

@@ -116,7 +116,7 @@ def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
 
 def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
     """Put an ext part into records that have none."""
-    rewritten = []
+    rewritten: list[bytes] = []
     for each in records:
         _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
         rest = part + each[_HEAD:]
@@ -137,6 +137,16 @@ def _indicated_records(records: list[bytes]) -> list[bytes]:
 
 def _emptied_records(records: list[bytes]) -> list[bytes]:
     return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
+
+
+def _rewriting(rewritten: Callable[[list[bytes]], list[bytes]]) -> Settings:
+    """Return settings under which an upgrade makes the old records anew."""
+    return {"upgrade.records": rewritten}
+
+
+def _only_for_born(header: bytes, topic: TopicKind) -> bytes | None:
+    """Keep headers only on topics that had the extend feature from the start."""
+    return header if topic.born_extend else None
 
 
 def _no_records(records: list[bytes]) -> list[bytes]:
@@ -261,41 +271,39 @@ FAULTS: tuple[Preset, ...] = (
         "upgrade-loses-records",
         "an upgrade removes the old records",
         breaks=_OLD,
-        settings={"upgrade.records": _no_records},
+        settings=_rewriting(_no_records),
     ),
     fault(
         "upgrade-keeps-one-record",
         "an upgrade keeps only the last of the old records",
         breaks=_OLD,
-        settings={"upgrade.records": _last_record},
+        settings=_rewriting(_last_record),
     ),
     fault(
         "upgrade-indicates-old-records",
         "an upgrade sets the indicator on old records that have no ext part",
         breaks=f"{_UPGRADED} {_OLD}",
-        settings={"upgrade.records": _indicated_records},
+        settings=_rewriting(_indicated_records),
     ),
     fault(
         "upgrade-empties-records",
         "an upgrade overwrites the bodies of old records with zeros",
         breaks=_OLD,
-        settings={"upgrade.records": _emptied_records},
+        settings=_rewriting(_emptied_records),
     ),
     fault(
         "upgrade-versions-old-records",
         "an upgrade puts a version of ext into old records and no indicator",
         breaks=f"{_UPGRADED} {_OLD}",
-        settings={"upgrade.records": lambda records: _with_part(records, b"\0", 0)},
+        settings=_rewriting(lambda records: _with_part(records, b"\0", 0)),
     ),
     fault(
         "upgrade-gives-headers-to-old-records",
         "an upgrade gives old records an empty JSON header",
         breaks=f"{_UPGRADED} {_OLD}",
-        settings={
-            "upgrade.records": lambda records: _with_part(
-                records, packed.extend_part(4, b"{}"), _INDICATOR
-            )
-        },
+        settings=_rewriting(
+            lambda records: _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
+        ),
     ),
     fault(
         "upgrade-not-done-when-used",
@@ -313,9 +321,7 @@ FAULTS: tuple[Preset, ...] = (
         "upgrade-loses-headers",
         "headers published after an upgrade are lost",
         breaks=_ACCEPT,
-        settings={
-            "publish.stored_header": lambda header, topic: header if topic.born_extend else None
-        },
+        settings={"publish.stored_header": _only_for_born},
     ),
     fault(
         "upgrade-old-layout-for-old",

@@ -10,6 +10,7 @@ from wireproof_reference_impl.nsq.core import header
 from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.http_header import Fields, added, compact, trace_answer
 from wireproof_reference_impl.nsq.preset import Preset, fault
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
@@ -110,6 +111,10 @@ def _empty_is_zero(value: JsonValue) -> int | None:
 
 def _no_trace(data: bytes) -> Header:
     return header.published(data)._replace(trace_id=None)
+
+
+def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
+    return True
 
 
 def _empty_beside_others(data: bytes) -> Header:
@@ -357,6 +362,6 @@ FAULTS: tuple[Preset, ...] = (
         "http-plain-topic-takes-headers",
         "a header published over HTTP on a plain topic is lost silently",
         breaks="http.plain-topic",
-        settings={"http.takes_header": lambda data, topic: True},
+        settings={"http.takes_header": _taken_anywhere},
     ),
 )

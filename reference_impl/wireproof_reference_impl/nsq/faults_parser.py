@@ -32,6 +32,10 @@ def _split(split: Callable[[bytes], Split | None]) -> Settings:
     return {"parser.split": split}
 
 
+def _unread(unread: Callable[[bytes], bytes]) -> Settings:
+    return {"parser.unread": unread}
+
+
 def _raising(most: int, error: type[Exception]) -> Settings:
     """Return settings under which longer headers that fit end in an error of the broker's own."""
 
@@ -327,13 +331,13 @@ FAULTS: tuple[Preset, ...] = (
         "refused-body-read-again",
         "the body of a refused frame is read as commands",
         breaks=_STEP,
-        settings={"parser.unread": lambda body: body},
+        settings=_unread(lambda body: body),
     ),
     _fault(
         "refused-last-byte-read-again",
         "the last byte of a refused frame is read as a command",
         breaks=_STEP,
-        settings={"parser.unread": lambda body: body[-1:]},
+        settings=_unread(lambda body: body[-1:]),
     ),
     _fault(
         "refused-spoils-the-next",

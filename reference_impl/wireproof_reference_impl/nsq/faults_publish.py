@@ -10,6 +10,7 @@ from wireproof_reference_impl.nsq.core import header
 from wireproof_reference_impl.nsq.core.header import Fields, Header, checked_object, reader
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.preset import Preset, fault
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import PUB_EXT, is_header_name
@@ -99,11 +100,6 @@ def _nothing(fields: Fields) -> None:
     """Let everything through."""
 
 
-def _not_empty(fields: Fields) -> None:
-    if "" in fields:
-        raise header.refused("empty name")
-
-
 def _first_character(fields: Fields) -> None:
     for name in fields:
         if not is_header_name(name[:1]):
@@ -134,6 +130,14 @@ def _codes(other: dict[str, str]) -> Settings:
         return other.get(own, own) if command == PUB_EXT else own
 
     return {"output.error_code": code}
+
+
+def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
+    return True
+
+
+def _internal_taken_anywhere(data: bytes, topic: TopicKind) -> bool:
+    return topic.extend or data.startswith(b'{"##')
 
 
 def _lost_with_many_names(message: Message) -> bool:
@@ -319,12 +323,12 @@ FAULTS: tuple[Preset, ...] = (
         "plain-topic-takes-headers",
         "PUB_EXT on a plain topic is answered OK and its header is lost",
         breaks=_PLAIN,
-        settings={"publish.takes_header": lambda data, topic: True},
+        settings={"publish.takes_header": _taken_anywhere},
     ),
     fault(
         "plain-topic-takes-internal-names",
         "PUB_EXT on a plain topic is answered OK when its header has internal names only",
         breaks=_PLAIN,
-        settings={"publish.takes_header": lambda data, topic: topic.extend or b'{"##' in data},
+        settings={"publish.takes_header": _internal_taken_anywhere},
     ),
 )

@@ -13,7 +13,11 @@ Unless = Callable[[Wish], bool]
 
 def _lenient(let_through: Unless) -> Settings:
     """Return settings under which some clients pass that should not."""
-    return {"subscribe.rule": lambda wish: None if let_through(wish) else support_rule(wish)}
+
+    def rule(wish: Wish) -> Refusal | None:
+        return None if let_through(wish) else support_rule(wish)
+
+    return {"subscribe.rule": rule}
 
 
 def _refusing(unwanted: Unless) -> Settings:

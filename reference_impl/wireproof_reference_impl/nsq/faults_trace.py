@@ -24,7 +24,11 @@ def _answering(traced: Callable[[Stored], bytes]) -> Settings:
 
 def _from_the_fourth(said: bytes) -> Settings:
     """Return settings under which an untraced PUB_EXT is answered so, but for the first three."""
-    return {"publish.ok": lambda stored: said if stored.internal_id > 3 else OK}
+
+    def ok(stored: Stored) -> bytes:
+        return said if stored.internal_id > 3 else OK
+
+    return {"publish.ok": ok}
 
 
 def _response(stored: Stored, **other: int) -> bytes:
@@ -33,6 +37,10 @@ def _response(stored: Stored, **other: int) -> bytes:
     return packed.trace_response(
         parts.internal_id % _U64, parts.trace_id % _U64, offset=parts.offset, size=parts.size
     )
+
+
+def _traced_but_the_first(read: Header, before: Header | None) -> bool:
+    return read.trace_id is not None or before is not None
 
 
 def _traced_from_then_on(read: Header, before: Header | None) -> bool:
@@ -200,7 +208,7 @@ FAULTS: tuple[Preset, ...] = (
         "ok-always-traced",
         "every PUB_EXT but the first of a connection is answered with a trace response",
         breaks=_OK,
-        settings={"publish.traced": lambda read, before: before is not None},
+        settings={"publish.traced": _traced_but_the_first},
     ),
     fault(
         "ok-empty",

@@ -3,6 +3,7 @@
 import json
 import re
 from math import isfinite
+from typing import cast
 from urllib.parse import unquote_to_bytes
 
 from wireproof_reference_impl.nsq.core.go_text import marshalled
@@ -69,7 +70,7 @@ def _read(data: bytes) -> dict[str, JsonValue] | None:
         raise refused(str(error)) from error
     if not isinstance(value, dict | None):
         raise refused("not an object")
-    return value
+    return cast(dict[str, JsonValue] | None, value)
 
 
 def _number(text: str) -> float:

@@ -21,6 +21,7 @@ class Link(Protocol):
     @property
     def closed(self) -> bool:
         """Tell whether the connection is over once its output is sent."""
+        ...
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client."""
@@ -33,6 +34,7 @@ class Link(Protocol):
 
     def take_output(self) -> bytes:
         """Return what is to be sent, once."""
+        ...
 
 
 Connect = Callable[[str, int], Link]

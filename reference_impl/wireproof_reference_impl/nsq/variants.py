@@ -69,6 +69,22 @@ def _far_answer(stored: Stored) -> dict[str, object]:
     return http_header.trace_answer(stored._replace(offset=stored.offset + _FAR))
 
 
+def _in_other_words(code: str, text: str) -> str:
+    return "we are sorry: no"
+
+
+def _without_a_word(code: str, text: str) -> str:
+    return ""
+
+
+def _far_up(partition: int) -> int:
+    return 1 << 56
+
+
+def _above_the_partition(partition: int) -> int:
+    return (partition << 50) + 2
+
+
 def _second_oldest(waiting: int) -> int:
     return min(1, waiting - 1)
 
@@ -140,12 +156,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "other-error-texts",
         "errors are described in other words",
-        {"output.error_text": lambda code, text: "we are sorry: no"},
+        {"output.error_text": _in_other_words},
     ),
     variant(
         "no-error-texts",
         "errors are not described",
-        {"output.error_text": lambda code, text: ""},
+        {"output.error_text": _without_a_word},
     ),
     variant(
         "json-backwards",
@@ -161,12 +177,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "ids-high",
         "internal ids start far up",
-        {"publish.first_id": lambda partition: 1 << 56},
+        {"publish.first_id": _far_up},
     ),
     variant(
         "ids-by-partition",
         "internal ids hold the partition in their high bits",
-        {"publish.first_id": lambda partition: (partition << 50) + 2},
+        {"publish.first_id": _above_the_partition},
     ),
     variant(
         "offsets-high",

@@ -13,14 +13,17 @@ class Audience(Protocol):
     @property
     def subscribers(self) -> Sequence[Subscriber]:
         """Return the clients of the channel, whose turn it is first."""
+        ...
 
     @property
     def former_tags(self) -> frozenset[str]:
         """Return the tags of clients that have left."""
+        ...
 
     @property
     def neighbours(self) -> Sequence[Subscriber]:
         """Return the clients of the other channels of the partition."""
+        ...
 
 
 NOBODY: tuple[Subscriber, ...] = ()

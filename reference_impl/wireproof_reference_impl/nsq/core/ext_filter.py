@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from fnmatch import translate
+from typing import cast
 
 from wireproof_reference_impl.nsq.core.identity import ExtFilter
 from wireproof_reference_impl.nsq.core.message import Message
@@ -51,5 +52,7 @@ def _value(header: bytes | None, key: str) -> str | None:
         fields = json.loads(header)
     except ValueError:
         return None
-    value = fields.get(key) if isinstance(fields, dict) else None
+    if not isinstance(fields, dict):
+        return None
+    value = cast(dict[str, object], fields).get(key)
     return value if isinstance(value, str) else None

@@ -3,6 +3,7 @@
 import json
 import re
 from decimal import Decimal
+from typing import cast
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
@@ -30,10 +31,11 @@ def _shown(character: str) -> str:
 def marshalled(value: object) -> str:
     """Return JSON as Go writes it: names sorted, `<>&` escaped, every number a float."""
     if isinstance(value, dict):
-        members = (f"{marshalled(name)}:{marshalled(value[name])}" for name in sorted(value))
+        fields = cast(dict[str, object], value)
+        members = (f"{marshalled(name)}:{marshalled(fields[name])}" for name in sorted(fields))
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(marshalled, value)) + "]"
+        return "[" + ",".join(map(marshalled, cast(list[object], value))) + "]"
     if isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)
         return _NO_UTF8.sub("\\\\ufffd", "".join(_HTML.get(each, each) for each in text))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import cast
 
 from wireproof_reference_impl.nsq.core.identity import ExtFilter
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
@@ -58,13 +59,16 @@ class IdentifyFields:
         value = self._fields.get("ext_filter")
         if not isinstance(value, dict):
             return None
-        listed = value.get("filter_data_list")
+        fields = cast(Fields, value)
+        listed = fields.get("filter_data_list")
         return ExtFilter(
-            kind=_number(value.get("type")),
-            key=str(value.get("filter_ext_key", "")),
-            data=str(value.get("filter_data", "")),
-            data_list=tuple(map(str, listed)) if isinstance(listed, list) else (),
-            inverse=value.get("inverse") is True,
+            kind=_number(fields.get("type")),
+            key=str(fields.get("filter_ext_key", "")),
+            data=str(fields.get("filter_data", "")),
+            data_list=tuple(map(str, cast(list[object], listed)))
+            if isinstance(listed, list)
+            else (),
+            inverse=fields.get("inverse") is True,
         )
 
 
@@ -85,7 +89,7 @@ def read(data: bytes) -> IdentifyFields:
     if not isinstance(value, dict):
         raise BadIdentify("not an object")
     fields: dict[str, object] = {}
-    for name, each in value.items():
+    for name, each in cast(Fields, value).items():
         _check(name.lower(), each)
         if each is not None:
             fields[name.lower()] = each

@@ -70,6 +70,14 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.place = 0
+        self._kinds: Mapping[str, tuple[Callable[[int], Lenient], str]] = {
+            "{": (self._object, "object"),
+            "[": (self._array, "array"),
+            '"': (self._string, "string"),
+            "t": (self._word, ""),
+            "f": (self._word, ""),
+            "n": (self._word, ""),
+        }
         self.skip_space()
 
     def value(self, depth: int) -> Lenient:
@@ -78,9 +86,9 @@ class _Reader:
         if depth > MAX_JSON_DEPTH:
             text = f"too big depth for the nested JSON; it exceeds {MAX_JSON_DEPTH}"
             raise self._bad(text)
-        read, what = _KINDS.get(self.text[self.place], (_Reader._number, "number"))
+        read, what = self._kinds.get(self.text[self.place], (self._number, "number"))
         try:
-            return read(self, depth)
+            return read(depth)
         except BadJson as bad:
             raise bad.within(what) if what else bad from None
 
@@ -189,16 +197,6 @@ class _Reader:
 
     def _bad(self, why: str) -> BadJson:
         return BadJson(why, self.place)
-
-
-_KINDS: Mapping[str, tuple[Callable[[_Reader, int], Lenient], str]] = {
-    "{": (_Reader._object, "object"),
-    "[": (_Reader._array, "array"),
-    '"': (_Reader._string, "string"),
-    "t": (_Reader._word, ""),
-    "f": (_Reader._word, ""),
-    "n": (_Reader._word, ""),
-}
 
 
 def _odd_backslashes(text: str, start: int, end: int) -> bool:

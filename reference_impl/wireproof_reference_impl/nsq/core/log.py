@@ -12,16 +12,20 @@ class Log(Protocol):
     @property
     def end(self) -> int:
         """Return the virtual offset behind the last record."""
+        ...
 
     @property
     def count(self) -> int:
         """Return how many records were ever appended."""
+        ...
 
     def append(self, record: bytes) -> int:
         """Add a whole record and return the virtual offset of its start."""
+        ...
 
     def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
         """Yield the records from an offset on, each with its own offset."""
+        ...
 
     def flush(self) -> None:
         """Note where the log ends."""
@@ -45,6 +49,7 @@ class Storage(Protocol):
 
     def topics(self) -> Iterable[TopicMeta]:
         """Return the topics kept from an earlier run."""
+        ...
 
     def save_topic(self, meta: TopicMeta) -> None:
         """Keep a topic's meta data."""
@@ -54,12 +59,15 @@ class Storage(Protocol):
 
     def open_log(self, topic: str, partition: int) -> Log:
         """Open a partition's records, new or kept."""
+        ...
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
         """Throw a partition's records away and keep others instead; its log is closed already."""
+        ...
 
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
         """Return each channel's confirmed offset and count of confirmed messages."""
+        ...
 
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]

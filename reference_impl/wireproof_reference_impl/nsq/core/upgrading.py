@@ -9,14 +9,17 @@ class TopicKind(Protocol):
     @property
     def extend(self) -> bool:
         """Tell whether it has the feature now."""
+        ...
 
     @property
     def born_extend(self) -> bool:
         """Tell whether it was created with it."""
+        ...
 
     @property
     def old_messages(self) -> int:
         """Return how many messages it had when it was upgraded."""
+        ...
 
 
 class Upgradable(Protocol):
@@ -25,6 +28,7 @@ class Upgradable(Protocol):
     @property
     def message_count(self) -> int:
         """Return how many messages it has."""
+        ...
 
     def upgrade(self) -> None:
         """Have the feature from now on."""
