@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _bind(item: pytest.Item) -> Instance | None:
     if not isinstance(item, pytest.Function):
         return None
-    function = cast(Callable[..., Observation], item.function)
+    function = cast(Callable[..., Observation], item.obj)
     mark = case_mark(function)
     if mark is None:
         return None

@@ -51,15 +51,15 @@ def read_all(
     With ``owed`` only those bodies must come; the other messages may.
     """
     headers = {body: header for header, body in messages}
-    owed = headers if owed is None else owed
-    while owed:
+    left: list[bytes] = list(headers if owed is None else owed)
+    while left:
         delivery = consumer.next()
-        body = _body_meant(delivery, headers) or next(iter(owed))
+        body = _body_meant(delivery, headers) or left[0]
         seen = observe_delivery(delivery, body=body, header=headers[body])
         without = headers[body] is None and consumer.topic.extend
         if seen.value != AS_SENT and not (without and _has_no_ext_layout(delivery)):
             return seen
-        owed = [other for other in owed if other != body]
+        left = [other for other in left if other != body]
     return observed(AS_SENT)
 
 
