@@ -24,6 +24,12 @@ LEFT_OUT = {
     "deliver/output_buffer_timeout_minus1": "the peer kept a message in its buffer",
 }
 
+OTHER_SERVERS = {
+    "cluster": "several nodes, replicas and nsqlookupd",
+    "standalone+auth": "an authorisation server",
+    "standalone+tls": "TLS is not offered",
+}
+
 REPLAYED = [each for each in golden.nsqd_tcp() if each.server == "standalone"]
 EXCHANGES = [each for each in golden.nsqd_http() if each.server == "standalone" and each.whole]
 
@@ -162,5 +168,7 @@ def test_exchange_stores_the_same(exchange: HttpExchange) -> None:
 
 
 def test_scenarios_left_out_exist() -> None:
+    servers = {each.server for each in (*golden.nsqd_tcp(), *golden.nsqd_http())}
+    assert servers == {"standalone", *OTHER_SERVERS}
     assert set(LEFT_OUT) <= {each.name for each in REPLAYED}
     assert set(HTTP_LEFT_OUT) <= {each.name for each in EXCHANGES}
