@@ -4,6 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Tests start many processes; without compiled modules each start costs several times as much.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test setup check lint types imports matrix clean help
 
 run:
