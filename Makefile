@@ -17,6 +17,10 @@ test:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
+matrix:
+	@$(PYTHON) tools/setup.py dev
+	@WIREPROOF_MATRIX=whole $(BIN)/python -m pytest -q -n 4 kit/tests/test_fault_matrix.py
+
 setup:
 	@$(PYTHON) tools/setup.py all
 
@@ -42,6 +46,7 @@ clean:
 help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make test     all tests"
+	@echo "make matrix   every fault and every variant against every case"
 	@echo "make check    lint, types, import contracts"
 	@echo "make setup    everything: all extras, Java for Spark"
 	@echo "make clean    remove what the other commands made"
