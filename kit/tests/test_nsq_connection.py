@@ -230,6 +230,35 @@ def test_a_connection_that_goes_on_or_not(state: str, script: Script) -> None:
         assert connection.goes_on(topic_at()) == state
 
 
+def test_a_partition_that_cannot_be_written_for_a_while_is_asked_again() -> None:
+    refused = refusing("E_FAILED_ON_NOT_WRITABLE")
+
+    def script(peer: Peer) -> None:
+        for answer in (refused, refused, OK):
+            peer.line()
+            peer.sized()
+            peer.say(answer)
+        peer.rest()
+
+    with connected(script) as (connection, _):
+        assert connection.goes_on(topic_at()) == "open"
+
+
+def test_a_partition_that_can_never_be_written_is_not_asked_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wireproof_kit.nsq.connection.WRITABLE_SECONDS", 0.2)
+    refused = refusing("E_FAILED_ON_NOT_WRITABLE")
+
+    def script(peer: Peer) -> None:
+        while peer.line():
+            peer.sized()
+            peer.say(refused)
+
+    with connected(script) as (connection, _):
+        assert connection.goes_on(topic_at()) == "broken"
+
+
 @pytest.mark.parametrize(("extend", "word"), [(True, b"PUB_EXT t 0\n"), (False, b"PUB t 0\n")])
 def test_goes_on_publishes_as_the_topic_asks(extend: bool, word: bytes) -> None:
     lines: list[bytes] = []

@@ -30,6 +30,7 @@ from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import ANSWER, Patience, Wait
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.decoding import encode
+from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,
     FRAME_TYPE_MESSAGE,
@@ -57,6 +58,9 @@ CHUNK = 65536
 SEND_SECONDS = 10.0
 UNREAD_FRAMES = 20
 BUSY_LIMIT = 4.0
+# A cluster that could not write a message makes the partition unwritable while it checks it.
+WRITABLE_SECONDS = 10.0
+PAUSE_SECONDS = 0.05
 
 
 def machine_load() -> float:
@@ -125,13 +129,13 @@ class Connection:
     def goes_on(self, topic: Topic) -> str:
         """Publish once more on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
 
-        ``broken`` means that the answer is not that of the frame just sent.
+        ``broken`` means that the answer is not that of the frame just sent. A partition that
+        cannot be written for a while is asked again, as the published text expects of clients.
         """
-        if topic.extend:
-            frame = frames.pub_ext(topic, {"goes": "on"}, GOES_ON)
-        else:
-            frame = frames.pub(topic, GOES_ON)
-        answer = self.ask(frame.called("one more publish, to see whether the connection goes on"))
+        deadline = time.monotonic() + WRITABLE_SECONDS
+        answer = self._one_more(topic)
+        while _is_not_writable(answer) and self._pause(deadline):
+            answer = self._one_more(topic)
         if isinstance(answer, Response):
             return "open" if answer.data == OK else "broken"
         states = {"closed": "closed", "silent": "stuck"}
@@ -176,6 +180,19 @@ class Connection:
         if self._kept:
             return self._kept.popleft()
         return self._next_within(seconds)
+
+    def _one_more(self, topic: Topic) -> Answer:
+        if topic.extend:
+            frame = frames.pub_ext(topic, {"goes": "on"}, GOES_ON)
+        else:
+            frame = frames.pub(topic, GOES_ON)
+        return self.ask(frame.called("one more publish, to see whether the connection goes on"))
+
+    def _pause(self, deadline: float) -> bool:
+        """Let a moment pass; False when the deadline has passed."""
+        now = time.monotonic()
+        self._wait(select.POLLIN, min(now + PAUSE_SECONDS, deadline))
+        return now < deadline
 
     def _next_within(self, seconds: float) -> Answer:
         deadline = time.monotonic() + seconds
@@ -309,6 +326,10 @@ class Connection:
         """Return the budget of one wait; answers get more while this machine is busy."""
         seconds = self._patience.seconds(wait)
         return seconds * machine_load() if wait is ANSWER else seconds
+
+
+def _is_not_writable(answer: Answer) -> bool:
+    return isinstance(answer, Refusal) and answer.code == E_FAILED_ON_NOT_WRITABLE
 
 
 def _unknown_type(found: int) -> WireError:

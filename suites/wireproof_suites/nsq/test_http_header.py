@@ -127,12 +127,14 @@ def test_trace_id_in_a_request_header(broker: Broker, ext_topic: Topic) -> Obser
 
 
 @case("nsq/http/x-nsqext-too-long", clause="ext.http.x-nsqext")
-def test_request_headers_beyond_the_length(broker: Broker, ext_topic: Topic) -> Observation:
+def test_request_headers_beyond_the_length(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A header that request headers make too long for its 2 bytes of length is refused."""
     headers = [(f"{X_NSQEXT}{number}", "v" * 4000) for number in range(2)]
-    answer = post(broker, ext_topic, broker.unique_body(), ext=header_of(65500), headers=headers)
+    answer = post(
+        broker, fresh_ext_topic, broker.unique_body(), ext=header_of(65500), headers=headers
+    )
 
-    return then_others(observe_http(answer), ext_topic, broker.connect())
+    return then_others(observe_http(answer), fresh_ext_topic, broker.connect())
 
 
 @case("nsq/http/x-nsqext-override", clause="ext.http.x-nsqext-override")

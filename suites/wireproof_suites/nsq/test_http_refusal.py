@@ -150,8 +150,10 @@ def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: i
 
 @case("nsq/http/header-length-endless", clause="ext.parser.header-length", needs=("http",))
 @pytest.mark.parametrize("length", ENDLESS_LENGTHS)
-def test_header_of_impossible_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
+def test_header_of_impossible_length(
+    broker: Broker, fresh_ext_topic: Topic, length: int
+) -> Observation:
     """A header too long for its length field is refused; the broker goes on."""
-    answer = post(broker, ext_topic, broker.unique_body(), ext=header_of(length))
+    answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
-    return then_others(observe_http(answer), ext_topic, broker.connect())
+    return then_others(observe_http(answer), fresh_ext_topic, broker.connect())
