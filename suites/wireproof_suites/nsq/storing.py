@@ -129,6 +129,7 @@ def _has_legal_layout(queue: Queue, body: bytes) -> bool:
 def _reads(stored: StoredRecord, body: bytes, *, length_always: bool) -> bool:
     schema = disk_record_schema("from-record", length_always=length_always)
     try:
-        return decode(schema, stored.raw).message.body == body
+        message = decode(schema, stored.raw).message
     except WireError:
         return False
+    return message.body == body and not (message.extend and message.extend.data)

@@ -9,7 +9,7 @@ from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.attempt_counts import attempts_of
 from wireproof_suites.nsq.consuming import Sent, read_all
 from wireproof_suites.nsq.contents import CONTENTS
-from wireproof_suites.nsq.upgrading import upgraded
+from wireproof_suites.nsq.upgrading import NOT_UPGRADED, upgraded
 
 READY = 5
 OLD: dict[str, list[bytes]] = {
@@ -28,6 +28,8 @@ def test_backlog(broker: Broker, upgradable_topic: Topic, bodies: list[bytes]) -
     with broker.subscribe(upgradable_topic, ready=0) as old:
         _publish(broker, upgradable_topic, messages)
     topic = upgraded(broker, upgradable_topic)
+    if topic is None:
+        return NOT_UPGRADED
 
     with broker.subscribe(topic, channel=old.channel, ready=READY) as consumer:
         return read_all(consumer, messages)
@@ -40,6 +42,8 @@ def test_old_and_new(broker: Broker, upgradable_topic: Topic) -> Observation:
     with broker.subscribe(upgradable_topic, ready=0) as old:
         _publish(broker, upgradable_topic, old_messages)
     topic = upgraded(broker, upgradable_topic)
+    if topic is None:
+        return NOT_UPGRADED
     headers = [{"k": "v"}, None, {"l": "w"}]
     new_messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
     _publish(broker, topic, new_messages)
@@ -57,6 +61,8 @@ def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
         finished = old.next()
         old.take()
     topic = upgraded(broker, upgradable_topic)
+    if topic is None:
+        return NOT_UPGRADED
     owed = [body for _, body in messages if finished is None or body != finished.body]
 
     with broker.subscribe(topic, channel=old.channel, ready=READY) as consumer:
@@ -70,6 +76,8 @@ def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
     with broker.subscribe(upgradable_topic, ready=0) as old:
         broker.published(upgradable_topic, body)
     topic = upgraded(broker, upgradable_topic)
+    if topic is None:
+        return NOT_UPGRADED
 
     with broker.subscribe(topic, channel=old.channel) as consumer:
         return attempts_of(consumer.next(body))

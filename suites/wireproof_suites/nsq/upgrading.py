@@ -1,32 +1,24 @@
 """A plain topic that becomes an ext topic, and when that has taken effect."""
 
-from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.connection import GOES_ON
-from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import observed
 from wireproof_kit.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 
 POLL_SECONDS = 0.1
 TAG = "tagA"
+NOT_UPGRADED = observed("not-upgraded", overdue=True)
 
 
-def upgraded(broker: Broker, topic: Topic) -> Topic:
-    """Upgrade as a step that must succeed; the topic then takes headers.
-
-    Raises:
-        ArrangementFailed: the upgrade was refused, or PUB_EXT still is after patience.
-    """
+def upgraded(broker: Broker, topic: Topic) -> Topic | None:
+    """Upgrade a topic and wait until it takes headers; None when it never does."""
     result = broker.upgrade(topic)
-    if result.answer.status != 200:
-        seen = observe_http(result.answer).value
-        raise ArrangementFailed(f"the upgrade of a topic was answered {seen}")
-    if not takes_headers(broker, result.topic):
-        raise ArrangementFailed("PUB_EXT is still refused after the upgrade")
-    return result.topic
+    done = result.answer.status == 200 and takes_headers(broker, result.topic)
+    return result.topic if done else None
 
 
 def takes_headers(broker: Broker, topic: Topic) -> bool:
