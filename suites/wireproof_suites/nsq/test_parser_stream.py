@@ -148,9 +148,9 @@ def test_frame_and_a_part_of_the_next(
     head, tail = second.split(within(second, *place))
     with broker.connect() as client:
         sent = (joined([first, head], "a frame and a part of the next"), tail, third)
-        answers = (
+        answers = [
             observe_traced(client.ask(frame), FIRST + more) for more, frame in enumerate(sent)
-        )
+        ]
 
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
 
