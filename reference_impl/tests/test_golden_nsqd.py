@@ -168,7 +168,8 @@ def test_exchange_stores_the_same(exchange: HttpExchange) -> None:
 
 
 def test_scenarios_left_out_exist() -> None:
-    servers = {each.server for each in (*golden.nsqd_tcp(), *golden.nsqd_http())}
+    servers = {each.server for each in golden.nsqd_tcp()}
+    servers |= {each.server for each in golden.nsqd_http()}
     assert servers == {"standalone", *OTHER_SERVERS}
     assert set(LEFT_OUT) <= {each.name for each in REPLAYED}
     assert set(HTTP_LEFT_OUT) <= {each.name for each in EXCHANGES}

@@ -203,48 +203,59 @@ FAULTS: tuple[Preset, ...] = (
         "disk-length-little-endian",
         "the length of ext is stored in little-endian byte order",
         breaks=_LAYOUT,
+        may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_with_header(_little_endian),
     ),
     fault(
         "disk-length-of-4-bytes",
         "the length of ext takes 4 bytes on disk",
         breaks=_LAYOUT,
+        may_break="disk.upgraded upgrade.subscribe-rules",
         settings=_with_header(_wide_length),
     ),
     fault(
         "disk-length-missing",
         "the ext data is stored without its length",
         breaks=_LAYOUT,
+        may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_with_header(_no_length),
     ),
     fault(
         "disk-ext-behind-body",
         "the ext part is stored behind the body",
         breaks=_LAYOUT,
+        may_break=(
+            "disk.indicator disk.no-ext-record disk.upgraded upgrade.accept "
+            "upgrade.subscribe-rules"
+        ),
         settings=_stored(lambda entry, version: entry.body + record.extend_part(entry, version)),
     ),
     fault(
         "disk-ids-swapped",
         "the trace id is stored before the internal id",
         breaks=_LAYOUT,
+        may_break="consume.no-header disk.no-ext-record upgrade.accept upgrade.subscribe-rules",
         settings={"disk.build": _ids_swapped},
     ),
     fault(
         "disk-indicator-missing",
         "no record has the indicator",
         breaks=_INDICATED,
+        may_break="disk.layout disk.upgraded upgrade.subscribe-rules",
         settings=_indicated(lambda entry, extend: 0),
     ),
     fault(
         "disk-indicator-in-low-bits",
         "the indicator is stored in the low bits of attempts",
         breaks=_INDICATED,
+        may_break="disk.layout disk.upgraded upgrade.subscribe-rules",
         settings=_indicated(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
     ),
     fault(
         "disk-indicator-not-with-header",
         "records with a header lack the indicator",
         breaks=_INDICATED,
+        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_indicated(
             lambda entry, extend: _INDICATOR if extend and entry.header is None else 0
         ),
@@ -253,6 +264,7 @@ FAULTS: tuple[Preset, ...] = (
         "disk-indicator-on-plain",
         "records of plain topics with bodies from 200 bytes on have the indicator",
         breaks=_PLAIN,
+        may_break="disk.upgraded",
         settings=_on_large_plain(_INDICATOR),
     ),
     fault(
@@ -321,6 +333,9 @@ FAULTS: tuple[Preset, ...] = (
         "upgrade-loses-headers",
         "headers published after an upgrade are lost",
         breaks=_ACCEPT,
+        may_break=(
+            "disk.upgraded upgrade.old-messages upgrade.open-subscription upgrade.subscribe-rules"
+        ),
         settings={"publish.stored_header": _only_for_born},
     ),
     fault(
@@ -333,6 +348,7 @@ FAULTS: tuple[Preset, ...] = (
         "upgrade-old-read-as-new",
         "messages from before an upgrade lose their first byte",
         breaks=_OLD,
+        may_break="consume.plain-topic subscribe.support-refused subscribe.tag-ignored",
         settings={"delivery.body": _old_read_as_new},
     ),
     fault(

@@ -13,7 +13,7 @@ from wireproof_reference_impl.nsq.core.dispatch import (
 from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.preset import Preset, fault
+from wireproof_reference_impl.nsq.preset import READERS, Preset, fault
 
 _MINUTE_NS = 60_000_000_000
 
@@ -166,66 +166,79 @@ FAULTS: tuple[Preset, ...] = (
         "dispatch-by-turns",
         "messages go to the clients of a channel in turn, whatever their tags",
         breaks=f"{_MATCHING} {_OTHER} {_UNTAGGED}",
+        may_break="dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.tag-form",
         settings=_choosing(_anybody),
     ),
     fault(
         "dispatch-untagged-first",
         "a tagged message goes to an untagged client while one is ready",
         breaks=_MATCHING,
+        may_break="dispatch.per-channel",
         settings=_choosing(_untagged_first),
     ),
     fault(
         "dispatch-every-third-astray",
         "every third message of a tag goes to an untagged client",
         breaks=_MATCHING,
+        may_break="dispatch.not-ready dispatch.per-channel",
         settings=_choosing(_every_third_to_anybody),
     ),
     fault(
         "dispatch-to-all",
         "a tagged message goes to every client that is ready",
         breaks=f"{_MATCHING} {_OTHER}",
+        may_break="dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.tag-form",
         settings=_choosing(_to_all),
     ),
     fault(
         "dispatch-busy-passed-over",
         "a client with the tag that holds one message is passed over",
         breaks=_MATCHING,
+        may_break="dispatch.not-ready dispatch.per-channel",
         settings=_choosing(_full_client_passed_over),
     ),
     fault(
         "fallback-never",
         "a tagged message that nobody desires waits for ever",
         breaks=f"{_FALLBACK} {_LEAVE}",
+        may_break=READERS,
         settings=_choosing(_never_to_untagged),
     ),
     fault(
         "fallback-only-without-tags",
         "a tagged message goes to an untagged client only when no client has a tag at all",
         breaks=_FALLBACK,
+        may_break="dispatch.per-channel dispatch.to-matching",
         settings=_choosing(_untagged_only_when_no_tags),
     ),
     fault(
         "fallback-to-other-tags",
         "a tagged message that nobody desires goes to a client with another tag first",
         breaks=f"{_FALLBACK} {_OTHER}",
+        may_break="dispatch.exact-tag dispatch.per-channel dispatch.tag-form",
         settings=_choosing(_fallback_to_other_tags),
     ),
     fault(
         "fallback-to-anybody",
         "a tagged message goes to a client with another tag when no other is ready",
         breaks=_OTHER,
+        may_break="dispatch.fallback",
         settings=_choosing(_fallback_to_anybody),
     ),
     fault(
         "other-tag-every-fifth",
         "every fifth tagged message goes to a client with another tag",
         breaks=_OTHER,
+        may_break=(
+            "dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.to-matching"
+        ),
         settings=_choosing(_every_fifth_to_other_tag),
     ),
     fault(
         "leave-loses-messages",
         "what a client held when it left is lost",
         breaks=_LEAVE,
+        may_break="upgrade.old-messages",
         settings={"dispatch.given_back": _nothing_given_back},
     ),
     fault(
@@ -238,12 +251,14 @@ FAULTS: tuple[Preset, ...] = (
         "leave-gives-one-back",
         "of what a client held when it left only one message is given back",
         breaks=_LEAVE,
+        may_break="upgrade.old-messages",
         settings={"dispatch.given_back": _last_one_given_back},
     ),
     fault(
         "leave-gives-back-late",
         "what a client held when it left goes to others only after a minute",
         breaks=_LEAVE,
+        may_break="upgrade.old-messages",
         settings={"dispatch.given_back_delay_ns": _MINUTE_NS},
     ),
     fault(
@@ -256,6 +271,7 @@ FAULTS: tuple[Preset, ...] = (
         "channel-blocked-by-another",
         "a tag desired on one channel holds its messages back on the others",
         breaks=_CHANNEL,
+        may_break="consume.batch consume.body-intact consume.layout consume.no-header",
         settings=_choosing(_neighbours_block),
     ),
     fault(
@@ -280,6 +296,7 @@ FAULTS: tuple[Preset, ...] = (
         "tag-by-part",
         "a desired tag that begins with the message's tag matches it",
         breaks=_EXACT,
+        may_break="dispatch.tag-form",
         settings=_matched(lambda tag, desired: desired.startswith(tag)),
     ),
     fault(
@@ -298,12 +315,14 @@ FAULTS: tuple[Preset, ...] = (
         "untagged-to-tagged-first",
         "a message without a tag goes to a client with one while one is ready",
         breaks=_UNTAGGED,
+        may_break="dispatch.not-ready",
         settings=_choosing(_untagged_to_tagged_first),
     ),
     fault(
         "untagged-shared",
         "messages without a tag go to clients with and without one in turn",
         breaks=_UNTAGGED,
+        may_break="dispatch.not-ready",
         settings=_choosing(_untagged_shared_with_tagged),
     ),
 )

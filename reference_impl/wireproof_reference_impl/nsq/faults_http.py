@@ -9,11 +9,14 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import header
 from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.faults_trace import (
+    empty_beside_others,
+    empty_fails,
+    empty_is_zero,
+)
 from wireproof_reference_impl.nsq.http_header import Fields, added, compact, trace_answer
 from wireproof_reference_impl.nsq.preset import Preset, fault
-from wireproof_spec.nsq.error_codes import E_PUB_FAILED
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
@@ -99,28 +102,12 @@ def _is_json(ext: bytes) -> bool:
     return True
 
 
-def _empty_fails(value: JsonValue) -> int | None:
-    if value == "":
-        raise Refusal(E_PUB_FAILED)
-    return header.empty_is_none(value)
-
-
-def _empty_is_zero(value: JsonValue) -> int | None:
-    return header.empty_is_none(value) or 0
-
-
 def _no_trace(data: bytes) -> Header:
     return header.published(data)._replace(trace_id=None)
 
 
 def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
     return True
-
-
-def _empty_beside_others(data: bytes) -> Header:
-    read = header.published(data)
-    among_others = b'"##trace_id":""' in data and b"," in data
-    return read._replace(trace_id=1) if among_others else read
 
 
 _ACCEPT = "http.accept"
@@ -138,24 +125,34 @@ FAULTS: tuple[Preset, ...] = (
         "http-answer-in-lower-case",
         "success over HTTP is answered with ok",
         breaks=_ACCEPT,
+        may_break=(
+            "http.header-json http.header-stored http.trace-empty http.value-exact "
+            "http.x-nsqext http.x-nsqext-override parser.header-length"
+        ),
         settings={"http.ok": b"ok"},
     ),
     fault(
         "http-status-202",
         "success over HTTP has status 202",
         breaks=_ACCEPT,
+        may_break=(
+            "http.header-json http.header-stored http.trace-empty http.value-exact "
+            "http.x-nsqext http.x-nsqext-override parser.header-length"
+        ),
         settings={"http.ok_status": 202},
     ),
     fault(
         "http-answer-empty",
         "success over HTTP has an empty answer",
         breaks=_ACCEPT,
+        may_break="http.header-json http.trace-empty parser.header-length",
         settings={"http.ok": b""},
     ),
     fault(
         "http-body-cut",
         "the last byte of the request body is lost",
         breaks=_ACCEPT,
+        may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
         settings=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
     ),
     fault(
@@ -172,24 +169,28 @@ FAULTS: tuple[Preset, ...] = (
         "http-header-lost",
         "ext is read and not stored",
         breaks=f"{_STORED} {_X}",
+        may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
         settings=_entry(lambda entry: entry._replace(header=None)),
     ),
     fault(
         "http-header-emptied",
         "the header stored has no names",
         breaks=f"{_STORED} {_X}",
+        may_break="http.value-exact http.x-nsqext-override parser.header-length",
         settings=_entry(lambda entry: entry._replace(header=b"{}")),
     ),
     fault(
         "http-header-first-name",
         "only the first name of ext is stored",
         breaks=_STORED,
+        may_break="http.value-exact",
         settings=_merged(lambda fields, extra: dict([*fields.items()][:1]) | added(extra)),
     ),
     fault(
         "http-header-lower-case",
         "the names of ext are stored in lower case",
         breaks=_STORED,
+        may_break="http.value-exact",
         settings=_merged(
             lambda fields, extra: {k.lower(): v for k, v in fields.items()} | added(extra)
         ),
@@ -198,6 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "http-header-as-text",
         "ext is stored as a JSON string",
         breaks=_STORED,
+        may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
         settings=_entry(
             lambda entry: entry._replace(header=compact((entry.header or b"").decode()))
         ),
@@ -206,12 +208,14 @@ FAULTS: tuple[Preset, ...] = (
         "http-unescaped-twice",
         "ext is unescaped once more than it was escaped",
         breaks=_EXACT,
+        may_break="http.header-json",
         settings={"http.build_header": _unescaped_again},
     ),
     fault(
         "http-digits-as-numbers",
         "values of digits are stored as numbers",
         breaks=f"{_EXACT} {_STORED}",
+        may_break="http.trace-response",
         settings={
             **_merged(lambda fields, extra: _digits_as_numbers(fields) | added(extra)),
             **_ANY_VALUES,
@@ -221,24 +225,28 @@ FAULTS: tuple[Preset, ...] = (
         "http-digits-through-floats",
         "values of digits are stored as the nearest float",
         breaks=_EXACT,
+        may_break="http.trace-response",
         settings=_merged(lambda fields, extra: _through_floats(fields) | added(extra)),
     ),
     fault(
         "x-nsqext-case-kept",
         "the names of request headers are stored as they were spelled",
         breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override",
         settings=_merged(lambda fields, extra: fields | _spelled(extra)),
     ),
     fault(
         "x-nsqext-overlooked",
         "request headers are not added",
         breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override publish.header-name",
         settings=_merged(lambda fields, extra: fields),
     ),
     fault(
         "x-nsqext-as-numbers",
         "values of digits in request headers are stored as numbers",
         breaks=_X,
+        may_break="http.value-exact",
         settings={
             **_merged(lambda fields, extra: fields | _as_numbers(extra)),
             **_ANY_VALUES,
@@ -248,18 +256,21 @@ FAULTS: tuple[Preset, ...] = (
         "x-nsqext-first-only",
         "only the first request header is added",
         breaks=_X,
+        may_break="http.value-exact",
         settings=_merged(lambda fields, extra: fields | added(extra[:1])),
     ),
     fault(
         "x-nsqext-instead-of-ext",
         "request headers take the place of ext",
         breaks=_X,
+        may_break="http.value-exact",
         settings=_merged(lambda fields, extra: added(extra) if extra else fields),
     ),
     fault(
         "x-nsqext-with-prefix",
         "request headers are stored under their whole name",
         breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override",
         settings=_merged(
             lambda fields, extra: fields | {f"x-nsqext-{k}": v for k, v in added(extra).items()}
         ),
@@ -268,12 +279,14 @@ FAULTS: tuple[Preset, ...] = (
         "x-nsqext-not-one-letter",
         "request headers with a name of one letter are not added",
         breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override",
         settings=_merged(lambda fields, extra: fields | _upper_prefix_only(extra)),
     ),
     fault(
         "http-trace-id-as-number",
         "trace_id in the answer is a number",
         breaks=_TRACE,
+        may_break="http.x-nsqext",
         settings=_answered(lambda stored: _plus(stored, trace_id=stored.trace_id)),
     ),
     fault(
@@ -286,6 +299,7 @@ FAULTS: tuple[Preset, ...] = (
         "http-trace-without-status",
         "the answer to a traced message has no status",
         breaks=_TRACE,
+        may_break="http.x-nsqext",
         settings=_answered(lambda stored: _without(stored, "status")),
     ),
     fault(
@@ -314,31 +328,33 @@ FAULTS: tuple[Preset, ...] = (
         "http-trace-field-renamed",
         "rawsize is called raw_size",
         breaks=_TRACE,
+        may_break="http.x-nsqext",
         settings=_answered(lambda stored: _renamed(stored, "rawsize", "raw_size")),
     ),
     fault(
         "http-trace-not-answered",
         "a traced message is answered with OK alone",
         breaks=_TRACE,
+        may_break="http.x-nsqext",
         settings={"http.header": _no_trace},
     ),
     fault(
         "http-trace-empty-is-zero",
         "an empty trace id over HTTP counts as trace id 0",
         breaks=_EMPTY,
-        settings={"http.header": reader(trace=_empty_is_zero)},
+        settings={"http.header": reader(trace=empty_is_zero)},
     ),
     fault(
         "http-trace-empty-fails",
         "an empty trace id over HTTP fails",
         breaks=_EMPTY,
-        settings={"http.header": reader(trace=_empty_fails)},
+        settings={"http.header": reader(trace=empty_fails)},
     ),
     fault(
         "http-trace-empty-beside-others",
         "an empty trace id beside other names is answered as a traced message",
         breaks=_EMPTY,
-        settings={"http.header": _empty_beside_others},
+        settings={"http.header": empty_beside_others},
     ),
     fault(
         "http-ext-text",
@@ -350,6 +366,7 @@ FAULTS: tuple[Preset, ...] = (
         "http-ext-array",
         "an ext that is JSON but no object is taken for an empty one",
         breaks=_JSON,
+        may_break="http.header-stored",
         settings=_taking(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
     ),
     fault(

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.frame_reading import (
     split_header,
 )
 from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt
-from wireproof_reference_impl.nsq.preset import PARSER, Preset, fault
+from wireproof_reference_impl.nsq.preset import PARSER, PUBLISHERS, Preset, fault
 from wireproof_spec.nsq.names import PUB_EXT
 
 _MOST_LENGTH = 65535
@@ -166,8 +166,10 @@ _PIECES = "parser.segmentation"
 _STEP = "parser.in-step"
 
 
-def _fault(name: str, text: str, *, breaks: str, settings: Settings) -> Preset:
-    return fault(name, text, breaks=breaks, settings=settings, kind=PARSER)
+def _fault(
+    name: str, text: str, *, breaks: str, settings: Settings, may_break: str = ""
+) -> Preset:
+    return fault(name, text, breaks=breaks, may_break=may_break, settings=settings, kind=PARSER)
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -187,18 +189,23 @@ FAULTS: tuple[Preset, ...] = (
         "length-32768-deafens",
         "a connection is not listened to any more after a header length above 32767",
         breaks=_LENGTH,
+        may_break="consume.body-intact consume.layout",
         settings=_raising(32767, Deaf),
     ),
     _fault(
         "length-signed",
         "header lengths from 32768 on are taken for negative ones",
         breaks="consume.layout",
+        may_break=(
+            "consume.body-intact disk.layout parser.header-beyond-frame parser.header-length"
+        ),
         settings=_split(_signed),
     ),
     _fault(
         "length-of-one-byte",
         "only the low byte of the header length is read",
         breaks="publish.accept",
+        may_break="parser.header-beyond-frame",
         settings=_split(_of_one_byte),
     ),
     _fault(
@@ -223,6 +230,7 @@ FAULTS: tuple[Preset, ...] = (
         "beyond-no-header",
         "a header length beyond the frame is taken for no header",
         breaks=_BEYOND,
+        may_break="consume.body-intact",
         settings=_split(_nothing_left_of_it),
     ),
     _fault(
@@ -235,36 +243,42 @@ FAULTS: tuple[Preset, ...] = (
         "beyond-halts",
         "the broker dies of a header length beyond the frame",
         breaks=_BEYOND,
+        may_break="dispatch.not-ready http.header-json parser.header-length",
         settings=_split(_halting_when_beyond),
     ),
     _fault(
         "beyond-deafens",
         "a connection is not listened to any more after a header length beyond the frame",
         breaks=_BEYOND,
+        may_break="parser.in-step",
         settings=_split(_deaf_when_beyond),
     ),
     _fault(
         "size-negative-waits",
         "a negative size is taken for a huge one and waited for",
         breaks=_SIZE,
+        may_break="publish.error-same-as-pub",
         settings={"parser.size": _negative_endless},
     ),
     _fault(
         "size-oversize-waits",
         "an oversize body is waited for before it is refused",
         breaks=_SIZE,
+        may_break="publish.error-same-as-pub",
         settings={"parser.size": _oversize_endless},
     ),
     _fault(
         "size-least-waits",
         "of the negative sizes the least one is waited for",
         breaks=_SIZE,
+        may_break="publish.error-same-as-pub",
         settings={"parser.size": _least_endless},
     ),
     _fault(
         "size-greatest-waits",
         "of the sizes above the limit the greatest one is waited for",
         breaks=_SIZE,
+        may_break="publish.error-same-as-pub",
         settings={"parser.size": _greatest_endless},
     ),
     _fault(
@@ -295,12 +309,14 @@ FAULTS: tuple[Preset, ...] = (
         "pieces-lose-the-end",
         "a body that came in pieces loses its last byte",
         breaks=_PIECES,
+        may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
         settings={"parser.assembled": _last_lost_in_pieces},
     ),
     _fault(
         "pieces-end-at-4096",
         "a body that came in pieces loses what is beyond 4096 bytes",
         breaks=_PIECES,
+        may_break="consume.body-intact consume.plain-topic",
         settings={"parser.assembled": _cut_beyond_4096_in_pieces},
     ),
     _fault(
@@ -319,36 +335,54 @@ FAULTS: tuple[Preset, ...] = (
         "answers-in-reverse",
         "several frames in one write are answered in reverse order",
         breaks=_PIECES,
+        may_break="parser.in-step",
         settings={"parser.arrange": _in_reverse},
     ),
     _fault(
         "answers-but-the-first-lost",
         "of several frames in one write only the first is answered",
         breaks=_PIECES,
+        may_break="parser.in-step",
         settings={"parser.arrange": _first_answer_only},
     ),
     _fault(
         "refused-body-read-again",
         "the body of a refused frame is read as commands",
         breaks=_STEP,
+        may_break=(
+            "parser.empty-body publish.header-json publish.header-name "
+            "publish.header-strict publish.header-value publish.plain-topic "
+            "publish.trace-id-form"
+        ),
         settings=_unread(lambda body: body),
     ),
     _fault(
         "refused-last-byte-read-again",
         "the last byte of a refused frame is read as a command",
         breaks=_STEP,
+        may_break=(
+            "parser.empty-body publish.header-json publish.header-name "
+            "publish.header-strict publish.header-value publish.plain-topic "
+            "publish.trace-id-form"
+        ),
         settings=_unread(lambda body: body[-1:]),
     ),
     _fault(
         "refused-spoils-the-next",
         "the frame after a refused one on its connection fails",
         breaks=_STEP,
+        may_break=(
+            "parser.empty-body publish.header-json publish.header-name "
+            "publish.header-strict publish.header-value publish.mpub-ext "
+            "publish.plain-topic publish.trace-id-form"
+        ),
         settings={"parser.spill": Spill.SAME_CONNECTION},
     ),
     _fault(
         "refused-spoils-others",
         "the frame after a refused one fails, on whatever connection it comes",
         breaks=_STEP,
+        may_break=PUBLISHERS,
         settings={"parser.spill": Spill.ANY_CONNECTION},
     ),
 )

@@ -167,6 +167,7 @@ FAULTS: tuple[Preset, ...] = (
         "accept-not-signs",
         "number signs and hyphens in header names are refused",
         breaks=_ACCEPT,
+        may_break="publish.ok-response",
         settings=_refusing(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
     ),
     fault(
@@ -179,6 +180,7 @@ FAULTS: tuple[Preset, ...] = (
         "accept-not-escapes",
         "escapes in the header's JSON are refused",
         breaks=_ACCEPT,
+        may_break="publish.ok-response publish.trace-response",
         settings=_refusing(lambda data: b"\\" in data),
     ),
     fault(
@@ -191,36 +193,45 @@ FAULTS: tuple[Preset, ...] = (
         "accept-but-lose-many-names",
         "a message with more than ten names is answered OK and never delivered",
         breaks=_ACCEPT,
+        may_break="consume.header-intact",
         settings={"delivery.lost": _lost_with_many_names},
     ),
     fault(
         "accept-but-lose-tagged",
         "a message with a dispatch tag is answered OK and never delivered",
         breaks="dispatch.to-matching dispatch.fallback",
+        may_break=(
+            "consume.batch consume.header-intact dispatch.leave dispatch.per-channel "
+            "dispatch.shared-tag"
+        ),
         settings={"delivery.lost": _lost_with_tag},
     ),
     fault(
         "header-anything",
         "the header is not looked at",
         breaks=f"{_JSON} {_NAME} {_STRICT}",
+        may_break="publish.error-same-as-pub publish.reserved-name",
         settings=_taking(lambda data: True),
     ),
     fault(
         "header-cut",
         "a header that ends too early is taken",
         breaks=_JSON,
+        may_break="publish.error-same-as-pub",
         settings=_taking(_is_cut),
     ),
     fault(
         "header-with-tail",
         "what follows the header's JSON value is overlooked",
         breaks=_JSON,
+        may_break="publish.header-name",
         settings=_taking(_has_tail),
     ),
     fault(
         "header-judged-by-its-beginning",
         "only the first bytes of the header are looked at",
         breaks=_JSON,
+        may_break="publish.header-name publish.header-strict",
         settings=_taking(_begins_well),
     ),
     fault(
@@ -245,12 +256,14 @@ FAULTS: tuple[Preset, ...] = (
         "name-not-checked",
         "header names may hold any character",
         breaks=_NAME,
+        may_break="publish.reserved-name",
         settings={"publish.header": reader(names=_nothing)},
     ),
     fault(
         "name-first-character-checked",
         "only the first character of a header name is looked at",
         breaks=_NAME,
+        may_break="publish.reserved-name",
         settings={"publish.header": reader(names=_first_character)},
     ),
     fault(
@@ -263,6 +276,7 @@ FAULTS: tuple[Preset, ...] = (
         "value-may-not-be-null",
         "of the values that are no strings only null is refused",
         breaks=_VALUE,
+        may_break="publish.header-strict",
         settings={"publish.header": reader(values=_not_null)},
     ),
     fault(
@@ -281,12 +295,14 @@ FAULTS: tuple[Preset, ...] = (
         "strict-but-for-duplicates",
         "duplicate names in the header pass",
         breaks=_STRICT,
+        may_break="publish.header-json",
         settings={"publish.header": reader(parse=_overlooking("duplicate-name"))},
     ),
     fault(
         "strict-but-for-control-bytes",
         "raw control bytes in the header pass",
         breaks=_STRICT,
+        may_break="parser.header-length publish.header-json",
         settings=_taking(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
     ),
     fault(

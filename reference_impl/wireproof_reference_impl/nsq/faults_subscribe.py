@@ -53,12 +53,14 @@ FAULTS: tuple[Preset, ...] = (
         "support-refused-everywhere",
         "clients with extend_support are refused on every topic",
         breaks=_ACCEPTED,
+        may_break="upgrade.subscribe-rules",
         settings=_refusing(lambda wish: wish.identity.extend_support),
     ),
     fault(
         "support-refused-with-tag",
         "clients with extend_support and a desired tag are refused on ext topics",
         breaks=_ACCEPTED,
+        may_break="upgrade.subscribe-rules",
         settings=_refusing(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
     ),
     fault(
@@ -71,12 +73,14 @@ FAULTS: tuple[Preset, ...] = (
         "support-not-needed",
         "clients without extend_support subscribe to ext topics",
         breaks=_NEEDED,
+        may_break="upgrade.subscribe-rules",
         settings=_lenient(_lacks_support),
     ),
     fault(
         "support-not-needed-with-tag",
         "clients with a desired tag subscribe to ext topics without extend_support",
         breaks=_NEEDED,
+        may_break="upgrade.subscribe-rules",
         settings=_lenient(lambda wish: _lacks_support(wish) and bool(wish.identity.desired_tag)),
     ),
     fault(

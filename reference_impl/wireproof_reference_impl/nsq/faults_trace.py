@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.core import header, packed
 from wireproof_reference_impl.nsq.core.header import Header, reader
 from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.preset import Preset, fault
+from wireproof_reference_impl.nsq.preset import PUBLISHERS, Preset, fault
 from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.names import OK
 from wireproof_spec.strict_json import JsonValue
@@ -64,11 +64,13 @@ def _when_spelled_plainly(data: bytes) -> Header:
     return read if b'"##trace_id":"' in data else read._replace(trace_id=None)
 
 
-def _empty_is_zero(value: JsonValue) -> int | None:
+def empty_is_zero(value: JsonValue) -> int | None:
+    """Take an empty trace id for 0."""
     return header.empty_is_none(value) or 0
 
 
-def _empty_fails(value: JsonValue) -> int | None:
+def empty_fails(value: JsonValue) -> int | None:
+    """Let an empty trace id fail."""
     if value == "":
         raise Refusal(E_PUB_FAILED, "empty trace id", fatal=False)
     return header.empty_is_none(value)
@@ -80,7 +82,7 @@ def _empty_ends_the_connection(value: JsonValue) -> int | None:
     return header.empty_is_none(value)
 
 
-def _empty_beside_others(data: bytes) -> Header:
+def empty_beside_others(data: bytes) -> Header:
     """Read a header; an empty trace id among other names counts as one."""
     read = header.published(data)
     among_others = b'"##trace_id":""' in data and b"," in data
@@ -112,6 +114,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace-little-endian",
         "the trace response is in little-endian byte order",
         breaks=_TRACE,
+        may_break="disk.position",
         settings=_answering(_little_endian),
     ),
     fault(
@@ -124,6 +127,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace-offset-size-swapped",
         "the trace response has the data size before the offset",
         breaks=_TRACE,
+        may_break="disk.position",
         settings=_answering(_offset_and_size_swapped),
     ),
     fault(
@@ -136,6 +140,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace-size-without-length",
         "the data size of the trace response leaves the record's 4 length bytes out",
         breaks=_TRACE,
+        may_break="disk.position",
         settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
     ),
     fault(
@@ -178,6 +183,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace-not-answered",
         "a traced message is answered with OK alone",
         breaks=_TRACE,
+        may_break="parser.segmentation publish.trace-id-form",
         settings=_answering(lambda stored: OK),
     ),
     fault(
@@ -196,43 +202,51 @@ FAULTS: tuple[Preset, ...] = (
         "trace-found-by-text",
         "the trace id is looked for in the header's text, values included",
         breaks=_OK,
+        may_break="publish.trace-empty publish.trace-response",
         settings={"publish.header": _by_text},
     ),
     fault(
         "ok-with-line-feed",
         "the success response has a line feed behind OK, from a topic's fourth message on",
         breaks=_OK,
+        may_break=PUBLISHERS,
         settings=_from_the_fourth(b"OK\n"),
     ),
     fault(
         "ok-always-traced",
         "every PUB_EXT but the first of a connection is answered with a trace response",
         breaks=_OK,
+        may_break=(
+            "parser.segmentation publish.accept publish.trace-empty publish.trace-id-form "
+            "publish.trace-response"
+        ),
         settings={"publish.traced": _traced_but_the_first},
     ),
     fault(
         "ok-empty",
         "the success response is empty, from a topic's fourth message on",
         breaks=_OK,
+        may_break=PUBLISHERS,
         settings=_from_the_fourth(b""),
     ),
     fault(
         "ok-traced-from-then-on",
         "after a traced message the next one on the connection is answered as traced too",
         breaks=_OK,
+        may_break="parser.segmentation publish.trace-id-form publish.trace-response",
         settings={"publish.traced": _traced_from_then_on},
     ),
     fault(
         "trace-empty-is-zero",
         "an empty trace id counts as trace id 0",
         breaks=_EMPTY,
-        settings={"publish.header": reader(trace=_empty_is_zero)},
+        settings={"publish.header": reader(trace=empty_is_zero)},
     ),
     fault(
         "trace-empty-fails",
         "an empty trace id is refused as a failed publish",
         breaks=_EMPTY,
-        settings={"publish.header": reader(trace=_empty_fails)},
+        settings={"publish.header": reader(trace=empty_fails)},
     ),
     fault(
         "trace-empty-ends",
@@ -244,6 +258,6 @@ FAULTS: tuple[Preset, ...] = (
         "trace-empty-beside-others",
         "an empty trace id beside other names is answered as a traced message",
         breaks=_EMPTY,
-        settings={"publish.header": _empty_beside_others},
+        settings={"publish.header": empty_beside_others},
     ),
 )

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from wireproof_reference_impl.nsq import (
     faults_consume,
+    faults_content,
     faults_disk,
     faults_dispatch,
     faults_http,
@@ -32,6 +33,7 @@ FAULTS: Mapping[str, Preset] = {
         faults_trace,
         faults_publish,
         faults_consume,
+        faults_content,
         faults_dispatch,
         faults_http,
         faults_parser,
