@@ -1,8 +1,9 @@
 """From publish to delivery: what a consumer gets of a message, compared with what was sent."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
-from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.answers import Answer, Response
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.delivery import AS_DUE, Delivery
@@ -61,6 +62,11 @@ def read_all(
             return seen
         left = [other for other in left if other != body]
     return observed(AS_SENT)
+
+
+def answered_and(answer: Answer, seen: Observation) -> Observation:
+    """Put the answer before what was seen behind it."""
+    return replace(seen, value=f"{observe(answer).value},{seen.value}")
 
 
 def no_ext_layout(delivery: Delivery | None) -> Observation:

@@ -43,6 +43,10 @@ class Client:
             self.got.append(delivery.raw)
         return True
 
+    def forget(self) -> None:
+        """Count as got only what comes from now on."""
+        self.got.clear()
+
     def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
         """Take messages until so many of the bodies are in flight here, or patience runs out."""
         held: dict[bytes, Delivery] = {}
@@ -121,6 +125,12 @@ class Channel:
 def channel_of(broker: Broker, topic: Topic) -> Channel:
     """Return a channel of the topic that nobody has used."""
     return Channel(broker, topic, topic.channel())
+
+
+def both(first: Observation, second: Observation) -> Observation:
+    """Say what became of the same messages on two channels, one behind the other."""
+    overdue = first.overdue or second.overdue
+    return Observation(f"{first.value},{second.value}", overdue=overdue)
 
 
 def _outcome(

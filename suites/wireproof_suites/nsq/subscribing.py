@@ -1,7 +1,6 @@
 """What becomes of a client that asks for a subscription."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
@@ -10,6 +9,7 @@ from wireproof_kit.nsq.frames import Header, rdy, subscribe
 from wireproof_kit.nsq.observing import observe, observe_delivery
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_suites.nsq.consuming import answered_and
 
 Identify = Mapping[str, object]
 
@@ -27,8 +27,7 @@ def subscribed_and_received(
         broker.published(topic, body, header)
 
         delivery = broker.consumer(client, topic, channel).next()
-        received = observe_delivery(delivery, body=body, header=header)
-        return replace(received, value=f"{observe(answer).value},{received.value}")
+        return answered_and(answer, observe_delivery(delivery, body=body, header=header))
 
 
 def refused_takes_nothing(broker: Broker, topic: Topic, identify: Identify) -> Observation:

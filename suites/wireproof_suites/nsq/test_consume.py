@@ -11,6 +11,7 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.consuming import (
     Sent,
+    answered_and,
     deliver,
     deliver_all,
     ext_version,
@@ -104,7 +105,7 @@ def test_no_header_in_batch(broker: Broker, ext_topic: Topic) -> Observation:
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         answer = client.ask(mpub(ext_topic, [body for _, body in messages]))
 
-        return observe(answer).then(read_all(consumer, messages).value)
+        return answered_and(answer, read_all(consumer, messages))
 
 
 @case("nsq/consume/batch", clause="ext.consume.batch", waiting=True)
@@ -115,4 +116,4 @@ def test_batch(broker: Broker, ext_topic: Topic) -> Observation:
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         answer = client.ask(mpub_ext(ext_topic, messages))
 
-        return observe(answer).then(read_all(consumer, list(messages)).value)
+        return answered_and(answer, read_all(consumer, list(messages)))

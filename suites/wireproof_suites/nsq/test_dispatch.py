@@ -6,14 +6,17 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.frames import header_bytes
 from wireproof_kit.nsq.http import Query
+from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
-from wireproof_suites.nsq.dispatching import Channel, channel_of
+from wireproof_suites.nsq.dispatching import Channel, both, channel_of
+from wireproof_suites.nsq.upgrading import NOT_UPGRADED, upgraded
 
 TAG = "tagA"
 OTHER_TAG = "tagB"
+SHORTEST_TIMEOUT_MS = 1000
 
 TAGS = {
     "one-letter": "t",
@@ -125,7 +128,9 @@ def test_published_over_http(broker: Broker, fresh_ext_topic: Topic) -> Observat
     header = header_bytes({CLIENT_DISPATCH_TAG: TAG})
 
     query: Query = {"topic": topic.name, "partition": topic.partition, "ext": header}
-    broker.http.at(topic.http_address).request("POST", "/pub_ext", query=query, body=body)
+    answer = broker.http.at(topic.http_address).request("POST", "/pub_ext", query=query, body=body)
+    if not answer.is_ok:
+        return observe_http(answer)
 
     return channel.takers([body], owed_to=matching, others=[untagged])
 
@@ -171,6 +176,48 @@ def test_client_comes_back(broker: Broker, fresh_ext_topic: Topic) -> Observatio
     return channel.takers(bodies, owed_to=matching, others=[untagged])
 
 
+@case("nsq/dispatch/put-back", clause="ext.dispatch.to-matching", waiting=True)
+def test_put_back(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A message that the client puts back comes to it again, not to the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    bodies = channel.publish(TAG, count=2)
+    for delivery in matching.hold(bodies, 2).values():
+        matching.consumer.requeue(delivery, 0)
+    matching.forget()
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged], wait=REDELIVERY)
+
+
+@case("nsq/dispatch/timed-out", clause="ext.dispatch.to-matching", waiting=True)
+def test_timed_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A message that times out at the client comes to it again, not to the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG, msg_timeout=SHORTEST_TIMEOUT_MS)
+    untagged = channel.join("untagged")
+    bodies = channel.publish(TAG)
+    matching.hold(bodies, 1)
+    matching.forget()
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged], wait=REDELIVERY)
+
+
+@case("nsq/dispatch/upgraded", clause="ext.dispatch.to-matching", needs=("upgrade",), waiting=True)
+def test_upgraded_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
+    """On a topic that was upgraded messages are dispatched by their tag as well."""
+    topic = upgraded(broker, upgradable_topic)
+    if topic is None:
+        return NOT_UPGRADED
+    channel = channel_of(broker, topic)
+    untagged = channel.join("untagged")
+    matching = channel.join("matching", tag=TAG)
+
+    bodies = channel.publish(TAG, count=3)
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged])
+
+
 @case("nsq/dispatch/two-channels", clause="ext.dispatch.per-channel", waiting=True)
 def test_two_channels(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A tag desired on one channel takes nothing from another."""
@@ -182,7 +229,7 @@ def test_two_channels(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     bodies = desiring.publish(TAG, count=3)
 
     there = desiring.takers(bodies, owed_to=matching, others=[other_untagged])
-    return there.then(plain.takers(bodies, owed_to=untagged).value)
+    return both(there, plain.takers(bodies, owed_to=untagged))
 
 
 @case("nsq/dispatch/two-channels-two-tags", clause="ext.dispatch.per-channel", waiting=True)
@@ -196,7 +243,7 @@ def test_two_channels_with_different_tags(broker: Broker, fresh_ext_topic: Topic
     bodies = first.publish(TAG, count=3)
 
     here = first.takers(bodies, owed_to=matching, others=[first_untagged])
-    return here.then(second.takers(bodies, owed_to=second_untagged, others=[other]).value)
+    return both(here, second.takers(bodies, owed_to=second_untagged, others=[other]))
 
 
 @case("nsq/dispatch/shared-tag", clause="ext.dispatch.shared-tag", waiting=True)
