@@ -119,10 +119,11 @@ def observe_http_ids(
 
 
 def observe_http_next_record(first: HttpAnswer, second: HttpAnswer) -> Observation:
-    """Say where the second record lies: ``follows`` when it is at the end of the first."""
-    for answer in (first, second):
-        if answer.word != "trace":
-            return observe_http(answer)
+    """Say where the record of trace id 2 lies: ``follows`` when at the end of that of id 1."""
+    for trace_id, answer in enumerate((first, second), start=1):
+        seen = observe_http_trace(answer, trace_id)
+        if not seen.value.startswith("http:200,trace-"):
+            return seen
     end = _number(first, "queue_offset") + _number(first, "rawsize")
     return compare_offsets(end, _number(second, "queue_offset"))
 

@@ -134,7 +134,9 @@ def test_request_headers_beyond_the_length(broker: Broker, fresh_ext_topic: Topi
         broker, fresh_ext_topic, broker.unique_body(), ext=header_of(65500), headers=headers
     )
 
-    return then_others(observe_http(answer), fresh_ext_topic, broker.connect())
+    return then_others(
+        observe_http(answer), fresh_ext_topic, broker.connect(topic=fresh_ext_topic)
+    )
 
 
 @case("nsq/http/x-nsqext-override", clause="ext.http.x-nsqext-override")

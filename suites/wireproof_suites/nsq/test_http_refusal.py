@@ -108,7 +108,7 @@ def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observ
     headers = [(X_NSQEXT + "K", "v")]
     answer = post(broker, ext_topic, broker.unique_body(), ext=b"null", headers=headers)
 
-    return then_others(observe_http(answer), ext_topic, broker.connect())
+    return then_others(observe_http(answer), ext_topic, broker.connect(topic=ext_topic))
 
 
 @case("nsq/http/ext-missing-request-header", clause="ext.http.ext-missing")
@@ -136,7 +136,7 @@ def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Obse
     """A header of any length is refused, or delivered whole; the broker goes on."""
     observation = post_and_receive(broker, ext_topic, ext=header_of(length))
 
-    return then_others(observation, ext_topic, broker.connect())
+    return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
 
 
 @case("nsq/http/header-length-long", clause="ext.parser.header-length", needs=("http",))
@@ -145,7 +145,9 @@ def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: i
     """A header of nearly the greatest length is refused or accepted; the broker goes on."""
     answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
-    return then_others(observe_http(answer), fresh_ext_topic, broker.connect())
+    return then_others(
+        observe_http(answer), fresh_ext_topic, broker.connect(topic=fresh_ext_topic)
+    )
 
 
 @case("nsq/http/header-length-endless", clause="ext.parser.header-length", needs=("http",))
@@ -156,4 +158,6 @@ def test_header_of_impossible_length(
     """A header too long for its length field is refused; the broker goes on."""
     answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
-    return then_others(observe_http(answer), fresh_ext_topic, broker.connect())
+    return then_others(
+        observe_http(answer), fresh_ext_topic, broker.connect(topic=fresh_ext_topic)
+    )

@@ -61,18 +61,18 @@ def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Obse
     """A header of any length is refused, or delivered whole; the broker goes on."""
     observation = publish_and_receive(broker, ext_topic, header_of(length))
 
-    return then_others(observation, ext_topic, broker.connect())
+    return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
 
 
 @case("nsq/parser/header-length-long", clause="ext.parser.header-length")
 @pytest.mark.parametrize("length", LONG_LENGTHS)
 def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
     """A header of nearly the greatest length is refused or accepted; the broker goes on."""
-    with broker.connect() as client:
+    with broker.connect(topic=fresh_ext_topic) as client:
         frame = pub_ext(fresh_ext_topic, header_of(length), broker.unique_body())
         observation = observe(client.ask(frame))
 
-        return then_others(observation, fresh_ext_topic, broker.connect())
+        return then_others(observation, fresh_ext_topic, broker.connect(topic=fresh_ext_topic))
 
 
 @case("nsq/parser/header-length-killing", clause="ext.parser.header-length", hazard=True)
@@ -81,22 +81,22 @@ def test_header_of_killing_length(
     broker: Broker, fresh_ext_topic: Topic, length: int
 ) -> Observation:
     """The two greatest header lengths, known to end a real broker."""
-    with broker.connect() as client:
+    with broker.connect(topic=fresh_ext_topic) as client:
         frame = pub_ext(fresh_ext_topic, header_of(length), broker.unique_body())
         observation = observe(client.ask(frame))
 
-        return then_others(observation, fresh_ext_topic, broker.connect())
+        return then_others(observation, fresh_ext_topic, broker.connect(topic=fresh_ext_topic))
 
 
 @case("nsq/parser/header-length-killing-plain", clause="ext.parser.header-length", hazard=True)
 @pytest.mark.parametrize("length", KILLING_LENGTHS)
 def test_garbage_of_killing_length(broker: Broker, plain_topic: Topic, length: int) -> Observation:
     """The two greatest header lengths on a plain topic, with a header that is not JSON."""
-    with broker.connect() as client:
+    with broker.connect(topic=plain_topic) as client:
         frame = pub_ext(plain_topic, b"x" * length, broker.unique_body())
         observation = observe(client.ask(frame))
 
-        return then_others(observation, plain_topic, broker.connect())
+        return then_others(observation, plain_topic, broker.connect(topic=plain_topic))
 
 
 @case("nsq/parser/header-beyond-frame", clause="ext.parser.header-beyond-frame")
@@ -105,7 +105,7 @@ def test_header_beyond_the_frame(
     broker: Broker, ext_topic: Topic, lie: Callable[[int], int]
 ) -> Observation:
     """A header length greater than what follows in the frame is refused at once."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         length = lie(len(HEADER + BLANKS))
         answer = client.ask(pub_ext(ext_topic, HEADER, BLANKS, header_length=length))
 
@@ -116,7 +116,7 @@ def test_header_beyond_the_frame(
 @pytest.mark.parametrize("size", TOO_SHORT.values(), ids=TOO_SHORT)
 def test_frame_shorter_than_its_header(broker: Broker, ext_topic: Topic, size: int) -> Observation:
     """A frame whose size ends before its header does is refused at once."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(sized(pub_ext(ext_topic, HEADER, BLANKS), size))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -131,7 +131,7 @@ def test_message_with_a_header_beyond_the_frame(
     refused, sentinel = broker.unique_body(), broker.unique_body()
     header = header_bytes({"k": refused.decode()})
     length = lie(len(header + BLANKS))
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, header, BLANKS, header_length=length))
         broker.published(ext_topic, sentinel, {})
 
@@ -142,7 +142,7 @@ def test_message_with_a_header_beyond_the_frame(
 @pytest.mark.parametrize("size", ABSURD_SIZES.values(), ids=ABSURD_SIZES)
 def test_absurd_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
     """A size that is negative or beyond any limit is refused before a byte of the body came."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(ended_after(pub_ext(ext_topic, HEADER, b"x", size=size), "size"))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -151,7 +151,7 @@ def test_absurd_size(broker: Broker, ext_topic: Topic, size: int) -> Observation
 @case("nsq/parser/empty-body", clause="ext.parser.empty-body")
 def test_empty_body(broker: Broker, ext_topic: Topic) -> Observation:
     """What a header that fills the whole frame does."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, HEADER, b""))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -160,7 +160,7 @@ def test_empty_body(broker: Broker, ext_topic: Topic) -> Observation:
 @case("nsq/parser/empty-header", clause="ext.parser.empty-body")
 def test_empty_header(broker: Broker, ext_topic: Topic) -> Observation:
     """What a header of length 0 does."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, b"", broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -169,7 +169,7 @@ def test_empty_header(broker: Broker, ext_topic: Topic) -> Observation:
 @case("nsq/parser/empty-frame", clause="ext.parser.empty-body")
 def test_empty_header_and_body(broker: Broker, ext_topic: Topic) -> Observation:
     """What a header of length 0 without a body does."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, b"", b""))
 
         return observe(answer, then=client.goes_on(ext_topic))

@@ -45,7 +45,7 @@ def test_right_frame_behind_a_refused_one(
 ) -> Observation:
     """A right frame in the same write as a refused one is answered OK, or the connection ends."""
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         client.send(joined([refused(ext_topic), right], "a refused frame and a right one"))
         first, second = client.receive(), client.receive()
 
@@ -58,7 +58,7 @@ def test_connection_after_a_refused_frame(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
     """After a refused frame the connection is closed, or serves the next frame."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         return observe(client.ask(refused(ext_topic)), then=client.goes_on(ext_topic))
 
 
@@ -67,7 +67,7 @@ def test_many_refused_frames(broker: Broker, ext_topic: Topic) -> Observation:
     """Many refused frames in a row do no more than one."""
     frames = [pub_ext(ext_topic, b"{", broker.unique_body()) for _ in range(20)]
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         client.send(joined([*frames, right], "20 refused frames and a right one"))
         answers = [client.receive() for _ in frames]
 
@@ -80,10 +80,10 @@ def test_other_connections_after_a_refused_frame(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
     """A refused frame harms no other connection, open before or after it."""
-    with broker.connect() as other, broker.connect() as client:
+    with broker.connect(topic=ext_topic) as other, broker.connect(topic=ext_topic) as client:
         observation = observe(client.ask(refused(ext_topic)))
 
-        return then_others(observation, ext_topic, other, broker.connect())
+        return then_others(observation, ext_topic, other, broker.connect(topic=ext_topic))
 
 
 @case("nsq/parser/next-message", clause="ext.parser.in-step")
@@ -93,7 +93,7 @@ def test_message_after_a_refused_frame(
 ) -> Observation:
     """The message published after a refused frame is delivered as it was sent."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(refused(ext_topic))
         broker.published(ext_topic, body, HEADER)
 
@@ -106,7 +106,7 @@ def test_message_after_a_refused_one_on_its_connection(
 ) -> Observation:
     """On a connection that stays open the next message is stored as it was sent."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, b"{", BODY))
         answer = observe(client.ask(pub_ext(ext_topic, HEADER, body)))
 

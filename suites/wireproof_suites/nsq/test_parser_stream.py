@@ -48,7 +48,7 @@ def test_truncated_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int
     """A frame cut off by the end of what the client sends is not published."""
     token, sentinel = broker.unique_body(), broker.unique_body()
     frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.send(frame.cut(within(frame, *place)))
         client.half_close()
         client.receive()
@@ -63,7 +63,7 @@ def test_abandoned_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int
     """A frame cut off by the end of the connection is not published; others go on."""
     token, sentinel = broker.unique_body(), broker.unique_body()
     frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.send(frame.cut(within(frame, *place)))
         client.close()
         broker.published(ext_topic, sentinel, {})
@@ -76,7 +76,7 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
     """A whole frame is published though the next one is cut off."""
     body = broker.unique_body()
     frame = pub_ext(ext_topic, HEADER, body)
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.send(joined([frame, frame.cut(-1)], "a whole frame and most of another"))
         client.half_close()
         answer = observe(client.receive())
@@ -89,7 +89,7 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
 def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame may come in two pieces, cut anywhere; others are served in between."""
     places = range(1, len(traced(broker, ext_topic, FIRST).data))
-    with broker.connect() as client, broker.connect() as other:
+    with broker.connect(topic=ext_topic) as client, broker.connect(topic=ext_topic) as other:
         answers = (
             ask_in_pieces(
                 client, traced(broker, ext_topic, FIRST + at), at, other=other, topic=ext_topic
@@ -104,7 +104,7 @@ def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
 def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     """A frame may come one byte at a time, and is answered once."""
     frame = traced(broker, ext_topic, FIRST)
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         for piece in frame.split(*range(1, len(frame.data))):
             client.send(piece)
         answers = [observe_traced(client.receive(), FIRST)]
@@ -118,7 +118,7 @@ def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
     """A message that came one byte at a time is delivered whole."""
     body = broker.unique_body()
     frame = pub_ext(ext_topic, HEADER, body)
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         for piece in frame.split(*range(1, len(frame.data))):
             client.send(piece)
         client.receive()
@@ -131,7 +131,7 @@ def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observati
     """Many frames in one write are each answered, in order."""
     numbers = range(FIRST, FIRST + MANY)
     frames = [traced(broker, ext_topic, number) for number in numbers]
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         client.send(joined(frames, f"{MANY} frames"))
         answers = (observe_traced(client.receive(), number) for number in numbers)
 
@@ -146,7 +146,7 @@ def test_frame_and_a_part_of_the_next(
     """A frame is answered though only a part of the next one has come with it."""
     first, second, third = (traced(broker, ext_topic, FIRST + more) for more in range(3))
     head, tail = second.split(within(second, *place))
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         sent = (joined([first, head], "a frame and a part of the next"), tail, third)
         answers = [
             observe_traced(client.ask(frame), FIRST + more) for more, frame in enumerate(sent)

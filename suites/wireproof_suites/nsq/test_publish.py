@@ -82,7 +82,7 @@ NO_TRACE_ID = {
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_legal_header(broker: Broker, ext_topic: Topic, header: dict[str, str]) -> Observation:
     """A header of legal names and string values is accepted."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -92,7 +92,7 @@ def test_legal_header(broker: Broker, ext_topic: Topic, header: dict[str, str]) 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_legal_name(broker: Broker, ext_topic: Topic, name: str) -> Observation:
     """Letters, digits, _ - and # make a header name."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {name: "v"}, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -102,7 +102,7 @@ def test_legal_name(broker: Broker, ext_topic: Topic, name: str) -> Observation:
 @pytest.mark.parametrize("header", VALUES.values(), ids=VALUES)
 def test_legal_value(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """Any JSON string makes a header value."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -112,7 +112,7 @@ def test_legal_value(broker: Broker, ext_topic: Topic, header: bytes) -> Observa
 @pytest.mark.parametrize("header", SPELLINGS.values(), ids=SPELLINGS)
 def test_legal_spelling(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """White space between tokens and escapes in names are JSON."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -131,7 +131,7 @@ def test_accepted_message_arrives(
 @pytest.mark.parametrize("header", NO_TRACE_ID.values(), ids=NO_TRACE_ID)
 def test_answer_without_trace_id(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """Without the name ##trace_id in the header the answer is OK and nothing else."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -140,7 +140,7 @@ def test_answer_without_trace_id(broker: Broker, ext_topic: Topic, header: bytes
 @case("nsq/publish/ok-whatever-the-body", clause="ext.publish.ok-response")
 def test_trace_id_in_the_body(broker: Broker, ext_topic: Topic) -> Observation:
     """A trace id is looked for in the header, not in the body."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         body = broker.unique_body(b'{"##trace_id":"1"}')
         answer = client.ask(pub_ext(ext_topic, {"k": "v"}, body))
 
@@ -150,7 +150,7 @@ def test_trace_id_in_the_body(broker: Broker, ext_topic: Topic) -> Observation:
 @case("nsq/publish/ok-after-trace", clause="ext.publish.ok-response")
 def test_answer_after_a_traced_message(broker: Broker, ext_topic: Topic) -> Observation:
     """A trace id belongs to its message, not to the connection."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, {TRACE_ID: "77"}, broker.unique_body()))
         answer = client.ask(pub_ext(ext_topic, {"k": "v"}, broker.unique_body()))
 

@@ -81,8 +81,10 @@ FAULTS = {
 def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) -> Observation:
     """PUB and PUB_EXT with the same fault are answered with the same code."""
     end = fault.cut > 0
-    plain = answer_to(broker, fault.pub(ext_topic, broker.unique_body()), end=end)
-    extended = answer_to(broker, fault.pub_ext(ext_topic, broker.unique_body()), end=end)
+    plain = answer_to(broker, ext_topic, fault.pub(ext_topic, broker.unique_body()), end=end)
+    extended = answer_to(
+        broker, ext_topic, fault.pub_ext(ext_topic, broker.unique_body()), end=end
+    )
 
     if plain.overdue or extended.overdue:
         return plain if plain.overdue else extended
@@ -96,7 +98,7 @@ def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observat
     """An illegal topic name has the code that the errors of PUB give it."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), topic_name="wp!illegal")
 
-    return answer_to(broker, frame)
+    return answer_to(broker, ext_topic, frame)
 
 
 @case("nsq/publish/error-code/bad-size", clause="ext.publish.error-same-as-pub")
@@ -105,25 +107,27 @@ def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Obs
     """A size that cannot be has the code that the errors of PUB give it."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), size=size)
 
-    return answer_to(broker, frame)
+    return answer_to(broker, ext_topic, frame)
 
 
 @case("nsq/publish/error-code/header", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_header(broker: Broker, ext_topic: Topic) -> Observation:
     """A header that is not JSON has a code of PUB, or the one real brokers gave it."""
-    return answer_to(broker, pub_ext(ext_topic, b"{", broker.unique_body()))
+    return answer_to(broker, ext_topic, pub_ext(ext_topic, b"{", broker.unique_body()))
 
 
 @case("nsq/publish/error-code/trace-id", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observation:
     """A trace id that is no number, if refused, has a code of PUB or the real brokers' own."""
-    return answer_to(broker, pub_ext(ext_topic, {TRACE_ID: "abc"}, broker.unique_body()))
+    return answer_to(
+        broker, ext_topic, pub_ext(ext_topic, {TRACE_ID: "abc"}, broker.unique_body())
+    )
 
 
 @case("nsq/publish/error-code/plain-topic", clause="ext.publish.error-same-as-pub")
 def test_code_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
     """A header on a plain topic, if refused, has a code of PUB or the real brokers' own."""
-    return answer_to(broker, pub_ext(plain_topic, HEADER, broker.unique_body()))
+    return answer_to(broker, plain_topic, pub_ext(plain_topic, HEADER, broker.unique_body()))
 
 
 @case("nsq/publish/plain-topic", clause="ext.publish.plain-topic")
@@ -136,7 +140,7 @@ def test_header_on_a_plain_topic(
     broker: Broker, plain_topic: Topic, header: dict[str, str]
 ) -> Observation:
     """A topic without the extend feature takes no header."""
-    with broker.connect() as client:
+    with broker.connect(topic=plain_topic) as client:
         answer = client.ask(pub_ext(plain_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(plain_topic))
@@ -146,16 +150,16 @@ def test_header_on_a_plain_topic(
 def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
     """A message whose header was refused on a plain topic is not delivered without it."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
-    with broker.subscribe(plain_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
         client.ask(pub_ext(plain_topic, HEADER, refused))
         broker.published(plain_topic, sentinel)
 
         return observe_absence(consumer.until(sentinel), of=refused)
 
 
-def answer_to(broker: Broker, frame: Outgoing, *, end: bool = False) -> Observation:
+def answer_to(broker: Broker, topic: Topic, frame: Outgoing, *, end: bool = False) -> Observation:
     """Name the answer to a frame on a connection of its own; ``end`` sends no more after it."""
-    with broker.connect() as client:
+    with broker.connect(topic=topic) as client:
         client.send(frame)
         if end:
             client.half_close()

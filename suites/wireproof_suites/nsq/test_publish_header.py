@@ -150,7 +150,7 @@ UNKNOWN_RESERVED = {
 @pytest.mark.parametrize("header", NOT_JSON.values(), ids=NOT_JSON)
 def test_header_that_is_not_json(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """A header that is not JSON is refused."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -165,7 +165,7 @@ def test_message_under_a_refused_header(
 ) -> Observation:
     """A message whose header is refused is not delivered."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, header, refused))
         broker.published(ext_topic, sentinel, {})
 
@@ -178,7 +178,7 @@ def test_name_with_a_foreign_character(
     broker: Broker, ext_topic: Topic, character: str
 ) -> Observation:
     """A character outside letters, digits, _ - # makes a name illegal."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         frame = pub_ext(ext_topic, {f"a{character}b": "v"}, broker.unique_body())
         answer = client.ask(frame)
 
@@ -189,7 +189,7 @@ def test_name_with_a_foreign_character(
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
 def test_illegal_name(broker: Broker, ext_topic: Topic, name: str) -> Observation:
     """A foreign character is one wherever it stands, and a name is not empty."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {"k": "v", name: "v"}, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -199,7 +199,7 @@ def test_illegal_name(broker: Broker, ext_topic: Topic, name: str) -> Observatio
 @pytest.mark.parametrize("header", SCALARS.values(), ids=SCALARS)
 def test_value_that_is_no_string(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """A header value is a JSON string."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -209,7 +209,7 @@ def test_value_that_is_no_string(broker: Broker, ext_topic: Topic, header: bytes
 @pytest.mark.parametrize("header", LOOSE_JSON.values(), ids=LOOSE_JSON)
 def test_loose_json(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """JSON that two readers may understand differently, or that is no flat object, is refused."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))

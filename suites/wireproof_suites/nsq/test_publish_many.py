@@ -21,7 +21,7 @@ REFUSED_HEADERS: dict[str, Header] = {
 def test_pub_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
     """PUB needs no header on a topic with the extend feature."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         answer = observe(client.ask(pub(ext_topic, body)), then=client.goes_on(ext_topic))
 
         return then_received(answer, consumer, body=body)
@@ -35,7 +35,7 @@ def test_pub_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
 def test_pub_trace_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
     """PUB_TRACE needs no header on a topic with the extend feature."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_trace(ext_topic, 77, body))
         observation = observe(answer, then=client.goes_on(ext_topic), trace_id=77)
 
@@ -46,7 +46,7 @@ def test_pub_trace_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observat
 def test_mpub_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
     """MPUB needs no header on a topic with the extend feature."""
     bodies = [broker.unique_body(), broker.unique_body()]
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         answer = observe(client.ask(mpub(ext_topic, bodies)), then=client.goes_on(ext_topic))
 
         return then_received(answer, consumer, body=bodies[1])
@@ -62,7 +62,7 @@ def test_mpub_ext(broker: Broker, ext_topic: Topic, which: int) -> Observation:
         ({"a": "third", "b": "third"}, broker.unique_body()),
     ]
     header, body = messages[which]
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         answer = client.ask(mpub_ext(ext_topic, messages))
         observation = observe(answer, then=client.goes_on(ext_topic))
 
@@ -73,7 +73,7 @@ def test_mpub_ext(broker: Broker, ext_topic: Topic, which: int) -> Observation:
 def test_mpub_ext_with_trace_ids(broker: Broker, ext_topic: Topic) -> Observation:
     """Trace ids within an MPUB_EXT do not change its answer."""
     messages = [({TRACE_ID: str(number)}, broker.unique_body()) for number in (1, 2)]
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(mpub_ext(ext_topic, messages))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -90,7 +90,7 @@ def test_mpub_ext_with_a_refused_header(
         (header, broker.unique_body()),
         ({"k": "v"}, broker.unique_body()),
     ]
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(mpub_ext(ext_topic, messages))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -100,7 +100,7 @@ def test_mpub_ext_with_a_refused_header(
 def test_mpub_ext_stores_all_or_nothing(broker: Broker, ext_topic: Topic) -> Observation:
     """Of a batch with a refused header nothing is delivered."""
     first, sentinel = broker.unique_body(), broker.unique_body()
-    with broker.subscribe(ext_topic) as consumer, broker.connect() as client:
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         batch = mpub_ext(ext_topic, [({"k": "v"}, first), (b"{", broker.unique_body())])
         answer = observe(client.ask(batch))
         if is_success(answer):
@@ -113,7 +113,7 @@ def test_mpub_ext_stores_all_or_nothing(broker: Broker, ext_topic: Topic) -> Obs
 @case("nsq/publish/mpub-ext-no-header", clause="ext.publish.mpub-ext")
 def test_mpub_ext_without_headers(broker: Broker, ext_topic: Topic) -> Observation:
     """What an MPUB_EXT message with a header of length 0 does."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(mpub_ext(ext_topic, [(b"", broker.unique_body())]))
 
         return observe(answer, then=client.goes_on(ext_topic))

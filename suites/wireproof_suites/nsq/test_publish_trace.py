@@ -71,7 +71,7 @@ NO_NUMBER = {
 @pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
 def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
     """With a trace id the answer is OK, internal id, trace id, offset and size."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {TRACE_ID: str(trace_id)}, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic), trace_id=trace_id)
@@ -83,7 +83,7 @@ def test_trace_id_among_other_names(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
     """The trace id is found wherever it stands in the header."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic), trace_id=77)
@@ -93,7 +93,7 @@ def test_trace_id_among_other_names(
 @pytest.mark.parametrize("header", SPELLINGS.values(), ids=SPELLINGS)
 def test_trace_id_in_escapes(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """The trace id is found however JSON spells it."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic), trace_id=77)
@@ -126,7 +126,7 @@ def test_offset_of_the_next_record(
 @pytest.mark.parametrize("header", EMPTY.values(), ids=EMPTY)
 def test_empty_trace_id(broker: Broker, ext_topic: Topic, header: dict[str, str]) -> Observation:
     """An empty trace id is answered like none."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -138,7 +138,7 @@ def test_trace_id_that_is_no_number(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
     """A trace id that is no decimal number of 64 bits is refused."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
         return observe(answer, then=client.goes_on(ext_topic))
@@ -147,7 +147,7 @@ def test_trace_id_that_is_no_number(
 @case("nsq/publish/trace-leading-zeros", clause="ext.publish.trace-id-form")
 def test_trace_id_with_leading_zeros(broker: Broker, ext_topic: Topic) -> Observation:
     """Leading zeros do not change a number."""
-    with broker.connect() as client:
+    with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {TRACE_ID: "007"}, broker.unique_body()))
 
         return then_goes_on(observe_traced(answer, 7), client, ext_topic)
