@@ -35,10 +35,10 @@ STYLES = {"old": False, "v1": True}
 LENGTHS = (255, 256, 4096, 32767, 32768, 65506)
 
 # Such a message is not read: see the longest headers over TCP.
-LONG_LENGTHS = (65507, 65533, 65534, 65535)
+LONG_LENGTHS = (65507, 65535)
 
 # No 2 bytes of length can tell these.
-ENDLESS_LENGTHS = (65536, 65545, 70000, 131072)
+ENDLESS_LENGTHS = (65536, 70000)
 
 ON_PLAIN: dict[str, tuple[dict[str, str], Headers]] = {
     "own-name": ({"k": "v"}, ()),
