@@ -15,7 +15,7 @@ run:
 
 test:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
