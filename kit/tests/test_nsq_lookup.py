@@ -6,9 +6,11 @@ import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient, is_same, read_lookup
 from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topic_ways import Surroundings, TopicMaker
 from wireproof_kit.transcript import Transcript
 
 HERE = ("127.0.0.1", 4150)
@@ -68,6 +70,32 @@ def test_a_topic_that_never_appears_is_given_up() -> None:
         pytest.raises(ArrangementFailed, match="did not appear"),
     ):
         client(peer).wait_for("t", near=HERE, partitions=1, seconds=0.1)
+
+
+def test_a_topic_that_did_not_appear_in_time_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def handler(path: str, query: Mapping[str, str]) -> tuple[int, object]:
+        return (200, None) if path.startswith("/topic/") else (404, {"message": "Key not found"})
+
+    monkeypatch.setattr(LookupClient, "wait_for", never)
+    with ScriptedPeer(serving(handler, seen)) as peer:
+        maker = TopicMaker(
+            Surroundings(HERE, connect=unreachable, http=None, lookup=client(peer)),
+            run_token="r",
+        )
+        with pytest.raises(ArrangementFailed):
+            maker.make("fresh_ext_topic", "wp_r_1")
+
+    assert seen[-1] == "POST /topic/delete?topic=wp_r_1&partition=%2A%2A"
+
+
+def never(*_: object, **__: object) -> None:
+    raise ArrangementFailed("did not appear")
+
+
+def unreachable() -> Connection:
+    raise ArrangementFailed("nobody is there")
 
 
 def test_waiting_ends_at_once_when_the_run_is_given_up() -> None:

@@ -64,6 +64,7 @@ class Broker:
         self._upgrade = upgrade
         self._publishers: dict[Address, Connection] = {}
         self._open: list[Connection] = []
+        self.channels: dict[str, Topic] = {}
 
     @property
     def http(self) -> HttpClient:
@@ -148,6 +149,7 @@ class Broker:
         self, connection: Connection, topic: Topic, channel: str, *, ordered: bool = False
     ) -> Consumer:
         """Return the reader of a connection on which a case has subscribed by itself."""
+        self.channels[channel] = topic
         layout = self.layout(topic, ordered=ordered)
         return Consumer(connection, topic, channel=channel, layout=layout, bodies=self._bodies)
 

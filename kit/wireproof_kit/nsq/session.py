@@ -12,6 +12,7 @@ from wireproof_kit.nsq import measuring
 from wireproof_kit.nsq.bodies import Bodies
 from wireproof_kit.nsq.broker import Broker, connected
 from wireproof_kit.nsq.capability_probes import json_object
+from wireproof_kit.nsq.channels import ChannelSweeper
 from wireproof_kit.nsq.connection import Connection, machine_load
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.http import HttpClient
@@ -66,6 +67,7 @@ class NsqSession:
             self._surroundings(), run_token=options.run_token, given=options.topics
         )
         self._pool = TopicPool(self._maker)
+        self._sweeper = ChannelSweeper()
         self._readings: dict[str, str | None] = {}
         self._probed: dict[str, Probe] = {}
         self._probe_topics: dict[str, Topic] = {}
@@ -107,10 +109,10 @@ class NsqSession:
         return arguments
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Close what a case left open."""
+        """Close what a case left open, and delete its channels."""
         for argument in arguments.values():
             if isinstance(argument, Broker):
-                argument.close()
+                self._close(argument)
 
     def control(self) -> Control:
         """Make a control round trip on a connection of its own."""
@@ -156,7 +158,7 @@ class NsqSession:
         except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
             observation = observed(UNAVAILABLE, note=str(error))
         finally:
-            broker.close()
+            self._close(broker)
         return Probe(observation, transcript)
 
     def _unused_probe_topics(self) -> dict[str, int]:
@@ -183,6 +185,14 @@ class NsqSession:
             length_always=self._length_always,
             upgrade=lambda topic: self._maker.upgrade(topic, transcript),
         )
+
+    def _close(self, broker: Broker) -> None:
+        broker.close()
+        http = self._http_client(Transcript(), self._http)
+        if http is None:
+            return
+        for channel, topic in broker.channels.items():
+            self._sweeper.delete(http, topic, channel)
 
     def _http_client(self, transcript: Transcript, address: Address | None) -> HttpClient | None:
         seconds = self._options.timeout or HTTP_SECONDS
@@ -234,7 +244,7 @@ class NsqSession:
                 self.patience = measuring.unmeasured(answer)
                 self._probe_patience = measuring.hasty(answer)
             finally:
-                broker.close()
+                self._close(broker)
 
     def _any_topic(self) -> Topic:
         try:

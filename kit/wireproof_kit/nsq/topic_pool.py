@@ -12,7 +12,7 @@ from wireproof_kit.nsq.topics import Topic
 
 # Clusters let all topics asked for at about the same time appear at once, however late.
 WORKERS = 128
-PREPARE_SECONDS = 200.0
+PREPARE_SECONDS = 350.0
 TAKE_SECONDS = 100.0
 DELETE_SECONDS = 10.0
 

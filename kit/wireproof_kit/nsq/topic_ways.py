@@ -153,7 +153,11 @@ class TopicMaker:
             raise ArrangementFailed(
                 f"the lookup server answered {seen} to the creation of a topic"
             )
-        leader = lookup.wait_for(name, near=self._around.address, partitions=self._nodes)
+        try:
+            leader = lookup.wait_for(name, near=self._around.address, partitions=self._nodes)
+        except ArrangementFailed:
+            lookup.delete(name)  # it may yet appear, when nobody waits for it any more
+            raise
         return self._topic(
             kind,
             name,
