@@ -178,6 +178,9 @@ def test_written_byte_by_byte() -> None:
         (["--fault", "trace-litle-endian"], "did you mean 'trace-little-endian'"),
         (["--variant", "zzz"], "--list-variants"),
         (["--max-msg-size", "0"], "too small"),
+        (["--max-msg-size", "big"], "invalid int value"),
+        (["--dialect", "spoken"], "invalid choice"),
+        (["--no-such-option"], "unrecognized arguments"),
         (["--tcp", "203.0.113.1:1"], "cannot serve"),
     ],
 )

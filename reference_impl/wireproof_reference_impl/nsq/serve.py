@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from wireproof_reference_impl.nsq import http_api
 from wireproof_reference_impl.nsq.behaviour import Behaviour
@@ -49,8 +50,8 @@ def serve(options: ServeOptions) -> int:
 
 def main(argv: Sequence[str]) -> int:
     """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
-    arguments = _parser().parse_args(argv)
     try:
+        arguments = _parser().parse_args(argv)
         if arguments.list_faults:
             return _print_list(FAULTS)
         if arguments.list_variants:
@@ -119,8 +120,15 @@ def _print_list(presets: Mapping[str, Preset]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="wireproof serve nsq", allow_abbrev=False)
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with an option in one sentence, and leaves the end to its caller."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadOption(message)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="wireproof serve nsq", allow_abbrev=False)
     add = parser.add_argument
     add("--tcp", metavar="HOST:PORT", default="127.0.0.1:4150", help="port 0: any free one")
     add("--http", metavar="HOST:PORT", default="127.0.0.1:4151", help="port 0: any free one")

@@ -40,7 +40,6 @@ class Connection:
         self.node = node
         self.address = address
         self.now_ns = now_ns
-        self.connected_ns = now_ns
         self.state = State.INIT
         self.identity = Identity()
         self.identified = False
