@@ -59,12 +59,12 @@ def test_timestamp(broker: Broker, ext_topic: Topic) -> Observation:
 
 
 @case("nsq/consume/several", clause="ext.consume.layout", waiting=True)
-def test_several(broker: Broker, ext_topic: Topic) -> Observation:
+def test_several(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """With room for one message, each is finished by the id that stands where it is drawn."""
     headers = [{"n": str(number)} for number in range(5)]
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
 
-    return deliver_all(broker, ext_topic, messages)
+    return deliver_all(broker, fresh_ext_topic, messages)
 
 
 @case("nsq/consume/version", clause="ext.consume.version")
@@ -99,21 +99,27 @@ def test_no_header_but_trace_id(broker: Broker, ext_topic: Topic) -> Observation
 
 
 @case("nsq/consume/no-header-batch", clause="ext.consume.no-header", waiting=True)
-def test_no_header_in_batch(broker: Broker, ext_topic: Topic) -> Observation:
+def test_no_header_in_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """Messages of MPUB on an ext topic are delivered as sent, without a header."""
     messages: list[Sent] = [(None, broker.unique_body()) for _ in range(3)]
-    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
-        answer = client.ask(mpub(ext_topic, [body for _, body in messages]))
+    with (
+        broker.subscribe(fresh_ext_topic) as consumer,
+        broker.connect(topic=fresh_ext_topic) as client,
+    ):
+        answer = client.ask(mpub(fresh_ext_topic, [body for _, body in messages]))
 
         return answered_and(answer, read_all(consumer, messages))
 
 
 @case("nsq/consume/batch", clause="ext.consume.batch", waiting=True)
-def test_batch(broker: Broker, ext_topic: Topic) -> Observation:
+def test_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """Messages of MPUB_EXT are delivered each with its own header and body."""
     headers = [b'{"n":"0"}', header_of(300), b"{}", b'{"##client_dispatch_tag":"t"}']
     messages = [(header, broker.unique_body()) for header in headers]
-    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
-        answer = client.ask(mpub_ext(ext_topic, messages))
+    with (
+        broker.subscribe(fresh_ext_topic) as consumer,
+        broker.connect(topic=fresh_ext_topic) as client,
+    ):
+        answer = client.ask(mpub_ext(fresh_ext_topic, messages))
 
         return answered_and(answer, read_all(consumer, list(messages)))

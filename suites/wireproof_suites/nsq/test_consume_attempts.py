@@ -26,11 +26,11 @@ def test_first_delivery(broker: Broker, ext_topic: Topic, header: bytes | None) 
 
 @case("nsq/consume/attempts-put-back", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
-def test_put_back(broker: Broker, ext_topic: Topic, header: bytes | None) -> Observation:
+def test_put_back(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
     """Each delivery after a REQ counts one more."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic, ready=READY) as consumer:
-        broker.published(ext_topic, body, header)
+    with broker.subscribe(fresh_ext_topic, ready=READY) as consumer:
+        broker.published(fresh_ext_topic, body, header)
 
         return attempts_seen(
             consumer, body, times=4, again=lambda delivery: consumer.requeue(delivery, 0)
@@ -38,11 +38,11 @@ def test_put_back(broker: Broker, ext_topic: Topic, header: bytes | None) -> Obs
 
 
 @case("nsq/consume/attempts-put-back-later", clause="ext.consume.attempts", waiting=True)
-def test_put_back_for_later(broker: Broker, ext_topic: Topic) -> Observation:
+def test_put_back_for_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """A delivery after a REQ with a delay counts one more."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic, ready=READY) as consumer:
-        broker.published(ext_topic, body, {"k": "v"})
+    with broker.subscribe(fresh_ext_topic, ready=READY) as consumer:
+        broker.published(fresh_ext_topic, body, {"k": "v"})
 
         return attempts_seen(
             consumer, body, times=2, again=lambda delivery: consumer.requeue(delivery, 200)
@@ -51,23 +51,23 @@ def test_put_back_for_later(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/consume/attempts-timed-out", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
-def test_timed_out(broker: Broker, ext_topic: Topic, header: bytes | None) -> Observation:
+def test_timed_out(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
     """The delivery after a time-out counts one more."""
     body = broker.unique_body()
     wishes = {"msg_timeout": SHORTEST_TIMEOUT_MS}
-    with broker.subscribe(ext_topic, ready=READY, identify=wishes) as consumer:
-        broker.published(ext_topic, body, header)
+    with broker.subscribe(fresh_ext_topic, ready=READY, identify=wishes) as consumer:
+        broker.published(fresh_ext_topic, body, header)
 
         return attempts_seen(consumer, body, times=2, again=lambda delivery: None)
 
 
 @case("nsq/consume/attempts-left", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
-def test_left(broker: Broker, ext_topic: Topic, header: bytes | None) -> Observation:
+def test_left(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
     """What a client left in flight comes to the next one, with a count but no indicator."""
     body = broker.unique_body()
-    with broker.subscribe(ext_topic) as leaver:
-        broker.published(ext_topic, body, header)
+    with broker.subscribe(fresh_ext_topic) as leaver:
+        broker.published(fresh_ext_topic, body, header)
         leaver.take(body)
-    with broker.subscribe(ext_topic, channel=leaver.channel) as consumer:
+    with broker.subscribe(fresh_ext_topic, channel=leaver.channel) as consumer:
         return attempts_of(consumer.next(body, REDELIVERY))

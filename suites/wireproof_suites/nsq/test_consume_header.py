@@ -72,9 +72,9 @@ def test_odd_header(broker: Broker, ext_topic: Topic, header: bytes) -> Observat
 
 
 @case("nsq/consume/header-mixed", clause="ext.consume.header-intact", waiting=True)
-def test_headers_between_none(broker: Broker, ext_topic: Topic) -> Observation:
+def test_headers_between_none(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """Messages without a header between messages with one leave each other alone."""
     headers = [None, b'{"k":"1"}', None, None, b'{"k":"%s"}' % (b"v" * 300), b'{"l":""}', None]
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
 
-    return deliver_all(broker, ext_topic, messages)
+    return deliver_all(broker, fresh_ext_topic, messages)

@@ -45,11 +45,11 @@ def test_plain_first_delivery(broker: Broker, plain_topic: Topic) -> Observation
 
 
 @case("nsq/consume/plain-attempts", clause="ext.consume.plain-topic", waiting=True)
-def test_plain_put_back(broker: Broker, plain_topic: Topic) -> Observation:
+def test_plain_put_back(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """On a plain topic each delivery after a REQ counts one more."""
     body = broker.unique_body()
-    with broker.subscribe(plain_topic, ready=READY) as consumer:
-        broker.published(plain_topic, body)
+    with broker.subscribe(fresh_plain_topic, ready=READY) as consumer:
+        broker.published(fresh_plain_topic, body)
 
         return attempts_seen(
             consumer, body, times=3, again=lambda delivery: consumer.requeue(delivery, 0)

@@ -152,9 +152,10 @@ def test_one_of_two_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observa
 def test_one_of_two_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     """While one of two clients with the tag is left, it gets the messages."""
     channel = channel_of(broker, fresh_ext_topic)
+    leaver = channel.join("leaver", tag=TAG, ready=1, proven=False)
+    leaver.hold(channel.publish(TAG), 1)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
-    leaver = channel.join("leaver", tag=TAG, proven=False)
     leaver.consumer.close()
 
     bodies = channel.publish(TAG, count=3)
