@@ -17,11 +17,13 @@ from wireproof_kit.nsq.frames import Header
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Address, Topic
-from wireproof_kit.patience import Patience
+from wireproof_kit.patience import ANSWER, PUSH, Patience, Wait
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq import names
 
 CONNECT_SECONDS = 5.0
+# What only prepares an experiment decides nothing, so a busy machine is given more time.
+PREPARING = PUSH
 ORDERED = (names.SUB_ORDER.decode(), names.SUB_ORDERED.decode())
 WITH_OFFSET = (*ORDERED, names.SUB_ADVANCED.decode())
 
@@ -108,7 +110,7 @@ class Broker:
         if magic:
             connection.send(frames.magic())
         if identify is not None:
-            answer = connection.ask(frames.identify(**identify))
+            answer = connection.ask(frames.identify(**identify), PREPARING)
             if not isinstance(answer, Response):
                 raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
             connection.identified = answer
@@ -137,7 +139,8 @@ class Broker:
         channel = channel or topic.channel()
         word = self._order_command() if command in ORDERED else command
         number = topic.partition if partition is None else partition
-        answer = connection.ask(frames.subscribe(topic, channel, command=word, partition=number))
+        frame = frames.subscribe(topic, channel, command=word, partition=number)
+        answer = connection.ask(frame, PREPARING)
         if observe(answer).value != "ok":
             raise ArrangementFailed(f"{word} was answered {observe(answer).value}")
         consumer = self.consumer(connection, topic, channel, ordered=command in WITH_OFFSET)
@@ -160,6 +163,7 @@ class Broker:
         header: Header | None = None,
         *,
         trace_id: int | None = None,
+        wait: Wait = ANSWER,
     ) -> Answer:
         """Publish on a connection of its own, kept for the case; return what is answered.
 
@@ -171,10 +175,10 @@ class Broker:
         if connection is None or connection.has_ended:
             connection = self._publishers[topic.address] = self.connect(topic=topic)
         if header is not None:
-            return connection.ask(frames.pub_ext(topic, header, body))
+            return connection.ask(frames.pub_ext(topic, header, body), wait)
         if trace_id is not None:
-            return connection.ask(frames.pub_trace(topic, trace_id, body))
-        return connection.ask(frames.pub(topic, body))
+            return connection.ask(frames.pub_trace(topic, trace_id, body), wait)
+        return connection.ask(frames.pub(topic, body), wait)
 
     def published(
         self,
@@ -189,7 +193,7 @@ class Broker:
         Raises:
             ArrangementFailed: the target did not accept it.
         """
-        answer = self.publish(topic, body, header, trace_id=trace_id)
+        answer = self.publish(topic, body, header, trace_id=trace_id, wait=PREPARING)
         if not isinstance(answer, Response):
             raise ArrangementFailed(f"a right publish was answered {observe(answer).value}")
         return answer
