@@ -17,6 +17,7 @@ from wireproof_spec.catalogue import load_catalogue
 FAULTS = switches("nsq", "--list-faults")
 VARIANTS = switches("nsq", "--list-variants")
 FAULT_PATIENCE_S = 4.0
+VARIANT_PATIENCE_S = 6.0
 PER_LEVEL = {"must": 3, "should": 1}
 WHOLE = os.environ.get("WIREPROOF_MATRIX") == "whole"
 
@@ -37,7 +38,9 @@ def test_a_fault_dies(fault: Switch) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=name)
 def test_a_variant_lives(variant: Switch) -> None:
-    rehearsal = rehearse("nsq", variant, option="--variant", wanted=lambda _: True)
+    rehearsal = rehearse(
+        "nsq", variant, option="--variant", wanted=lambda _: True, timeout=VARIANT_PATIENCE_S
+    )
     red = [r for r in rehearsal.records if r.verdict not in ("pass", "reading", "unsupported")]
     assert [(r.case, r.verdict, r.reason) for r in red] == []
     assert len(rehearsal.records) > 700
