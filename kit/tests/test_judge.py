@@ -66,6 +66,12 @@ def test_repeats_that_differ_in_verdict_are_unstable() -> None:
     assert "2 of 3" in judgement.reason
 
 
+def test_one_death_among_repeats_is_a_failure_not_a_flicker() -> None:
+    repeats = RepeatsRecord(runs=3, same=2, others=(SeenRecord(value="ok,open"),))
+    judgement = judge(record("died", repeats=repeats), bench())
+    assert (judgement.verdict, judgement.reason) == ("fail", "the target died in 2 of 3 repeats")
+
+
 def test_repeats_that_fail_in_different_ways_still_fail() -> None:
     repeats = RepeatsRecord(runs=2, same=1, others=(SeenRecord(value="error:Y,open"),))
     assert judge(record("error:X,open", repeats=repeats), bench()).verdict == "fail"

@@ -173,6 +173,11 @@ def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
 def _agreed(verdicts: Sequence[Judgement], record: CaseRecord, clause: Clause) -> Judgement:
     first = verdicts[0]
     kinds = {judgement.verdict for judgement in verdicts}
+    deaths = sum(seen.value == DIED for seen in record.seen())
+    if 0 < deaths < len(verdicts):
+        name = signature(clause.id, SeenRecord(value=DIED))
+        reason = f"the target died in {deaths} of {len(verdicts)} repeats"
+        return Judgement("fail", reason, None, first.accepted, name)
     if len(kinds) > 1:
         same = sum(judgement.verdict == first.verdict for judgement in verdicts)
         reason = f"{first.verdict} in {same} of {len(verdicts)} repeats: {first.reason}"
