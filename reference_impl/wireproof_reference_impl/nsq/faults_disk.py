@@ -241,14 +241,14 @@ FAULTS: tuple[Preset, ...] = (
         "disk-indicator-missing",
         "no record has the indicator",
         breaks=_INDICATED,
-        may_break="disk.layout disk.upgraded upgrade.subscribe-rules",
+        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_indicated(lambda entry, extend: 0),
     ),
     fault(
         "disk-indicator-in-low-bits",
         "the indicator is stored in the low bits of attempts",
         breaks=_INDICATED,
-        may_break="disk.layout disk.upgraded upgrade.subscribe-rules",
+        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
         settings=_indicated(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
     ),
     fault(
@@ -271,12 +271,14 @@ FAULTS: tuple[Preset, ...] = (
         "disk-version-on-plain",
         "records of plain topics with bodies from 200 bytes on have a version of ext",
         breaks=_PLAIN,
+        may_break="disk.upgraded",
         settings=_on_large_plain(0, b"\0"),
     ),
     fault(
         "disk-ext-part-on-plain",
         "records of plain topics with bodies from 200 bytes on stand as on an ext topic",
         breaks=_PLAIN,
+        may_break="disk.upgraded",
         settings=_on_large_plain(_INDICATOR, b"\0"),
     ),
     fault(
@@ -327,6 +329,7 @@ FAULTS: tuple[Preset, ...] = (
         "upgrade-refuses-headers-when-used",
         "an upgraded topic that had messages still refuses headers",
         breaks=_ACCEPT,
+        may_break="upgrade.old-messages",
         settings={"publish.takes_header": _headers_when_empty},
     ),
     fault(

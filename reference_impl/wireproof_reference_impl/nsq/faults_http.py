@@ -7,6 +7,7 @@ from urllib.parse import unquote_plus
 from wireproof_reference_impl.nsq import http_header
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import header
+from wireproof_reference_impl.nsq.core.go_text import marshalled
 from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
@@ -26,7 +27,9 @@ def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
     """Return settings under which ext and request headers are put together so."""
 
     def build(ext: bytes, extra: Fields) -> bytes:
-        return compact(merge(checked_object(ext), extra))
+        fields = checked_object(ext)
+        header.check_values(fields)
+        return compact(merge(fields, extra))
 
     return {"http.build_header": build}
 
@@ -81,17 +84,18 @@ def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
 
 
 def _digits_as_numbers(fields: Object) -> Object:
+    """Turn values of digits into numbers, but for those of internal names."""
     return {
-        name: int(value) if isinstance(value, str) and value.isdigit() else value
+        name: int(value) if name[:1] != "#" and str(value).isdigit() else value
         for name, value in fields.items()
+        if isinstance(value, str)
     }
 
 
-def _through_floats(fields: Object) -> Object:
-    return {
-        name: str(int(float(value))) if isinstance(value, str) and value.isdigit() else value
-        for name, value in fields.items()
-    }
+def _numbers_through_floats(ext: bytes, extra: Fields) -> bytes:
+    """Take any values, numbers as floats."""
+    checked_object(ext)
+    return marshalled({**json.loads(ext), **added(extra)}).encode()
 
 
 def _is_json(ext: bytes) -> bool:
@@ -214,19 +218,18 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-digits-as-numbers",
         "values of digits are stored as numbers",
-        breaks=f"{_EXACT} {_STORED}",
-        may_break="http.trace-response",
+        breaks=_STORED,
+        may_break=_EXACT,
         settings={
             **_merged(lambda fields, extra: _digits_as_numbers(fields) | added(extra)),
             **_ANY_VALUES,
         },
     ),
     fault(
-        "http-digits-through-floats",
-        "values of digits are stored as the nearest float",
+        "http-numbers-through-floats",
+        "numbers in ext are taken and stored as the nearest float",
         breaks=_EXACT,
-        may_break="http.trace-response",
-        settings=_merged(lambda fields, extra: _through_floats(fields) | added(extra)),
+        settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
     ),
     fault(
         "x-nsqext-case-kept",
