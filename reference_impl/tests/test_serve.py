@@ -95,9 +95,10 @@ def answer(sock: socket.socket, data: bytes) -> bytes:
 def send_until_stuck(sock: socket.socket, data: bytes) -> bool:
     """Send until the peer takes no more; False when it still does at the deadline."""
     until = time.monotonic() + DEADLINE
+    rest = data
     while time.monotonic() < until:
         try:
-            sock.send(data)
+            rest = rest[sock.send(rest) :] or data
         except BlockingIOError:
             if not select.select([], [sock], [], 1)[1]:
                 return True
