@@ -87,23 +87,29 @@ def order_rdy(bench: ProbeBench) -> Observation:
 
 
 def dispatch_fallback(bench: ProbeBench) -> Observation:
-    """Publish a tagged message while the only client with its tag is not ready.
+    """Publish a tagged message while the only client with its tag has no room for it.
 
     ``falls-back`` when a client without a tag gets it; ``waits`` when it comes to the tagged
-    client once that is ready.
+    client once that has room. That client holds a message already: brokers may answer SUB before
+    they know the tag.
     """
     topic = bench.topic("fresh_ext_topic")
     broker, channel = bench.broker, topic.channel()
     with (
         broker.subscribe(topic) as control,
-        broker.subscribe(topic, channel=channel, identify=_desiring(), ready=0) as tagged,
-        broker.subscribe(topic, channel=channel) as untagged,
+        broker.subscribe(topic, channel=channel, identify=_desiring()) as tagged,
     ):
-        word = _held_back(broker, topic, control=control, held=untagged, tag=TAG)
-        if word is not None:
-            return observed("falls-back") if word else MISSING
-        tagged.ready(1)
-        came = tagged.next()
+        first = broker.unique_body()
+        broker.published(topic, first, {names.CLIENT_DISPATCH_TAG: TAG})
+        in_flight = tagged.take(first)
+        if in_flight is None or control.next(first) is None:
+            return MISSING
+        with broker.subscribe(topic, channel=channel) as untagged:
+            word = _held_back(broker, topic, control=control, held=untagged, tag=TAG)
+            if word is not None:
+                return observed("falls-back") if word else MISSING
+            tagged.finish(in_flight)
+            came = tagged.next()
     return observed("waits") if came else MISSING
 
 

@@ -145,11 +145,15 @@ def test_empty_desired_tag(broker: Broker, fresh_ext_topic: Topic) -> Observatio
 
 
 @case("nsq/dispatch/not-ready", clause="ext.dispatch.not-ready", waiting=True)
-def test_never_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message whose only client with the tag has said no RDY waits for it, or falls back."""
+def test_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A message whose only client with the tag has said RDY 0 waits for it, or falls back."""
     channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG, ready=1, proven=False)
+    held = matching.hold(channel.publish(TAG), 1)
     untagged = channel.join("untagged")
-    matching = channel.join("matching", tag=TAG, ready=0)
+    matching.consumer.ready(0)  # while it is full: it is ready at no time from here on
+    for delivery in held.values():
+        matching.consumer.finish(delivery)
 
     bodies = channel.publish(TAG)
     if untagged.read_until(bodies):
