@@ -9,13 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wireproof_spec.record import CaseRecord
-
 from wireproof_kit.collecting import collect
 from wireproof_kit.engine import Engine, RunOptions
 from wireproof_kit.errors import KitError
 from wireproof_kit.instance import Instance
 from wireproof_kit.run import REFERENCE, Run, RunPlan
+from wireproof_spec.record import CaseRecord
 
 LIST_WITHIN_S = 30.0
 WAITERS = 12
