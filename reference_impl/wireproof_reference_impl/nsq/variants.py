@@ -32,7 +32,7 @@ from wireproof_reference_impl.nsq.preset import Preset, variant
 from wireproof_spec.nsq.names import HEARTBEAT, PUB_EXT
 
 _MILLISECOND = 1_000_000
-_FAR = 1 << 40
+_FAR = (1 << 40) + 1_234_567
 _EMPTY_REFUSED = reader(trace=lambda value: trace_number(value, empty=False))
 _HEARTBEAT = packed.frame(packed.RESPONSE, HEARTBEAT)
 
