@@ -41,7 +41,6 @@ class SessionOptions:
     run_token: str
     timeout: float | None = None
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
-    decisions: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Session(Protocol):
