@@ -33,8 +33,7 @@ class SessionOptions:
     """What a user may say about how to talk to a target.
 
     ``timeout`` in seconds replaces the measured patience; ``topics`` are KIND → name;
-    ``run_token`` makes names unique to the run; ``auth_secret`` and the TLS files are for the
-    kit's own connections.
+    ``run_token`` makes names unique to the run.
     """
 
     seed: int

@@ -131,7 +131,8 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_LAYOUT,
         may_break=(
             "consume.batch consume.body-intact consume.no-header disk.layout "
-            "disk.no-ext-record publish.trace-response upgrade.old-messages"
+            "disk.no-ext-record http.trace-response publish.mpub-ext publish.pub-on-ext-topic "
+            "publish.trace-response upgrade.old-messages"
         ),
         settings={"delivery.head": _ids_swapped},
     ),

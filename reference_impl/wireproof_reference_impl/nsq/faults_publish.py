@@ -202,7 +202,8 @@ FAULTS: tuple[Preset, ...] = (
         breaks="dispatch.to-matching dispatch.fallback",
         may_break=(
             "consume.batch consume.header-intact dispatch.leave dispatch.per-channel "
-            "dispatch.shared-tag"
+            "dispatch.shared-tag http.header-stored http.x-nsqext publish.accept "
+            "publish.mpub-ext"
         ),
         settings={"delivery.lost": _lost_with_tag},
     ),
