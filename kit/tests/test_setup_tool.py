@@ -1,0 +1,80 @@
+"""The set-up script: one sentence when it cannot do its work, nothing to do when it is done."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "setup.py"
+
+
+@pytest.fixture
+def setup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("wireproof_setup", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "VENV", tmp_path / "venv")
+    monkeypatch.setattr(module, "STAMP", tmp_path / "venv" / "stamp")
+    monkeypatch.setattr(module, "TOOLS", tmp_path / "tools")
+    return module
+
+
+def failing(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.CompletedProcess([], 1)
+
+
+def test_a_python_without_venv_and_pip_is_one_sentence(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(setup.shutil, "which", lambda name: None)
+    monkeypatch.setattr(setup.subprocess, "run", failing)
+    assert setup.main(["core"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "python3-venv" in said
+
+
+def test_an_unsupported_python_is_named(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(setup, "OLDEST", (4, 0))
+    assert setup.main(["core"]) == 2
+    assert sys.executable in capsys.readouterr().err
+
+
+def test_an_unknown_kind_is_refused(setup: ModuleType) -> None:
+    assert setup.main(["everything"]) == 2
+    assert setup.main([]) == 2
+
+
+@pytest.mark.parametrize(
+    ("done", "asked", "prepared"),
+    [("dev", "core", True), ("dev", "dev", True), ("core", "dev", False), ("odd", "core", False)],
+)
+def test_what_is_prepared_already_is_not_prepared_again(
+    setup: ModuleType, done: str, asked: str, *, prepared: bool
+) -> None:
+    (setup.VENV / "bin").mkdir(parents=True)
+    (setup.VENV / "bin" / "python").touch()
+    setup.STAMP.write_text(f"{done} {setup.fingerprint()}\n")
+    assert setup.is_prepared(asked) is prepared
+
+
+def test_a_changed_lock_is_prepared_anew(setup: ModuleType) -> None:
+    (setup.VENV / "bin").mkdir(parents=True)
+    (setup.VENV / "bin" / "python").touch()
+    setup.STAMP.write_text("all 0000\n")
+    assert setup.is_prepared("core") is False
+
+
+def test_missing_java_is_named_and_no_failure(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(setup.shutil, "which", lambda name: None)
+    assert setup.report_java() == 0
+    assert "MISSING" in capsys.readouterr().out
