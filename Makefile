@@ -19,7 +19,7 @@ test:
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_MATRIX=whole $(BIN)/python -m pytest -q -n 4 kit/tests/test_fault_matrix.py
+	@WIREPROOF_MATRIX=whole $(BIN)/python -m pytest -q -n 4 -o timeout=600 kit/tests/test_fault_matrix.py
 
 setup:
 	@$(PYTHON) tools/setup.py all
