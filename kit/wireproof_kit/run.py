@@ -11,6 +11,7 @@ from typing import Self
 from wireproof_kit.embedded import EmbeddedReference, start_reference
 from wireproof_kit.engine import transcript_record
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.exclusions import read_exclusions
 from wireproof_kit.instance import Instance
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state, missing_capability
 from wireproof_kit.patience import Wait
@@ -170,7 +171,7 @@ class Run:
             profile=self.plan.profile,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected=dict(choice.not_selected),
+            not_selected={**choice.not_selected, **_excluded()},
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )
@@ -221,6 +222,14 @@ class Run:
                 raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
         if not kept:
             raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
+
+
+def _excluded() -> dict[str, str]:
+    """Name what the kit itself leaves out, and why."""
+    return {
+        entry.id: f"known to be wrong, to be mended by {entry.until}: {entry.why}"
+        for entry in read_exclusions()
+    }
 
 
 def unmatched(prefix: str, instances: Sequence[Instance], catalogue: Catalogue) -> str:
