@@ -150,6 +150,7 @@ class NsqSession:
         if function is None:
             return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
         self._pool.prepare(Counter(self._unused_probe_topics()))
+        self._pool.settle()  # a topic that is late says nothing about the target
         topics = tuple(self._probe_topics.values())
         broker = self._broker(transcript, topics, patience=self._probe_patience)
         bench = ProbeBench(broker, self._pool, self._lookup, self._probe_topics)
