@@ -135,7 +135,7 @@ class Bench:
 
     def http(self, request: bytes, *, end: bool = False) -> bytes:
         """Return the answer to the bytes of a request."""
-        link = http_api.HttpConnection(self.node)
+        link = http_api.connector(self.node)("127.0.0.1:1", self.now_ns)
         link.receive(request, self.now_ns)
         if end:
             link.end_of_stream(self.now_ns)

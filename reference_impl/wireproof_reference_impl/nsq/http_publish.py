@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from wireproof_reference_impl.nsq.core.commands.publish import check_role
 from wireproof_reference_impl.nsq.core.commands.publish_many import read_batch
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.node import Node
@@ -106,7 +107,10 @@ def _found(node: Node, request: Request, number: int | None) -> Partition:
 
 def _store(node: Node, partition: Partition, entries: Sequence[Entry], request: Request) -> Stored:
     try:
+        check_role(partition)
         stored = partition.publish(entries, request.now_ns)
+    except Refusal as refusal:
+        raise HttpRefusal(400, refusal.code) from refusal
     except OSError as error:
         raise HttpRefusal(503, str(error)) from error
     node.touch(partition)

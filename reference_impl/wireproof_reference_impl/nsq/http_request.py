@@ -1,11 +1,14 @@
 """A request and an answer of the HTTP API, as values."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
 from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_ACCEPT, V1_CONTENT_TYPE
+
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"
@@ -13,7 +16,10 @@ JSON = "application/json; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request; header names keep the spelling they came with."""
+    """One request; header names keep the spelling they came with.
+
+    `escaped` tells whether every percent sign of the query stands before two hex digits.
+    """
 
     method: str
     path: str
@@ -21,6 +27,7 @@ class Request:
     headers: tuple[tuple[bytes, bytes], ...]
     now_ns: int
     body: bytes = b""
+    escaped: bool = True
 
     @property
     def v1(self) -> bool:
@@ -35,11 +42,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back."""
+    """What goes back, at once or after a delay; a delay of None means never."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = field(default=())
+    delay_ns: int | None = 0
 
 
 class HttpRefusal(Exception):
@@ -59,6 +67,11 @@ def read_query(query: bytes) -> dict[str, bytes]:
         name, _, value = pair.partition(b"=")
         found.setdefault(_unescape(name).decode("utf-8", "replace"), _unescape(value))
     return found
+
+
+def is_escaped(query: bytes) -> bool:
+    """Tell whether a query is percent-encoded without fault."""
+    return _BAD_ESCAPE.search(query) is None
 
 
 def compact_json(value: object) -> bytes:

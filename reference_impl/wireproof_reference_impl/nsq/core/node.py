@@ -39,6 +39,8 @@ class Node:
         self.topics: dict[str, Topic] = {}
         self.connections: dict[Peer, None] = {}
         self.changed: dict[Peer, None] = {}
+        self.open = True
+        self.clustered = False
         self.halted = False
         self.spoiled = False
         self._storage = storage

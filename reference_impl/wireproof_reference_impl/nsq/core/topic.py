@@ -12,7 +12,10 @@ from wireproof_reference_impl.nsq.core.timers import Timers
 
 
 class Partition:
-    """One partition: its log, its channels and the internal ids it hands out."""
+    """One partition: its log, its channels and the internal ids it hands out.
+
+    In a cluster one node leads it; its followers, on other nodes, copy every record.
+    """
 
     def __init__(
         self, topic: "Topic", number: int, *, log: Log, behaviour: Behaviour, timers: Timers
@@ -21,9 +24,12 @@ class Partition:
         self.number = number
         self.log = log
         self.channels: dict[str, Channel] = {}
+        self.leads = True
+        self.writable = True
+        self.followers: tuple[Partition, ...] = ()
         self._behaviour = behaviour
         self._timers = timers
-        self._next_id = behaviour.publish.first_id(number) + log.count * behaviour.publish.id_step
+        self._next_id = self._id_after(log.count)
 
     def publish(self, entries: Sequence[Entry], now_ns: int) -> Stored:
         """Store messages in a row and hand them to every channel."""
@@ -64,6 +70,25 @@ class Partition:
         for channel in self.channels.values():
             channel.start_anew(self._backlog(0, 0))
 
+    def follow(self) -> None:
+        """Be led by another node from now on: clients go away, nobody copies from here."""
+        self.leads = False
+        self.followers = ()
+        for channel in self.channels.values():
+            for subscriber in tuple(channel.subscribers):
+                subscriber.outlet.drop()
+
+    def lead(self, *, writable: bool, followers: Sequence["Partition"]) -> None:
+        """Be the one that clients talk to; what is stored from now on is copied too."""
+        self.leads = True
+        self.writable = writable
+        self.followers = tuple(followers)
+        self._next_id = self._id_after(self.log.count)
+
+    def copy(self, record: bytes) -> None:
+        """Append a record of the leader."""
+        self.log.append(record)
+
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""
         for channel in self.channels.values():
@@ -72,6 +97,10 @@ class Partition:
     def close(self) -> None:
         """Let go of the log."""
         self.log.close()
+
+    def _id_after(self, count: int) -> int:
+        rules = self._behaviour.publish
+        return rules.first_id(self.number) + count * rules.id_step
 
     def _backlog(self, offset: int, number: int) -> Backlog:
         return Backlog(self.log, offset=offset, number=number, read=self._read)
@@ -101,6 +130,8 @@ class Partition:
         )
         number = self.log.count
         offset = self.log.append(data)
+        for follower in self.followers:
+            follower.copy(data)
         return Message(
             now_ns,
             internal_id,
@@ -125,6 +156,7 @@ class Topic:
         self.born_extend = extend
         self.old_messages = 0
         self.ordered = ordered
+        self.channels_made = True
         self.partitions: dict[int, Partition] = {}
 
     @property
@@ -138,9 +170,10 @@ class Topic:
         return TopicMeta(self.name, tuple(self.partitions), self.extend, self.ordered)
 
     def partition(self, number: int | None) -> Partition | None:
-        """Return a partition, the first one for None, or None when it is not here."""
+        """Return a partition, the first one led here for None, or None when it is not here."""
         if number is None:
-            return next(iter(self.partitions.values()), None)
+            led = (each for each in self.partitions.values() if each.leads)
+            return next(led, next(iter(self.partitions.values()), None))
         return self.partitions.get(number)
 
     def upgrade(self) -> None:

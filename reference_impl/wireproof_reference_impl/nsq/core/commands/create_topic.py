@@ -23,6 +23,9 @@ def create_topic(connection: Connection, words: Sequence[bytes]) -> None:
     if number < 0:
         raise Refusal(error_codes.E_BAD_PARTITION, "partition should not less than 0")
     extend = _extend(words[3]) if len(words) > 3 else False
+    if connection.node.clustered:
+        text = "CREATE_TOPIC is not allowed here while cluster feature enabled."
+        raise Refusal(error_codes.E_CREATE_TOPIC_FAILED, text, fatal=False)
     if number > MAX_PARTITION:
         text = f"CREATE_TOPIC {name} failed"
         raise Refusal(error_codes.E_CREATE_TOPIC_FAILED, text, fatal=False)

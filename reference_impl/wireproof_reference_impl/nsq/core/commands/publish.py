@@ -97,6 +97,7 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     """Publish messages to a partition; its channels are served when all bytes are read."""
     node = connection.node
     connection.suffer()
+    check_role(partition)
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
     try:
@@ -105,6 +106,18 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
         raise Refusal(error_codes.E_PUB_FAILED, str(error), fatal=False) from error
     node.touch(partition)
     return stored
+
+
+def check_role(partition: Partition) -> None:
+    """Let a publish through where the partition is led and may be written.
+
+    Raises:
+        Refusal: another node leads it, or it takes no messages at present; not fatal.
+    """
+    if not partition.leads:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER, fatal=False)
+    if not partition.writable:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_WRITABLE, fatal=False)
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:

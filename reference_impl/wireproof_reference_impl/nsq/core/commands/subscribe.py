@@ -37,6 +37,7 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     refusal = connection.node.behaviour.subscribe.rule(wish)
     if refusal is not None:
         raise refusal
+    _check_role(partition, shown(words[2]))
     ordered = words[0] not in (SUB, SUB_ADVANCED)
     if ordered and connection.identity.sample_rate:
         text = "order consume is not allowed while sample rate is not 0"
@@ -70,6 +71,14 @@ def _partition(connection: Connection, words: Sequence[bytes]) -> Partition:
     if partition is None:
         raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
     return partition
+
+
+def _check_role(partition: Partition, channel: str) -> None:
+    if not partition.leads:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER)
+    if channel not in partition.channels and not partition.topic.channels_made:
+        text = "channel is not registered under topic."
+        raise Refusal(error_codes.E_SUB_CHANNEL_NOT_REGISTERED, text)
 
 
 def _offset(words: Sequence[bytes]) -> Offset | None:

@@ -1,0 +1,229 @@
+"""One HTTP connection, sans I/O: bytes in, h11 events, one handler for each path, bytes out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+import h11
+
+from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.core.node import Peer
+from wireproof_reference_impl.nsq.core.timers import Timers
+from wireproof_reference_impl.nsq.http_request import (
+    Answer,
+    HttpRefusal,
+    Request,
+    error,
+    is_escaped,
+    read_query,
+)
+from wireproof_spec.nsq import error_codes
+
+MESSAGE = "message"
+BATCH = "batch"
+
+_MOST_HEAD_BYTES = 1 << 20
+"""Request line and headers; Go's own limit."""
+
+
+class Site(Protocol):
+    """What stands behind an HTTP address: a node, a lookup server, the control of a cluster."""
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """Return the behaviour table."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """Return what sizes are taken."""
+        ...
+
+    @property
+    def timers(self) -> Timers:
+        """Return what is told the time."""
+        ...
+
+    @property
+    def changed(self) -> dict[Peer, None]:
+        """Return the connections that may have something to send."""
+        ...
+
+
+S = TypeVar("S", bound=Site)
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[S]):
+    """How a path is served: by whom, with which methods, how much body, in which style."""
+
+    handler: Callable[[S, Request], Answer]
+    methods: tuple[str, ...] = ("POST", "PUT")
+    always_v1: bool = False
+    body: str = ""
+
+
+class HttpConnection(Generic[S]):
+    """One HTTP connection; requests are answered one after the other."""
+
+    def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
+        self.closed = False
+        self._site = site
+        self._routes = routes
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD_BYTES)
+        self._output: list[bytes] = []
+        self._request: Request | None = None
+        self._route: Route[S] | None = None
+        self._body = bytearray()
+        self._now_ns = 0
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        """Take bytes from the client and answer every request that is complete."""
+        if self.closed:
+            return
+        self._now_ns = now_ns
+        self._http.receive_data(data)
+        self._read()
+        self._site.changed[self] = None
+
+    def end_of_stream(self, now_ns: int) -> None:
+        """Learn that the client sends no more."""
+        self.receive(b"", now_ns)
+        self.closed = True
+        self._site.changed[self] = None
+
+    def lost(self, now_ns: int) -> None:
+        """Learn that the connection is gone."""
+        self.closed = True
+
+    def leave(self, now_ns: int) -> None:
+        """Give nothing back: an HTTP client holds nothing."""
+
+    def take_output(self) -> bytes:
+        """Return what is to be sent, once."""
+        data = b"".join(self._output)
+        self._output.clear()
+        return data
+
+    def _read(self) -> None:
+        try:
+            while not self.closed and self._event(self._http.next_event()):
+                pass
+        except h11.RemoteProtocolError as fault:
+            self._broken(fault)
+
+    def _event(self, event: object) -> bool:
+        if isinstance(event, h11.Request):
+            self._begin(event)
+        elif isinstance(event, h11.Data):
+            self._take(event.data)
+        elif isinstance(event, h11.EndOfMessage):
+            self._finish()
+        else:
+            self.closed = isinstance(event, h11.ConnectionClosed)
+            return False
+        return True
+
+    def _begin(self, event: h11.Request) -> None:
+        path, _, query = event.target.partition(b"?")
+        self._request = Request(
+            method=event.method.decode("latin-1"),
+            path=path.decode("latin-1"),
+            query=read_query(query),
+            headers=tuple(event.headers.raw_items()),
+            now_ns=self._now_ns,
+            escaped=is_escaped(query),
+        )
+        self._body.clear()
+        self._route = self._routes.get(self._request.path)
+        refusal = self._refusal(self._request, self._route, dict(event.headers))
+        if refusal is not None:
+            self._refuse(refusal)
+        elif self._http.they_are_waiting_for_100_continue:
+            self._send(h11.InformationalResponse(status_code=100, headers=[]))
+
+    def _refusal(
+        self, request: Request, route: Route[S] | None, headers: Mapping[bytes, bytes]
+    ) -> HttpRefusal | None:
+        if route is None or request.path in self._site.behaviour.http.unknown_paths:
+            self._route = None
+            return HttpRefusal(404, error_codes.NOT_FOUND)
+        if request.method not in route.methods:
+            self._route = None
+            allow = ", ".join(route.methods)
+            return HttpRefusal(405, error_codes.METHOD_NOT_ALLOWED, allow=allow)
+        length = int(headers.get(b"content-length", b"0"))
+        return self._too_big(route) if length > self._limit(route) else None
+
+    def _take(self, data: bytes | bytearray) -> None:
+        self._body += data
+        if self._route is not None and len(self._body) > self._limit(self._route):
+            self._refuse(self._too_big(self._route))
+
+    def _finish(self) -> None:
+        request, route = self._request, self._route
+        if request is None or route is None:
+            return
+        request = replace(request, body=self._site.behaviour.http.body(request, self._body))
+        try:
+            if route.body and not request.body:
+                raise HttpRefusal(406, error_codes.MSG_EMPTY)
+            answer = route.handler(self._site, request)
+        except HttpRefusal as refusal:
+            answer = error(refusal.status, refusal.code, v1=request.v1 or route.always_v1)
+        if answer.delay_ns == 0:
+            self._answer(answer)
+        elif answer.delay_ns is not None:
+            due_ns = self._now_ns + answer.delay_ns
+            self._site.timers.at(due_ns, lambda now_ns: self._answer_late(answer, now_ns))
+
+    def _answer_late(self, answer: Answer, now_ns: int) -> None:
+        if not self.closed:
+            self._now_ns = now_ns
+            self._answer(answer)
+            self._read()
+            self._site.changed[self] = None
+
+    def _limit(self, route: Route[S]) -> int:
+        limits = self._site.limits
+        return limits.body if route.body == BATCH else limits.message
+
+    def _too_big(self, route: Route[S]) -> HttpRefusal:
+        code = error_codes.BODY_TOO_BIG if route.body == BATCH else error_codes.MSG_TOO_BIG
+        return HttpRefusal(413, code)
+
+    def _refuse(self, refusal: HttpRefusal) -> None:
+        """Answer before the body is read; the connection cannot go on after that."""
+        v1 = self._route is None or self._route.always_v1
+        v1 = v1 or (self._request is not None and self._request.v1)
+        answer = error(refusal.status, refusal.code, v1=v1)
+        allow = (("Allow", refusal.allow),) if refusal.allow else ()
+        close = (("Connection", "close"),)
+        self._answer(replace(answer, headers=answer.headers + allow + close))
+        self.closed = True
+
+    def _broken(self, fault: h11.RemoteProtocolError) -> None:
+        answering = self._http.our_state is h11.SEND_RESPONSE
+        if answering and self._site.behaviour.http.short_body_taken:
+            self._finish()
+        elif self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            answer = error(fault.error_status_hint, "BAD_REQUEST", v1=True)
+            self._answer(replace(answer, headers=(*answer.headers, ("Connection", "close"))))
+        self.closed = True
+
+    def _answer(self, answer: Answer) -> None:
+        headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
+        self._send(h11.Response(status_code=answer.status, headers=headers))
+        self._send(h11.Data(data=answer.body))
+        self._send(h11.EndOfMessage())
+        keeps_open = self._site.behaviour.http.keeps_open
+        if self._http.our_state is h11.MUST_CLOSE or not keeps_open:
+            self.closed = True
+        elif self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+            self._http.start_next_cycle()
+
+    def _send(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            self._output.append(data)
