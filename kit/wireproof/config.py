@@ -13,7 +13,7 @@ from wireproof.nearness import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 
 TABLES = {
-    "target": ("url", "http", "lookupd", "data", "reset"),
+    "target": ("url", "http", "lookupd", "data", "control", "reset"),
     "claims": (),
     "run": ("profile", "reading", "baseline"),
     "reports": ("bundle", "junit", "html"),
@@ -40,6 +40,7 @@ class Settings:
     http: str | None = None
     lookupd: tuple[str, ...] = ()
     data: str | None = None
+    control: str | None = None
     reset: str | None = None
     profile: str | None = None
     reading: str | None = None

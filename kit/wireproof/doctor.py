@@ -145,10 +145,12 @@ def _loopback() -> Finding:
 
 
 def _target(target: Target) -> Iterator[Finding]:
-    place = f"{target.host}:{target.port}"
+    place = f"{target.host}:{target.port}" if target.host else target.url
     advice = "is the broker running, is the port right, does a firewall stand between?"
-    yield _reach("target", target.host, target.port, shown=target.url, advice=advice)
-    for key, addresses in (("http", (target.http,)), ("lookupd", target.lookupd)):
+    if target.host:
+        yield _reach("target", target.host, target.port, shown=target.url, advice=advice)
+    more = (("http", (target.http,)), ("lookupd", target.lookupd), ("control", (target.control,)))
+    for key, addresses in more:
         for address in filter(None, addresses):
             host, _, port = address.rpartition(":")
             advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"

@@ -31,6 +31,7 @@ TONES: dict[str, Tone] = {"shown": "good", "absent": "faint", "broken": "bad", "
 @click.argument("url", required=False)
 @click.option("--reference", is_flag=True, help="Probe the embedded reference.")
 @click.option("--http", metavar="HOST:PORT", help="The broker's HTTP port.")
+@click.option("--control", metavar="HOST:PORT", help="Its control API, if any.")
 @click.option("--lookupd", multiple=True, metavar="HOST:PORT", help="An nsqlookupd; repeatable.")
 @click.option("--data", metavar="DIR", help="The broker's data directory.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SEC")
@@ -39,6 +40,7 @@ def probe(
     reference: bool,
     *,
     http: str | None,
+    control: str | None,
     lookupd: tuple[str, ...],
     data: str | None,
     timeout: float | None,
@@ -46,7 +48,7 @@ def probe(
     """Show what a broker offers, and which readings of the text it follows."""
     settings = settings_for(manner())
     arguments = [] if url is None else [url]
-    keys = Keys(http, data, lookupd)
+    keys = Keys(http, data, lookupd, control)
     named = named_target(arguments, settings, reference=reference, given=keys)
     claims = {name: said == "true" for name, said in settings.claims.items() if said != "probe"}
     run = Run.open(RunPlan(url=named.url, keys=named.keys, claims=claims, timeout=timeout))

@@ -21,6 +21,7 @@ class RunOptions(TypedDict):
     http: str | None
     lookupd: tuple[str, ...]
     data: str | None
+    control: str | None
     claim: tuple[str, ...]
     restart: str | None
     hazardous: bool

@@ -51,7 +51,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> 
     code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted.
     """
     settings = settings_for(manner())
-    keys = Keys(options["http"], options["data"], options["lookupd"])
+    keys = Keys(options["http"], options["data"], options["lookupd"], options["control"])
     named = named_target(arguments, settings, reference=options["reference"], given=keys)
     if options["dry_run"]:
         return _dry_run(named, options)

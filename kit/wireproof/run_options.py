@@ -45,6 +45,7 @@ def _target_options() -> Iterator[click.Option]:
         ["--lookupd"], multiple=True, metavar="HOST:PORT", help="An nsqlookupd; repeatable."
     )
     yield click.Option(["--data"], metavar="DIR", help="The broker's data directory.")
+    yield click.Option(["--control"], metavar="HOST:PORT", help="Its control API, if any.")
     yield click.Option(
         ["--topic"], multiple=True, metavar="KIND=NAME", help="Use it, create none of that kind."
     )

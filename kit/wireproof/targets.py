@@ -35,6 +35,7 @@ class Keys:
     http: str | None = None
     data: str | None = None
     lookupd: tuple[str, ...] = ()
+    control: str | None = None
 
 
 NO_KEYS = Keys()
@@ -70,8 +71,8 @@ def named_target(
         configured = Settings()
         if given != NO_KEYS:
             raise UsageFault(
-                "--reference brings its own HTTP port and data directory; leave out --http, "
-                "--lookupd and --data"
+                "--reference brings its own addresses and data directory; leave out --http, "
+                "--lookupd, --data and --control"
             )
     return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
@@ -97,6 +98,7 @@ def _keys(settings: Settings, given: Keys) -> Iterator[tuple[str, str]]:
     for key, value in (
         ("http", given.http or settings.http),
         ("data", given.data or settings.data),
+        ("control", given.control or settings.control),
     ):
         if value:
             yield key, value

@@ -20,6 +20,7 @@ class CaseMark:
     needs: tuple[str, ...] = ()
     waiting: bool = False
     hazard: bool = False
+    alone: bool = False
 
 
 def case(
@@ -29,13 +30,15 @@ def case(
     needs: tuple[str, ...] = (),
     waiting: bool = False,
     hazard: bool = False,
+    alone: bool = False,
 ) -> Callable[[Callable[P, Observation]], Callable[P, Observation]]:
     """Mark a function as the experiment ``id`` (protocol/interface/subject) on ``clause``.
 
     ``needs`` adds capabilities to those of the clause. ``waiting`` cases mostly wait and are
-    started early in a thread; ``hazard`` cases may kill a target, run last and alone.
+    started early in a thread; ``alone`` cases disturb others and run after them, one at a time;
+    ``hazard`` cases may kill a target and run last of all.
     """
-    mark = CaseMark(id, clause, needs, waiting, hazard)
+    mark = CaseMark(id, clause, needs, waiting, hazard, alone)
 
     def marked(function: Callable[P, Observation]) -> Callable[P, Observation]:
         setattr(function, MARK, mark)

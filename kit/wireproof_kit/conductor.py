@@ -41,7 +41,7 @@ class Conductor:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Open the target and keep only what is selected, waiting cases late, hazards last."""
+        """Open the target and keep only what is selected, in the order in which cases may run."""
         cases = [item for item in items if INSTANCE in item.stash]
         if not cases:
             raise give_up(self._config, "no case was collected; see `wireproof list`")
@@ -180,8 +180,10 @@ def _is_kept(item: pytest.Item, chosen: set[str]) -> bool:
 
 
 def _turn(item: pytest.Item) -> int:
-    """Order of items: plain tests and quick cases, then waiting cases, then hazards."""
+    """Order of items: plain tests and quick cases, waiting cases, lonely ones, hazards."""
     instance = item.stash.get(INSTANCE, None)
     if instance is None:
         return 0
-    return 2 if instance.mark.hazard else int(instance.mark.waiting)
+    if instance.mark.hazard:
+        return 3
+    return 2 if instance.mark.alone else int(instance.mark.waiting)

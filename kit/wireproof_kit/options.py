@@ -41,6 +41,7 @@ _REPEATABLE = {
 }
 _SINGLE = {
     "--http": "address of the broker's HTTP port",
+    "--control": "address of the control API by which a cluster can be broken",
     "--data": "the broker's data directory, for disk cases",
     "--restart": "command that brings a dead target back",
     "--timeout-seconds": "patience for every wait instead of the measured one",
@@ -121,7 +122,7 @@ def today() -> date:
 
 
 def _keys(config: pytest.Config) -> list[tuple[str, str]]:
-    single = [(key, _one(config, f"--{key}")) for key in ("http", "data")]
+    single = [(key, _one(config, f"--{key}")) for key in ("http", "data", "control")]
     keys = [(key, value) for key, value in single if value is not None]
     return keys + [("lookupd", value) for value in _many(config, "--lookupd")]
 

@@ -32,6 +32,13 @@ PROTOCOLS = {
             "fresh_ordered_topic",
             "fresh_ordered_ext_topic",
             "upgradable_topic",
+            "partitioned_topic",
+            "partitioned_ext_topic",
+            "partitioned_ordered_topic",
+            "replicated_topic",
+            "new_topic_name",
+            "lookup",
+            "cluster",
         ),
     ),
 }

@@ -106,9 +106,10 @@ def run_cases(
         chosen = run.choose(instances).run
         run.prepare(chosen)
         engine = Engine(run.session, run.bench, RunOptions(repeats=1, waiters=WAITERS))
-        calm = [item for item in chosen if not item.mark.hazard]
+        calm = [item for item in chosen if not (item.mark.hazard or item.mark.alone)]
         engine.start(calm)
         records = [engine.run(item) for item in calm]
+        records += [engine.run(item) for item in chosen if item.mark.alone]
         records += [engine.run(item) for item in chosen if item.mark.hazard]
         engine.close()
         alone = {item.id: item for item in chosen}

@@ -6,14 +6,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
 
-KEYS = ("http", "lookupd", "data")
+KEYS = ("http", "lookupd", "data", "control")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A broker: protocol, address, and what else the user gave.
 
-    ``http`` and each of ``lookupd`` are HOST:PORT; ``data`` is the broker's data directory.
+    ``http``, ``control`` and each of ``lookupd`` are HOST:PORT; ``data`` is the broker's data
+    directory. Without a host the lookup servers are asked for the nodes.
     """
 
     url: str
@@ -23,6 +24,7 @@ class Target:
     http: str | None = None
     lookupd: tuple[str, ...] = ()
     data: Path | None = None
+    control: str | None = None
 
     def given(self) -> tuple[str, ...]:
         """Name the keys the user gave."""
@@ -30,11 +32,16 @@ class Target:
 
     def is_loopback(self) -> bool:
         """Tell whether the target is on this machine's loopback."""
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
+        hosts = (
+            [self.host] if self.host else [urlsplit(f"//{each}").hostname for each in self.lookupd]
+        )
+        return all(_is_loopback(host or "") for host in hosts)
 
 
 def parse_target(url: str, protocols: tuple[str, ...]) -> Target:
-    """Read ``PROTOCOL://HOST:PORT[?http=…&lookupd=…&data=…]``.
+    """Read ``PROTOCOL://HOST:PORT[?http=…&lookupd=…&data=…&control=…]``.
+
+    HOST:PORT may be left out where ``lookupd`` names servers that know the nodes.
 
     Raises:
         UsageFault: the URL is empty, of an unknown protocol, without a port, or has an unknown
@@ -46,9 +53,12 @@ def parse_target(url: str, protocols: tuple[str, ...]) -> Target:
     if parts.scheme not in protocols:
         known = ", ".join(f"{name}://" for name in protocols)
         raise UsageFault(f"{url}: protocol expected to be one of {known}; found {parts.scheme!r}")
-    host, port = _address(url, parts.hostname, _port(url))
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    host, port = "", 0
+    if parts.netloc or "lookupd" not in dict(pairs):
+        host, port = _address(url, parts.hostname, _port(url))
     target = Target(url=url, protocol=parts.scheme, host=host, port=port)
-    for key, value in parse_qsl(parts.query, keep_blank_values=True):
+    for key, value in pairs:
         target = with_key(target, key, value)
     return target
 
@@ -64,6 +74,8 @@ def with_key(target: Target, key: str, value: str) -> Target:
     if key == "lookupd":
         addresses = tuple(host_and_port(item, key) for item in value.split(",") if item)
         return replace(target, lookupd=target.lookupd + addresses)
+    if key == "control":
+        return replace(target, control=host_and_port(value, key))
     if key == "data":
         return replace(target, data=_directory(value))
     raise UsageFault(f"target key {key!r} is unknown; expected one of {', '.join(KEYS)}")
@@ -79,6 +91,10 @@ def host_and_port(text: str, key: str) -> str:
     parts = urlsplit(whole)
     host, port = _address(text, parts.hostname, _port(whole), of=key)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _port(url: str) -> int | None:

@@ -90,6 +90,29 @@ def lookup(bench: ProbeBench) -> Observation:
     return observe_http(answer)
 
 
+def partition(bench: ProbeBench) -> Observation:
+    """Publish to both partitions of a topic: ``ok``, or the word of what is not."""
+    topic = bench.topic("partitioned_topic")
+    seen = [
+        observe(bench.broker.publish(topic.at(place.partition), bench.broker.unique_body())).value
+        for place in topic.places
+    ]
+    return observed(next((word for word in seen if word != "ok"), "ok"))
+
+
+def cluster(bench: ProbeBench) -> Observation:
+    """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
+    if bench.lookup is None:
+        raise ArrangementFailed("no lookup server was given")
+    return observed("ok" if bench.lookup.node_count() > 1 else "one")
+
+
+def replica(bench: ProbeBench) -> Observation:
+    """Publish to a topic that two nodes keep: the word of the answer."""
+    topic = bench.topic("replicated_topic")
+    return observe(bench.broker.publish(topic, bench.broker.unique_body()))
+
+
 def tls(bench: ProbeBench) -> Observation:
     """Offer TLS with IDENTIFY: ``ok`` when the target takes it up, else ``absent``."""
     fields = {"feature_negotiation": True, "tls_v1": True}
@@ -116,5 +139,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "disk": disk,
     "upgrade": upgrade,
     "lookup": lookup,
+    "partition": partition,
+    "cluster": cluster,
+    "replica": replica,
     "tls": tls,
 }

@@ -51,10 +51,18 @@ class LookupClient:
         return LookupClient([server.recording(transcript) for server in self.servers])
 
     def create_topic(
-        self, name: str, *, partitions: int = 1, extend: bool = False, ordered: bool = False
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replicas: int = 1,
+        extend: bool = False,
+        ordered: bool = False,
     ) -> HttpAnswer:
         """Ask for a topic; 200 does not say yet that it has appeared."""
-        query = creation_query(name, partitions=partitions, extend=extend, ordered=ordered)
+        query = creation_query(
+            name, partitions=partitions, replicas=replicas, extend=extend, ordered=ordered
+        )
         answer = self._post(CREATE_PATHS[0], query)
         return self._post(CREATE_PATHS[1], query) if answer.status == 404 else answer
 
@@ -132,10 +140,14 @@ class LookupClient:
 
 
 def creation_query(
-    name: str, *, partitions: int, extend: bool, ordered: bool
+    name: str, *, partitions: int, replicas: int = 1, extend: bool, ordered: bool
 ) -> dict[str, str | int]:
     """Return the parameters that create a topic."""
-    query: dict[str, str | int] = {"topic": name, "partition_num": partitions, "replicator": 1}
+    query: dict[str, str | int] = {
+        "topic": name,
+        "partition_num": partitions,
+        "replicator": replicas,
+    }
     if extend:
         query["extend"] = "true"
     if ordered:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.lookup import LookupClient
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.outgoing import Outgoing
@@ -22,6 +23,7 @@ class ProbeBench:
     broker: Broker
     pool: TopicPool
     lookup: LookupClient | None
+    cluster: Cluster
     topics: dict[str, Topic] = field(default_factory=dict[str, Topic])
 
     def topic(self, *arguments: str) -> Topic:

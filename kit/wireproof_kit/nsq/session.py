@@ -13,6 +13,7 @@ from wireproof_kit.nsq.bodies import Bodies
 from wireproof_kit.nsq.broker import Broker, connected
 from wireproof_kit.nsq.capability_probes import json_object
 from wireproof_kit.nsq.channels import ChannelSweeper
+from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.connection import Connection, machine_load
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.http import HttpClient
@@ -31,6 +32,9 @@ from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq import names
 
 BROKER = "broker"
+LOOKUP = "lookup"
+CLUSTER = "cluster"
+NEW_TOPIC_NAME = "new_topic_name"
 HTTP_SECONDS = 5.0
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
@@ -44,6 +48,8 @@ PROBE_TOPICS = (
     "fresh_ordered_topic",
     "fresh_ordered_ext_topic",
     "upgradable_topic",
+    "partitioned_topic",
+    "replicated_topic",
 )
 
 
@@ -63,6 +69,7 @@ class NsqSession:
         self._data: Path | None = target.data
         self._http = _http_address(target)
         self._lookup = _lookup(target)
+        self._control = _client(target.control)
         self._maker = TopicMaker(
             self._surroundings(), run_token=options.run_token, given=options.topics
         )
@@ -103,6 +110,12 @@ class NsqSession:
         arguments: dict[str, object] = dict(topics)
         if BROKER in names:
             arguments[BROKER] = self._broker(transcript, tuple(topics.values()))
+        if LOOKUP in names:
+            arguments[LOOKUP] = self._lookup_for(transcript)
+        if CLUSTER in names:
+            arguments[CLUSTER] = self._cluster(transcript)
+        if NEW_TOPIC_NAME in names:
+            arguments[NEW_TOPIC_NAME] = self._new_topic_name()
         missing = [name for name in names if name not in arguments]
         if missing:
             raise KitError(f"the kit has no object called {missing[0]}")
@@ -113,6 +126,8 @@ class NsqSession:
         for argument in arguments.values():
             if isinstance(argument, Broker):
                 self._close(argument)
+            elif isinstance(argument, Cluster):
+                argument.close()
 
     def control(self) -> Control:
         """Make a control round trip on a connection of its own."""
@@ -153,12 +168,14 @@ class NsqSession:
         self._pool.settle()  # a topic that is late says nothing about the target
         topics = tuple(self._probe_topics.values())
         broker = self._broker(transcript, topics, patience=self._probe_patience)
-        bench = ProbeBench(broker, self._pool, self._lookup, self._probe_topics)
+        cluster = self._cluster(transcript)
+        bench = ProbeBench(broker, self._pool, self._lookup, cluster, self._probe_topics)
         try:
             observation = function(bench)
         except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
             observation = observed(UNAVAILABLE, note=str(error))
         finally:
+            cluster.close()
             self._close(broker)
         return Probe(observation, transcript)
 
@@ -186,6 +203,25 @@ class NsqSession:
             length_always=self._length_always,
             upgrade=lambda topic: self._maker.upgrade(topic, transcript),
         )
+
+    def _lookup_for(self, transcript: Transcript) -> LookupClient:
+        if self._lookup is None:
+            raise ArrangementFailed("no lookup server of the target is known; give --lookupd")
+        return self._lookup.recording(transcript)
+
+    def _cluster(self, transcript: Transcript) -> Cluster:
+        return Cluster(
+            lookup=self._lookup,
+            control=self._control,
+            transcript=transcript,
+            patience=self.patience,
+        )
+
+    def _new_topic_name(self) -> str:
+        """Return a name for a topic that the case itself may create; it is deleted at the end."""
+        name = self._pool.next_name()
+        self._pool.adopt(self._maker.future(name))
+        return name
 
     def _close(self, broker: Broker) -> None:
         broker.close()
@@ -300,6 +336,12 @@ def _lookup(target: Target) -> LookupClient | None:
         for text in target.lookupd
     ]
     return LookupClient(servers)
+
+
+def _client(text: str | None) -> HttpClient | None:
+    if text is None:
+        return None
+    return HttpClient(_address(text), transcript=Transcript(), seconds=LOOKUP_SECONDS)
 
 
 def _address(text: str) -> Address:

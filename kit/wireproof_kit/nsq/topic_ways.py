@@ -1,7 +1,7 @@
 """The ways to come by a topic, in the order in which they are tried."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.errors import ArrangementFailed
@@ -9,14 +9,18 @@ from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.lookup import (
+    APPEAR_SECONDS,
     CREATE_PATHS,
     DELETE_PATH,
+    POLL_SECONDS,
     UPDATE_PATH,
+    Leader,
     LookupClient,
     creation_query,
 )
 from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.nsq.topics import Address, Place, Topic
+from wireproof_kit.nsq.waiting import until
 from wireproof_kit.transcript import Transcript
 
 PREFIX = "wp_"
@@ -24,12 +28,17 @@ PREFIX = "wp_"
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """What a case wants of a topic; ``shared`` ones serve many cases."""
+    """What a case wants of a topic; ``shared`` ones serve many cases.
+
+    ``partitions`` are the least it must have, ``replicas`` the nodes that keep each of them.
+    """
 
     extend: bool = False
     ordered: bool = False
     shared: bool = False
     upgradable: bool = False
+    partitions: int = 1
+    replicas: int = 1
 
     @property
     def words(self) -> str:
@@ -46,6 +55,10 @@ KINDS: Mapping[str, TopicKind] = {
     "fresh_ordered_topic": TopicKind(ordered=True),
     "fresh_ordered_ext_topic": TopicKind(extend=True, ordered=True),
     "upgradable_topic": TopicKind(upgradable=True),
+    "partitioned_topic": TopicKind(partitions=2),
+    "partitioned_ext_topic": TopicKind(extend=True, partitions=2),
+    "partitioned_ordered_topic": TopicKind(ordered=True, partitions=2),
+    "replicated_topic": TopicKind(replicas=2),
 }
 
 
@@ -117,6 +130,11 @@ class TopicMaker:
         client = around.http.at(topic.http_address).recording(transcript)
         return client.request("POST", UPDATE_PATH, query=query)
 
+    def future(self, name: str) -> Topic:
+        """Return a topic that may come to be without this maker, so that it can be deleted."""
+        way = "lookupd" if self._around.lookup else "http"
+        return self._topic(KINDS["plain_topic"], name, way, self._own_places(0))
+
     def delete(self, topic: Topic) -> None:
         """Delete a topic of this run where that is offered; never complains."""
         if not topic.name.startswith(self._prefix):
@@ -132,21 +150,21 @@ class TopicMaker:
         name, _, partition = text.partition(":")
         lookup = self._around.lookup
         if lookup is None or partition:
-            return self._topic(kind, name, "given", partition=int(partition or 0))
-        leader = lookup.wait_for(name, near=self._around.address, partitions=1)
-        return self._topic(
-            kind,
-            name,
-            "given",
-            partition=leader.partition,
-            address=leader.address,
-            http_address=leader.http_address,
-        )
+            return self._topic(kind, name, "given", self._own_places(int(partition or 0)))
+        return self._topic(kind, name, "given", self._places(name, 1, lookup))
 
     def _by_lookup(self, kind: TopicKind, name: str, lookup: LookupClient) -> Topic:
-        """Have it on every node, so that one partition lies on the target's own."""
+        """Have it on every node, so that one partition lies on the target's own.
+
+        One that is to be copied has a single partition: there may be no room for more.
+        """
+        partitions = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
         answer = lookup.create_topic(
-            name, partitions=self._nodes, extend=kind.extend, ordered=kind.ordered
+            name,
+            partitions=partitions,
+            replicas=kind.replicas,
+            extend=kind.extend,
+            ordered=kind.ordered,
         )
         if answer.status != 200:
             seen = observe_http(answer).value
@@ -154,58 +172,79 @@ class TopicMaker:
                 f"the lookup server answered {seen} to the creation of a topic"
             )
         try:
-            leader = lookup.wait_for(name, near=self._around.address, partitions=self._nodes)
+            places = self._places(name, kind.partitions, lookup)
         except ArrangementFailed:
             lookup.delete(name)  # it may yet appear, when nobody waits for it any more
             raise
-        return self._topic(
-            kind,
-            name,
-            "lookupd",
-            partition=leader.partition,
-            address=leader.address,
-            http_address=leader.http_address,
-        )
+        return self._topic(kind, name, "lookupd", places)
+
+    def _places(self, name: str, partitions: int, lookup: LookupClient) -> tuple[Place, ...]:
+        """Wait until a topic is led; return its partitions, the target's own first."""
+        near = self._around.address
+        leader = lookup.wait_for(name, near=near, partitions=max(partitions, self._nodes))
+
+        def look() -> Sequence[Leader] | None:
+            info = lookup.lookup(name)
+            return info.leaders if info and len(info.leaders) >= partitions else None
+
+        leaders = until(look, seconds=APPEAR_SECONDS, every=POLL_SECONDS, given_up=lookup.given_up)
+        if leaders is None:
+            raise ArrangementFailed(f"topic {name} has fewer than {partitions} partitions led")
+        ordered = sorted(leaders, key=lambda each: each.partition != leader.partition)
+        return tuple(Place(each.partition, each.address, each.http_address) for each in ordered)
 
     def _by_tcp(self, kind: TopicKind, name: str) -> Topic | str:
         if kind.ordered:
             return "INTERNAL_CREATE_TOPIC makes no ordered topics"
-        with self._around.connect() as connection:
-            answer = connection.ask(frames.internal_create_topic(name, 0, extend=kind.extend))
-        seen = observe(answer).value
-        if seen == "ok":
-            return self._topic(kind, name, "tcp")
-        return f"INTERNAL_CREATE_TOPIC was answered {seen}"
+        if kind.replicas > 1:
+            return "INTERNAL_CREATE_TOPIC makes no copies"
+        for partition in range(kind.partitions):
+            command = frames.internal_create_topic(name, partition, extend=kind.extend)
+            with self._around.connect() as connection:
+                seen = observe(connection.ask(command)).value
+            if seen != "ok":
+                return f"INTERNAL_CREATE_TOPIC was answered {seen}"
+        return self._topic(kind, name, "tcp", self._own_places(*range(kind.partitions)))
 
     def _by_http(self, kind: TopicKind, name: str) -> Topic | str:
         if self._around.http is None:
             return "no HTTP address is known"
-        query = creation_query(name, partitions=1, extend=kind.extend, ordered=kind.ordered)
+        if kind.replicas > 1:
+            return "one node keeps no copies"
+        query = creation_query(
+            name, partitions=kind.partitions, extend=kind.extend, ordered=kind.ordered
+        )
         answer = self._around.http.request("POST", CREATE_PATHS[0], query=query)
         if answer.status == 200:
-            return self._topic(kind, name, "http")
+            return self._topic(kind, name, "http", self._own_places(*range(kind.partitions)))
         return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
+
+    def _own_places(self, *partitions: int) -> tuple[Place, ...]:
+        """Return partitions that the target's own node leads."""
+        around = self._around
+        http_address = around.http.address if around.http else None
+        return tuple(Place(number, around.address, http_address) for number in partitions)
 
     def _topic(
         self,
         kind: TopicKind,
         name: str,
         way: str,
-        *,
-        partition: int = 0,
-        address: Address | None = None,
-        http_address: Address | None = None,
+        places: tuple[Place, ...],
     ) -> Topic:
+        """Return the topic, seen at the first of its places."""
         http = self._around.http
+        here = places[0]
         return Topic(
             name=name,
-            partition=partition,
+            partition=here.partition,
             extend=kind.extend,
             ordered=kind.ordered,
             # What a user names may hold others' messages, so each case looks for its own.
             shared=kind.shared or way == "given",
-            address=address or self._around.address,
-            http_address=http_address or (http.address if http else None),
+            address=here.address,
+            http_address=here.http_address or (http.address if http else None),
             way=way,
             channel_prefix=f"{self._prefix}_c",
+            places=tuple(sorted(places, key=lambda place: place.partition)),
         )

@@ -1,7 +1,7 @@
 """What a case knows of a topic it was given."""
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Address = tuple[str, int]
 
@@ -9,11 +9,20 @@ _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A partition, and the addresses of the node that leads it."""
+
+    partition: int
+    address: Address
+    http_address: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Topic:
     """One partition of a topic, and the node that leads it.
 
     ``shared`` topics carry other cases' messages too. ``way`` says who created the topic:
-    given, lookupd, tcp or http.
+    given, lookupd, tcp or http. ``places`` are all partitions, as far as they are known.
     """
 
     name: str
@@ -25,11 +34,26 @@ class Topic:
     http_address: Address | None = None
     way: str = "given"
     channel_prefix: str = field(default="wp_channel", repr=False)
+    places: tuple[Place, ...] = ()
 
     @property
     def kind(self) -> str:
         """Return the kind as clauses name it: ``ext`` or ``plain``, ordered or not."""
         return ("ordered-" if self.ordered else "") + ("ext" if self.extend else "plain")
+
+    def at(self, partition: int) -> "Topic":
+        """Return the same topic seen at another of its partitions.
+
+        Raises:
+            KeyError: the topic has no such partition.
+        """
+        place = {each.partition: each for each in self.places}[partition]
+        return replace(
+            self,
+            partition=partition,
+            address=place.address,
+            http_address=place.http_address,
+        )
 
     def channel(self) -> str:
         """Return the name of a channel nobody has used before."""
