@@ -8,7 +8,7 @@ from small_law import record
 
 from wireproof_kit.deviations import Applied, Deviation, apply, read_deviations, to_toml
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, DeviationRecord
 
 TODAY = date(2026, 11, 21)
 ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31), since=TODAY)
@@ -38,6 +38,21 @@ def test_an_entry_past_its_date_is_expired_and_excuses_nothing() -> None:
     result = applied(old, FAILED)
     assert result.expired == ("p/i",)
     assert result.records[0].verdict == "fail"
+    assert result.records[0].deviation == DeviationRecord("p/i", "2026-11-20", expired=True)
+
+
+def test_a_record_names_the_entry_that_lists_it() -> None:
+    listed = DeviationRecord("p/i", "2027-03-31")
+    assert applied(ENTRY, FAILED).records[0].deviation == listed
+    other = record("error:Y,open", verdict="fail", signature="def")
+    assert applied(ENTRY, other).records[0].deviation is None
+
+
+def test_an_entry_that_lasts_excuses_what_an_older_one_no_longer_does() -> None:
+    old = Deviation("p/i/case", "t.i.clause", "abc", "r", date(2026, 11, 20))
+    result = apply((FAILED,), (old, ENTRY), version="1", today=TODAY)
+    assert result.records[0].deviation == DeviationRecord("p/i", "2027-03-31")
+    assert result.expired == ("p/i/case",)
 
 
 def test_an_entry_without_its_case_is_only_counted() -> None:

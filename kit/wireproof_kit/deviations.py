@@ -15,7 +15,7 @@ import msgspec
 
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.catalogue import is_below
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.record import CaseRecord, DeviationRecord
 
 LONGEST = timedelta(days=366)
 
@@ -82,11 +82,14 @@ def apply(
     version: str,
     today: date,
 ) -> Applied:
-    """Turn listed failures into `known` and say what is stale or expired."""
+    """Turn listed failures into `known` and say what is stale or expired.
+
+    A failure whose only entry is past its date stays a failure and names that entry.
+    """
     valid = [entry for entry in entries if _is_about(entry, version)]
     live = [entry for entry in valid if entry.expires >= today]
     return Applied(
-        records=tuple(_marked(record, live) for record in records),
+        records=tuple(_marked(record, valid, today) for record in records),
         stale=tuple(entry.id for entry in live if _passes(entry, records)),
         expired=tuple(entry.id for entry in valid if entry.expires < today),
         unseen=tuple(entry.id for entry in live if not _cases(entry, records)),
@@ -136,11 +139,16 @@ def _passes(entry: Deviation, records: Sequence[CaseRecord]) -> bool:
     return bool(cases) and all(record.verdict in ("pass", "reading") for record in cases)
 
 
-def _marked(record: CaseRecord, entries: Sequence[Deviation]) -> CaseRecord:
+def _marked(record: CaseRecord, entries: Sequence[Deviation], today: date) -> CaseRecord:
     if record.verdict != "fail":
         return record
-    for entry in entries:
-        if _cases(entry, (record,)) and entry.signature == record.signature:
-            reason = f"known until {entry.expires}: {entry.reason}"
-            return msgspec.structs.replace(record, verdict="known", reason=reason)
-    return record
+    about = [e for e in entries if _cases(e, (record,)) and e.signature == record.signature]
+    if not about:
+        return record
+    entry = next((e for e in about if e.expires >= today), about[-1])
+    expired = entry.expires < today
+    listed = DeviationRecord(entry.id, entry.expires.isoformat(), expired)
+    if expired:
+        return msgspec.structs.replace(record, deviation=listed)
+    reason = f"known until {entry.expires}: {entry.reason}"
+    return msgspec.structs.replace(record, verdict="known", reason=reason, deviation=listed)

@@ -223,6 +223,7 @@ def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
         reading=judgement.reading,
         accepted=judgement.accepted,
         signature=judgement.signature,
+        deviation=None,
     )
 
 

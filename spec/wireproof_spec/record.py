@@ -114,6 +114,18 @@ class RepeatsRecord(msgspec.Struct, frozen=True):
     others: tuple[SeenRecord, ...] = ()
 
 
+class DeviationRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The entry of the deviations file that lists exactly this failure.
+
+    ``id`` is the entry's case id or prefix, ``expires`` its last day (ISO 8601). An ``expired``
+    entry excuses nothing: the verdict stays ``fail``.
+    """
+
+    id: str
+    expires: str
+    expired: bool = False
+
+
 class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     """One case: what was observed, and the judge's verdict at the time of the run."""
 
@@ -137,6 +149,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     hazard: bool = False
     duration_us: int = 0
     transcript: TranscriptRecord = TranscriptRecord()
+    deviation: DeviationRecord | None = None
 
     def seen(self) -> tuple[SeenRecord, ...]:
         """Return every repetition, the first one first."""
