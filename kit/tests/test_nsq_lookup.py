@@ -8,7 +8,8 @@ from scripted_peer import Peer, Script, ScriptedPeer, saying
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup import LookupClient, is_same, read_lookup
+from wireproof_kit.nsq.lookup import LookupClient, is_same
+from wireproof_kit.nsq.lookup_answer import read_lookup
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topic_ways import Surroundings, TopicMaker
 from wireproof_kit.transcript import Transcript

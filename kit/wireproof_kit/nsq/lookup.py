@@ -1,15 +1,16 @@
 """The lookup servers of a cluster: what topics it has, who leads them, and how to make more."""
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.lookup_answer import Leader, Node, TopicInfo, read_nodes, read_topic
+from wireproof_kit.nsq.lookup_fault import Asked, Refused, Unusable
 from wireproof_kit.nsq.topics import Address
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.transcript import Transcript
-from wireproof_spec.strict_json import JsonValue
 
 CREATE_PATHS = ("/topic/create", "/topic/creat")
 UPDATE_PATH = "/topic/meta/update"
@@ -18,25 +19,10 @@ DELETE_PATH = "/topic/delete"
 # 1.5 s each before it comes to any other, so that 100 of them have taken 184 s to appear.
 APPEAR_SECONDS = 330.0
 POLL_SECONDS = 0.5
+# So long may all servers give nothing but answers that nobody can use, as while they restart.
+UNUSABLE_SECONDS = 10.0
 NO_CHANNEL = "has no channel"
 LOOPBACK = ("127.", "localhost", "::1")
-
-
-@dataclass(frozen=True, slots=True)
-class Leader:
-    """The node that leads a partition."""
-
-    partition: int
-    address: Address
-    http_address: Address | None
-
-
-@dataclass(frozen=True, slots=True)
-class TopicInfo:
-    """A lookup answer: the partitions that can be reached, and the topic's meta."""
-
-    leaders: tuple[Leader, ...]
-    meta: Mapping[str, JsonValue]
 
 
 class LookupClient:
@@ -75,19 +61,20 @@ class LookupClient:
         return self._post(DELETE_PATH, {"topic": name, "partition": "**"})
 
     def lookup(self, name: str) -> TopicInfo | None:
-        """Return who leads a topic for writing; None when nobody does yet.
+        """Return who leads a topic for writing; None when nobody does yet."""
+        return self._look(name)[0]
 
-        A server that wants a channel first, before it names anybody for writing, is asked for
-        reading.
-        """
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes registered with the first server that names any; none else."""
         for server in self.servers:
-            answer = ask_lookup(server, name, access="w")
-            if answer.status == 404 and NO_CHANNEL in answer.code:
-                answer = ask_lookup(server, name, access="r")
-            info = read_lookup(answer)
-            if info is not None and info.leaders:
-                return info
-        return None
+            try:
+                answer = server.request("GET", "/nodes", v1=True)
+                nodes = read_nodes(answer, Asked(server.address, "GET /nodes"))
+            except Unusable:
+                continue
+            if nodes:
+                return nodes
+        return ()
 
     def wait_for(
         self, name: str, *, near: Address, partitions: int, seconds: float = APPEAR_SECONDS
@@ -95,11 +82,13 @@ class LookupClient:
         """Wait until a partition is led, best by the node at ``near``; return its leader.
 
         Raises:
-            ArrangementFailed: none appeared in time.
+            ArrangementFailed: none appeared in time, or no server gives a usable answer.
         """
+        doubt = _Doubt()
 
         def look() -> Leader | None:
-            info = self.lookup(name)
+            info, fault = self._look(name)
+            doubt.weigh(fault)
             if info is None:
                 return None
             nearest = [leader for leader in info.leaders if is_same(leader.address, near)]
@@ -129,6 +118,25 @@ class LookupClient:
             if isinstance(producers, list) and producers:
                 return len(producers)
         return 1
+
+    def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
+        """Ask server after server who leads a topic; also return why none could be understood.
+
+        A server that wants a channel first, before it names anybody for writing, is asked for
+        reading.
+        """
+        faults: list[Unusable] = []
+        for server in self.servers:
+            try:
+                info = _info(server, name)
+            except Refused:
+                continue
+            except Unusable as fault:
+                faults.append(fault)
+                continue
+            if info.leaders:
+                return info, None
+        return None, faults[0] if len(faults) == len(self.servers) > 0 else None
 
     def _post(self, path: str, query: Mapping[str, str | int]) -> HttpAnswer:
         """Post to the first server that is the leader and reachable."""
@@ -165,32 +173,30 @@ def ask_lookup(
     return server.request("GET", "/lookup", query=query, v1=True)
 
 
-def read_lookup(answer: HttpAnswer) -> TopicInfo | None:
-    """Read a lookup answer; None when it is none."""
-    data = answer.data
-    if answer.status != 200 or not isinstance(data, dict):
-        return None
-    partitions = data.get("partitions")
-    nodes = partitions if isinstance(partitions, dict) else {}
-    leaders = [_leader(number, node) for number, node in sorted(nodes.items())]
-    meta = data.get("meta")
-    return TopicInfo(
-        leaders=tuple(leader for leader in leaders if leader is not None),
-        meta=meta if isinstance(meta, dict) else {},
-    )
-
-
 def is_same(one: Address, other: Address) -> bool:
     """Tell whether two addresses are one; all names of the loopback are."""
     both_loopback = one[0].startswith(LOOPBACK) and other[0].startswith(LOOPBACK)
     return one[1] == other[1] and (one[0] == other[0] or both_loopback)
 
 
-def _leader(number: str, node: JsonValue) -> Leader | None:
-    if not isinstance(node, dict) or not number.isdecimal():
-        return None
-    host, port, http_port = (node.get(k) for k in ("broadcast_address", "tcp_port", "http_port"))
-    if not isinstance(host, str) or not isinstance(port, int):
-        return None
-    http = (host, int(http_port)) if isinstance(http_port, int) and http_port else None
-    return Leader(int(number), (host, port), http)
+def _info(server: HttpClient, name: str) -> TopicInfo:
+    answer = ask_lookup(server, name, access="w")
+    if answer.status != 200 and NO_CHANNEL in answer.code:
+        answer = ask_lookup(server, name, access="r")
+    return read_topic(answer, Asked(server.address, f"GET /lookup?topic={name}"))
+
+
+class _Doubt:
+    """Ends a wait once every server has given nothing but unusable answers for some time."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def weigh(self, fault: Unusable | None) -> None:
+        if fault is None:
+            self._since = None
+            return
+        now = time.monotonic()
+        self._since = now if self._since is None else self._since
+        if now - self._since >= UNUSABLE_SECONDS:
+            raise fault
