@@ -14,10 +14,10 @@ from wireproof_kit.nsq.lookup import (
     DELETE_PATH,
     POLL_SECONDS,
     UPDATE_PATH,
-    Leader,
     LookupClient,
     creation_query,
 )
+from wireproof_kit.nsq.lookup_answer import Leader
 from wireproof_kit.nsq.observing import observe, observe_http
 from wireproof_kit.nsq.topics import Address, Place, Topic
 from wireproof_kit.nsq.waiting import until
