@@ -250,7 +250,7 @@ def test_dry_run_talks_to_nobody(dead_port: int, tmp_path: Path) -> None:
         (["127.0.0.1:4150"], "did you mean nsq://127.0.0.1:4150?"),
         (["nsq://a:1", "nsq://b:2"], "expected one target, found 2"),
         (["nsq://a:1", "--reference"], "expected either a URL or --reference"),
-        (["--reference", "--http", "a:1"], "--reference brings its own HTTP port"),
+        (["--reference", "--http", "a:1"], "--reference brings its own addresses"),
         (["--reference", "--bundle", "notes.txt"], "is there and is no bundle"),
         (["--reference", "--bundle", "."], "expected a file, found a folder"),
         (["--reference", "--bundle", "notes.txt/b.jsonl"], "notes.txt is no folder"),
