@@ -23,6 +23,11 @@ def test_names_of_one_partition() -> None:
     assert commit_log_name("t", 3) == "t_3.commit.log"
 
 
+def test_files_with_large_numbers_have_longer_names() -> None:
+    assert queue_file_name("t", 0, 999_990) == "t-0.diskqueue.999990.dat"
+    assert queue_file_name("t", 0, 999_991) == "t-0.diskqueue.000999991.dat"
+
+
 @pytest.mark.parametrize("topic", ["t", "a-1", "a.diskqueue", "#", "x-0.diskqueue.000001.dat"])
 def test_a_queue_file_is_known_by_its_name(topic: str) -> None:
     name = queue_file_name(topic, 3, 1_234_567)

@@ -110,6 +110,9 @@ COMMIT_LOG_RECORD = Schema(
 """48 bytes; `log_id` is the first message's internal id, `last_log_id` the last one's."""
 COMMIT_LOG_RECORD_SIZE = 48
 
+SIX_DIGITS_UP_TO = 999_990
+"""Files numbered above have names of nine digits (FileNumV2Seq of the measured peer)."""
+
 _QUEUE_FILE = re.compile(
     r"(?P<topic>.+)-(?P<partition>[0-9]+)\.diskqueue\.(?P<number>[0-9]{6,})\.dat"
 )
@@ -143,7 +146,8 @@ def _queue_name(topic: str, partition: int) -> str:
 
 def queue_file_name(topic: str, partition: int, number: int) -> str:
     """Return the name of a file of records; `number` counts from 0."""
-    return f"{_queue_name(topic, partition)}.{number:06d}.dat"
+    digits = 6 if number <= SIX_DIGITS_UP_TO else 9
+    return f"{_queue_name(topic, partition)}.{number:0{digits}d}.dat"
 
 
 def offset_meta_name(topic: str, partition: int, number: int) -> str:
