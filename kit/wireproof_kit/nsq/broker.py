@@ -1,5 +1,6 @@
 """What a case holds of the target: connections, subscriptions, publishes, all closed after it."""
 
+import copy
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -54,11 +55,13 @@ class Broker:
         order_command: Callable[[], str] = lambda: ORDERED[1],
         length_always: Callable[[], bool] = lambda: False,
         upgrade: Callable[[Topic], HttpAnswer] | None = None,
+        seed: int = 0,
     ) -> None:
         self.address = address
         self.transcript = transcript
         self.patience = patience
         self.data = data
+        self.seed = seed
         self._http = http
         self._bodies = bodies
         self._order_command = order_command
@@ -67,6 +70,14 @@ class Broker:
         self._publishers: dict[Address, Connection] = {}
         self._open: list[Connection] = []
         self.channels: dict[str, Topic] = {}
+
+    def recording(self, transcript: Transcript) -> "Broker":
+        """Return the same target with no connection yet, recorded in another transcript."""
+        other = copy.copy(self)
+        other.transcript = transcript
+        other._publishers = {}
+        other._open = []
+        return other
 
     @property
     def http(self) -> HttpClient:

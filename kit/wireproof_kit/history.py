@@ -1,0 +1,315 @@
+"""Histories: random sequences of moves, searched by a Hypothesis rule machine inside one case.
+
+Each move is a rule with one number to choose by. A history that breaks the law is shrunk, within
+a bound of runs and of time and with little patience; the shortest is then played once more with
+all patience. What a faulty target does need not come again: the shortest sequence that was seen
+to break is remembered here, whatever Hypothesis makes of it. Hypothesis is imported only when a
+search begins.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.observation import Observation, observed
+
+if TYPE_CHECKING:
+    from hypothesis.stateful import RuleBasedStateMachine
+
+KEPT = "kept"
+CHOICES = 8
+PROFILE = "HYPOTHESIS_PROFILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How far a search goes.
+
+    ``examples`` histories of ``steps`` moves; a broken one is played again up to ``shrinks``
+    times in ``shrink_seconds``. After ``seconds`` the history at hand is brought to its end and
+    no other is begun.
+    """
+
+    examples: int = 20
+    steps: int = 20
+    seconds: float = 25.0
+    shrinks: int = 80
+    shrink_seconds: float = 15.0
+
+
+SHORT = Effort()
+DEEP = Effort(examples=2000, steps=40, seconds=75.0, shrinks=400, shrink_seconds=30.0)
+
+
+def usual_effort(short: Effort = SHORT) -> Effort:
+    """Return the effort of a run: deep where HYPOTHESIS_PROFILE says so."""
+    return DEEP if os.environ.get(PROFILE) == "deep" else short
+
+
+class Broken(Exception):
+    """A history broke the law: the word of the observation, and what was seen."""
+
+    def __init__(self, word: str, note: str, *, overdue: bool = False) -> None:
+        super().__init__(f"{word}: {note}")
+        self.word = word
+        self.note = note
+        self.overdue = overdue
+
+
+class History(Protocol):
+    """One experiment made of moves; each method but ``close`` may raise Broken."""
+
+    def move(self, name: str, choice: int) -> str:
+        """Make a move and say in words what was done; empty when it was not possible."""
+        ...
+
+    def end(self) -> None:
+        """See to it that everything owed comes."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything, say nothing."""
+        ...
+
+
+class Begin(Protocol):
+    """Begins a history: ``hurried`` ones wait little, ``shown`` ones are recorded in full."""
+
+    def __call__(self, *, hurried: bool, shown: bool) -> History:
+        """Return a history of which nothing has happened yet."""
+        ...
+
+
+Move = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A sequence of moves that broke the law, and how."""
+
+    moves: tuple[Move, ...]
+    words: tuple[str, ...]
+    broken: Broken
+
+    def observation(self) -> Observation:
+        """Name the failure; the steps stand in the note."""
+        note = f"{'; '.join(self.words)} → {self.broken.note}"
+        return observed(self.broken.word, overdue=self.broken.overdue, note=note)
+
+
+class _Enough(BaseException):
+    """Ends a search; Hypothesis lets it pass."""
+
+
+@dataclass(slots=True)
+class _Search:
+    begin: Begin
+    effort: Effort
+    tell: Callable[[str], None]
+    started: float = field(default_factory=time.monotonic)
+    runs: int = 0
+    made: int = 0
+    shrinks: int = 0
+    first: Failure | None = None
+    best: Failure | None = None
+    trouble: KitError | None = None
+
+    def next_run(self) -> "_Run":
+        """Begin one more history.
+
+        Raises:
+            _Enough: there have been enough.
+        """
+        if self.is_over():
+            raise _Enough
+        self.shrinks += self.first is not None
+        run = _Run(self)
+        self.guarded(run.start)
+        return run
+
+    def is_over(self) -> bool:
+        """Tell whether no other history is to be begun, or the one at hand to be ended."""
+        spent = time.monotonic() - self.started
+        if self.first is None:
+            return spent > self.effort.seconds
+        return self.shrinks >= self.effort.shrinks or spent > self.effort.shrink_seconds
+
+    def guarded(self, act: Callable[[], None]) -> None:
+        """Do something with the target; what keeps the kit from it ends the search."""
+        try:
+            act()
+        except KitError as error:
+            self.trouble = self.trouble or error
+            raise _Enough from error
+
+    def failed(self, failure: Failure) -> None:
+        """Remember a failure; only those of the first one's word count.
+
+        Raises:
+            Broken: it counts.
+        """
+        if self.first is None:
+            self.first = self.best = failure
+            self.started = time.monotonic()
+        elif failure.broken.word != self.first.broken.word:
+            return
+        if self.best is None or len(failure.words) < len(self.best.words):
+            self.best = failure
+        raise failure.broken
+
+
+class _Run:
+    """One history of a search: what was done so far."""
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
+        self._history: History | None = None
+        self._moves: list[Move] = []
+        self._words: list[str] = []
+        self._over = False
+
+    def start(self) -> None:
+        """Begin the history."""
+        hurried = self._search.first is not None
+        self._history = self._search.begin(hurried=hurried, shown=False)
+
+    def move(self, name: str, choice: int) -> None:
+        """Make a move, unless time is over: then the history only has to end."""
+        if not self._over and not (self._search.first is None and self._search.is_over()):
+            self._search.guarded(lambda: self._judged(lambda: self._move(name, choice)))
+
+    def end(self, *, checked: bool) -> None:
+        """Let go of the history, after the last check if it got so far."""
+        try:
+            if checked and not self._over:
+                self._search.guarded(lambda: self._judged(self._end))
+        finally:
+            if self._history is not None:
+                self._history.close()
+
+    def _judged(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Broken as broken:
+            self._over = True
+            self._search.failed(Failure(tuple(self._moves), tuple(self._words), broken))
+
+    def _move(self, name: str, choice: int) -> None:
+        if self._history is None:
+            return
+        self._moves.append((name, choice))
+        self._words.append(name)
+        words = self._history.move(name, choice)
+        self._words.pop()
+        if words:
+            self._words.append(words)
+            self._search.made += 1
+        else:
+            self._moves.pop()
+
+    def _end(self) -> None:
+        if self._history is not None:
+            self._history.end()
+        self._search.runs += 1
+        self._search.tell("; ".join(self._words))
+
+
+def search(
+    begin: Begin,
+    moves: Sequence[str],
+    *,
+    seed: int,
+    tell: Callable[[str], None],
+    effort: Effort = SHORT,
+) -> Observation:
+    """Play histories until one breaks the law: ``kept``, or the word of the shortest found.
+
+    The same seed gives the same histories. ``tell`` is given each history that kept the law.
+
+    Raises:
+        KitError: what kept the kit from its job before anything was found.
+    """
+    state = _Search(begin, effort, tell)
+    _explore(state, moves, seed)
+    if state.best is not None and state.first is not None:
+        shown = _play(begin, state.best.moves)
+        return (shown or state.first).observation()
+    if state.trouble is not None:
+        raise state.trouble
+    return observed(KEPT, note=f"{state.runs} histories, {state.made} moves")
+
+
+def _play(begin: Begin, moves: Sequence[Move]) -> Failure | None:
+    """Play a sequence again, recorded and with all patience; None when it breaks nothing now."""
+    words: list[str] = []
+    try:
+        history = begin(hurried=False, shown=True)
+    except KitError:
+        return None
+    try:
+        for name, choice in moves:
+            words.append(name)
+            words[-1] = history.move(name, choice) or f"({name})"
+        history.end()
+    except Broken as broken:
+        return Failure(tuple(moves), tuple(words), broken)
+    except KitError:
+        return None
+    finally:
+        history.close()
+    return None
+
+
+def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
+    """Let Hypothesis find and shrink; what it found is in the search."""
+    import hypothesis
+    from hypothesis.errors import Flaky
+    from hypothesis.stateful import run_state_machine_as_test
+
+    effort = state.effort
+    settings = hypothesis.settings(
+        max_examples=effort.examples,
+        stateful_step_count=effort.steps,
+        database=None,
+        deadline=None,
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        verbosity=hypothesis.Verbosity.quiet,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+    )
+    machine = hypothesis.seed(seed)(_machine(state, moves))
+    try:
+        run_state_machine_as_test(machine, settings=settings)
+    except _Enough:
+        return
+    except (Broken, Flaky):
+        if state.first is None:
+            raise
+
+
+def _machine(state: _Search, moves: Sequence[str]) -> "type[RuleBasedStateMachine]":
+    """Return a rule machine with one rule for each move."""
+    from hypothesis import strategies as st
+    from hypothesis.stateful import RuleBasedStateMachine, rule
+
+    class Histories(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.run = state.next_run()
+
+        def teardown(self) -> None:
+            self.run.end(checked=sys.exc_info()[1] is None)
+
+    def rule_for(name: str) -> Callable[..., None]:
+        def move(self: Histories, choice: int) -> None:
+            self.run.move(name, choice)
+
+        move.__name__ = name
+        return rule(choice=st.integers(0, CHOICES - 1))(move)
+
+    return type("Histories", (Histories,), {name: rule_for(name) for name in moves})

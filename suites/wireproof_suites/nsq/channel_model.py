@@ -1,0 +1,114 @@
+"""What holds of a channel whatever its clients do: the model that histories are held to.
+
+A message is owed from its acknowledgement to its publisher until a client finishes it. It is
+loose while nobody is known to hold it. That it comes again though it is finished or held breaks
+nothing: delivery is at least once.
+"""
+
+from dataclasses import dataclass, field
+
+from wireproof_kit.history import KEPT
+
+OUT_OF_ORDER = "out-of-order"
+MISDELIVERED = "misdelivered"
+TAGGED_GOT_OTHER = "tagged-got-untagged"
+
+
+@dataclass(slots=True)
+class Owed:
+    """A message that is owed: its tag, who holds it, and since when it was loose last."""
+
+    tag: str | None
+    loose_at: int
+    holder: int | None = None
+
+
+@dataclass(slots=True)
+class Member:
+    """A client: the tag it desires, how much it takes, since when it is known to take any."""
+
+    tag: str | None
+    ready: int
+    proven_at: int | None = None
+
+
+@dataclass(slots=True)
+class ChannelModel:
+    """One channel; every change moves its clock on."""
+
+    ordered: bool = False
+    owed: dict[bytes, Owed] = field(default_factory=dict[bytes, Owed])
+    members: dict[int, Member] = field(default_factory=dict[int, Member])
+    clock: int = 0
+
+    def publish(self, body: bytes, tag: str | None) -> None:
+        """Learn that a message was acknowledged."""
+        self.owed[body] = Owed(tag, self._tick())
+
+    def finish(self, body: bytes) -> None:
+        """Learn that a client is done with a message."""
+        self.owed.pop(body, None)
+
+    def loosen(self, body: bytes) -> None:
+        """Learn that whoever held a message gave it back, or is about to lose it."""
+        if body in self.owed:
+            self.owed[body].holder = None
+            self.owed[body].loose_at = self._tick()
+
+    def join(self, client: int, tag: str | None, ready: int) -> None:
+        """Learn that a client subscribed."""
+        self.members[client] = Member(tag, ready)
+
+    def leave(self, client: int) -> None:
+        """Learn that a client is gone."""
+        del self.members[client]
+        for body in self.held_by(client):
+            self.loosen(body)
+
+    def deliver(self, body: bytes, client: int) -> str:
+        """Say whether this client may get this message now: ``kept``, or what is wrong."""
+        owed, member = self.owed.get(body), self.members[client]
+        word = KEPT if owed is None else self._judge(body, owed, member)
+        if owed is not None:
+            owed.holder = client
+        if member.proven_at is None:
+            member.proven_at = self._tick()
+        return word
+
+    def held_by(self, client: int) -> list[bytes]:
+        """Return the bodies a client holds, oldest first."""
+        return [body for body, owed in self.owed.items() if owed.holder == client]
+
+    def due(self) -> int:
+        """Return how many loose messages must come to some client if nobody does anything.
+
+        A message that no client may get holds the others up on real brokers, so then none is.
+        """
+        loose = [owed for owed in self.owed.values() if owed.holder is None]
+        if self.ordered:
+            first = next(iter(self.owed.values()), None)
+            return int(bool(self.members) and first is not None and first.holder is None)
+        if not all(self._takers(owed.tag) for owed in loose):
+            return 0
+        room = sum(m.ready - len(self.held_by(client)) for client, m in self.members.items())
+        return min(len(loose), max(0, room))
+
+    def _judge(self, body: bytes, owed: Owed, member: Member) -> str:
+        if self.ordered and body != next(iter(self.owed)):
+            return OUT_OF_ORDER
+        if member.tag == owed.tag:
+            return KEPT
+        if member.tag is not None:
+            return MISDELIVERED if owed.tag is not None else TAGGED_GOT_OTHER
+        steady = [m for m in self._takers(owed.tag) if m.tag is not None and m.proven_at]
+        missed = any(m.proven_at is not None and m.proven_at <= owed.loose_at for m in steady)
+        return MISDELIVERED if missed else KEPT
+
+    def _takers(self, tag: str | None) -> list[Member]:
+        """Return the clients a message of this tag may go to."""
+        matching = [each for each in self.members.values() if each.tag == tag]
+        return matching or [each for each in self.members.values() if each.tag is None]
+
+    def _tick(self) -> int:
+        self.clock += 1
+        return self.clock
