@@ -1,9 +1,11 @@
 """One session with one NSQ target: topics, brokers for cases, probes, patience."""
 
+import contextlib
 import itertools
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +20,8 @@ from wireproof_kit.nsq.connection import Connection, machine_load
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient, is_same
+from wireproof_kit.nsq.lookup_answer import Node
+from wireproof_kit.nsq.lookup_discovery import discover
 from wireproof_kit.nsq.probe_bench import UNAVAILABLE, ProbeBench
 from wireproof_kit.nsq.probe_bench import Probe as ProbeFunction
 from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
@@ -202,6 +206,7 @@ class NsqSession:
             order_command=self._order_command,
             length_always=self._length_always,
             upgrade=lambda topic: self._maker.upgrade(topic, transcript),
+            seed=self._options.seed,
         )
 
     def _lookup_for(self, transcript: Transcript) -> LookupClient:
@@ -300,13 +305,31 @@ _DEPLOYED = names.SUB_ORDERED.decode()
 
 
 def open_session(target: Target, options: SessionOptions) -> NsqSession:
-    """Open a session with a target that answers.
+    """Open a session with a target that answers; lookup servers find one without an address.
 
     Raises:
         TargetUnreachable: it accepts no connection.
+        ArrangementFailed: the lookup servers name no node.
         TargetSilent: it accepts connections but does not speak NSQ within seconds.
     """
-    return NsqSession(target, options, greet((target.host, target.port)))
+    if target.host:
+        return NsqSession(target, options, greet((target.host, target.port)))
+    found = [
+        _found(target, node) for node in discover([_address(each) for each in target.lookupd])
+    ]
+    for here in found[:-1]:
+        with contextlib.suppress(TargetUnreachable):
+            return NsqSession(here, options, greet((here.host, here.port)))
+    here = found[-1]
+    return NsqSession(here, options, greet((here.host, here.port)))
+
+
+def _found(target: Target, node: Node) -> Target:
+    """Return the target with the address of a node that a lookup server named."""
+    host, port = node.address
+    http = node.http_address
+    known = target.http or (f"{http[0]}:{http[1]}" if http else None)
+    return replace(target, host=host, port=port, http=known)
 
 
 def _home(address: Address, topics: Sequence[Topic]) -> Address:
