@@ -113,17 +113,28 @@ def write(
     path: Path, records: Sequence[CaseRecord], first: HeaderRecord | None = None, **terms: object
 ) -> Path:
     """Write a bundle judged under the real law; ``terms`` are those of the judge."""
-    head = first or header()
-    writer = BundleWriter(path, head)
-    for record in records:
-        writer.add(record)
-    writer.close(conclude(head, records, catalogue(), Standing(profile=head.profile)))
+    seal(path, first or header(), records)
     result = judge_again(read_bundle(path), Terms(**terms))  # type: ignore[arg-type]
     writer = BundleWriter(path, result.header)
     for record in result.records:
         writer.add(record)
     writer.close(result.footer)
     return path
+
+
+def seal(path: Path, head: HeaderRecord, records: Sequence[CaseRecord]) -> None:
+    """Write records as they are."""
+    writer = BundleWriter(path, head)
+    for record in records:
+        writer.add(record)
+    writer.close(conclude(head, records, catalogue(), Standing(profile=head.profile)))
+
+
+def law(record: CaseRecord) -> Law:
+    """Return the law of a case."""
+    found = catalogue().law(record.clause, record.case)
+    assert found is not None
+    return found
 
 
 def failing(count: int = 1, level: str = "must") -> list[CaseRecord]:
@@ -133,9 +144,7 @@ def failing(count: int = 1, level: str = "must") -> list[CaseRecord]:
     for index, record in enumerate(records):
         if len(seen) < count and record.level == level and record.clause not in seen:
             seen.add(record.clause)
-            law = catalogue().law(record.clause, record.case)
-            assert law is not None
-            records[index] = case(law, record.clause, ODD)
+            records[index] = case(law(record), record.clause, ODD)
     assert len(seen) == count
     return records
 

@@ -1,5 +1,7 @@
 """A small law of its own, and records under it, for tests of the judge and its neighbours."""
 
+import msgspec
+
 from wireproof_kit.judge import Bench
 from wireproof_spec.catalogue import Capability, Catalogue, Clause, Decision, Group, Law, Option
 from wireproof_spec.record import (
@@ -68,5 +70,5 @@ def record(value: str, **changes: object) -> CaseRecord:
 
 def header(**changes: object) -> HeaderRecord:
     target = TargetRecord("nsq://h:1", "p")
-    fields: dict[str, object] = {"selection": (), **changes}
-    return HeaderRecord(1, "0", {"t": 1}, 7, target, {}, {}, {}, **fields)  # type: ignore[arg-type] # the names are the record's own
+    made = HeaderRecord(1, "0", {"t": 1}, 7, target, {}, {}, {}, selection=())
+    return msgspec.structs.replace(made, **changes)

@@ -21,6 +21,7 @@ COMMANDS = {
     "decode": Entry("wireproof.decode:decode", "Show bytes with their meaning."),
     "serve": Entry("wireproof.serve:serve", "Run the reference broker."),
     "report": Entry("wireproof.report:report", "Make reports of bundles: HTML, JUnit, Markdown."),
+    "diff": Entry("wireproof.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."),
     "baseline": Entry("wireproof.baseline:baseline", "Keep the file of known deviations."),
     "doctor": Entry("wireproof.doctor:doctor", "Check this machine and a target."),
 }

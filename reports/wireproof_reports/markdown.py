@@ -29,9 +29,9 @@ def render(bundle: Path) -> str:
 
 
 def _lines(page: Page) -> Iterator[str]:
-    yield f"# Compatibility statement: {_plain(f'{page.product} {page.version}'.strip())}"
+    yield f"# Compatibility statement: {plain(f'{page.product} {page.version}'.strip())}"
     yield ""
-    yield f"**{_plain(page.headline.title)}.** {_plain(' '.join(page.headline.details))}"
+    yield f"**{plain(page.headline.title)}.** {plain(' '.join(page.headline.details))}"
     yield ""
     yield from _groups(page.groups)
     yield from _causes(page)
@@ -51,8 +51,8 @@ def _groups(groups: Sequence[GroupView]) -> Iterator[str]:
         scores = {score.level: f"{score.conforming}/{score.asserted}" for score in group.scores}
         shown = scores if group.state in ("judged", "part") else {}
         cells = " | ".join(shown.get(level, "") for level in LEVELS)
-        note = "" if group.state == "judged" else f"{group.state}: {_plain(group.why)}"
-        yield f"| {_plain(group.title)} `{group.id}` | {cells} | {note} |"
+        note = "" if group.state == "judged" else f"{group.state}: {plain(group.why)}"
+        yield f"| {plain(group.title)} `{group.id}` | {cells} | {note} |"
     yield ""
 
 
@@ -62,16 +62,16 @@ def _causes(page: Page) -> Iterator[str]:
     for cause in page.causes:
         size = counted(cause.size, "case")
         weaker = "" if cause.counts else ", not counted at this profile"
-        about = f"{cause.level} {_code(cause.clause)}, {size}{weaker}"
-        yield f"{cause.number}. {_plain(cause.law)} ({about})"
-        yield f"   - observed: {_plain(cause.observed)}, {_code(cause.first.observation)}"
+        about = f"{cause.level} {code(cause.clause)}, {size}{weaker}"
+        yield f"{cause.number}. {plain(cause.law)} ({about})"
+        yield f"   - observed: {plain(cause.observed)}, {code(cause.first.observation)}"
         if cause.difference is not None:
             found = cause.difference
             yield (
-                f"   - first difference: {_code(found.field)}, expected {_code(found.expected)}, "
-                f"found {_code(found.found)}"
+                f"   - first difference: {code(found.field)}, expected {code(found.expected)}, "
+                f"found {code(found.found)}"
             )
-        yield f"   - repeat: {_code(cause.reproducer.command)}"
+        yield f"   - repeat: {code(cause.reproducer.command)}"
     yield from ([] if page.causes else ["None."])
     yield ""
 
@@ -80,7 +80,7 @@ def _cases(title: str, cases: Sequence[CaseView]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
     for case in cases:
-        yield f"- {_code(case.id)} ({case.word.title}): {_plain(case.reason)}"
+        yield f"- {code(case.id)} ({case.word.title}): {plain(case.reason)}"
     yield from ([] if cases else ["None."])
     yield ""
 
@@ -91,8 +91,8 @@ def _readings(page: Page) -> Iterator[str]:
     others = [reading for reading in page.readings if reading.other]
     for reading in others:
         chosen = next(option for option in reading.options if option.followed)
-        peers = f" (as {_plain(chosen.peers)})" if chosen.peers else ""
-        yield f"- {_code(reading.id)}: {_plain(chosen.meaning)}{peers}"
+        peers = f" (as {plain(chosen.peers)})" if chosen.peers else ""
+        yield f"- {code(reading.id)}: {plain(chosen.meaning)}{peers}"
     yield from ([] if others else ["None."])
     yield ""
 
@@ -101,7 +101,7 @@ def _unsupported(page: Page) -> Iterator[str]:
     yield "## Unsupported"
     yield ""
     for lack in page.lacks:
-        yield f"- {_plain(lack.title)}: {counted(len(lack.cases), 'case')}"
+        yield f"- {plain(lack.title)}: {counted(len(lack.cases), 'case')}"
     yield from ([] if page.lacks else ["Nothing that was selected."])
     yield ""
 
@@ -110,22 +110,22 @@ def _run(page: Page) -> Iterator[str]:
     yield "## The run"
     yield ""
     for fact in page.facts:
-        yield f"- {_plain(fact.name)}: {_plain(fact.value)}"
+        yield f"- {plain(fact.name)}: {plain(fact.value)}"
     covered = ", ".join(f"{len(item.clauses)} {item.state}" for item in page.coverage)
     yield f"- Clauses: {covered}"
-    yield f"- Bundle: {_code(page.bundle)}, sha256 {_code(page.sha256)}"
+    yield f"- Bundle: {code(page.bundle)}, sha256 {code(page.sha256)}"
     yield ""
     yield "To repeat it:"
     yield ""
     yield from (f"    {_line(command.value)}" for command in page.commands[:1])
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text in which nothing is Markdown or HTML."""
     return re.sub(r"([\\`*_{}\[\]<>|#~&!])", r"\\\1", _line(text))
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Return text as code, whatever backticks it holds."""
     line = _line(text) or " "
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))

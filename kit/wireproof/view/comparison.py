@@ -1,0 +1,98 @@
+"""Two bundles compared, as text: what differs in the head, then the cases class by class."""
+
+from collections.abc import Iterator, Sequence
+
+from wireproof.view.ink import COLUMNS, Ink, Tone, wrapped
+from wireproof_kit.diff import KINDS, Change, Comparison, Kind, Pair
+from wireproof_kit.printable import printable
+from wireproof_reports.wording import counted
+
+LISTED = 20
+INDENT = 4
+
+TONES: dict[Kind, Tone] = {
+    "regressed": "bad",
+    "expired": "bad",
+    "unstable": "doubt",
+    "otherwise": "doubt",
+    "no-longer-tested": "doubt",
+    "fixed": "good",
+    "settled": "good",
+    "now-tested": "good",
+    "reading": "other",
+    "rejudged": "faint",
+    "changed": "faint",
+}
+
+
+def comparison(found: Comparison, *, verbose: int, ink: Ink) -> Iterator[str]:
+    """Return all lines but the last; long classes are cut unless ``verbose``."""
+    for letter, bundle in (("A", found.before), ("B", found.after)):
+        yield from wrapped(letter, printable(f"{bundle.path}   {bundle.header.target.url}"))
+    for index, item in enumerate(found.differences):
+        text = printable(f"{item.name}: {item.before} -> {item.after}")
+        yield from wrapped("" if index else "differs", text)
+    for kind in KINDS:
+        changes = found.of(kind)
+        if changes:
+            yield ""
+            yield from _class(kind, changes, verbose=verbose, ink=ink)
+    yield ""
+
+
+def ending(found: Comparison, code: int, *, ink: Ink) -> str:
+    """Return the last line: how many of each class, and the exit code."""
+    told = summed(found)
+    end = f"exit {code}"
+    room = max(COLUMNS - len(told) - len(end), 3)
+    return ink.paint(told, "bad" if code else "strong") + " " * room + end
+
+
+def summed(found: Comparison) -> str:
+    """Return how many of each class: ``3 regressed, 1 fixed; 780 cases compared``."""
+    classes = [found.of(kind) for kind in KINDS]
+    told = ", ".join(f"{len(c)} {titled(c[0].kind)}" for c in classes if c) or "no change"
+    return f"{told}; {counted(found.compared, 'case')} compared"
+
+
+def titled(kind: Kind) -> str:
+    """Return a class as people read it."""
+    return {"otherwise": "fail otherwise", "reading": "other reading"}.get(
+        kind, kind.replace("-", " ")
+    )
+
+
+def verdicts(pair: Pair) -> str:
+    """Return ``pass -> fail``; ``-`` where a run does not have the case."""
+    before = pair.before.verdict if pair.before else "-"
+    after = pair.after.verdict if pair.after else "-"
+    return f"{before} -> {after}"
+
+
+def _class(kind: Kind, changes: Sequence[Change], *, verbose: int, ink: Ink) -> Iterator[str]:
+    head = f"{titled(kind).upper()} {len(changes)}"
+    yield f"{ink.paint(head, TONES[kind])}   {KINDS[kind]}"
+    shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
+    for change in shown:
+        yield from _case(change)
+    if len(shown) < len(changes):
+        yield f"  … {len(changes) - len(shown)} more; -v lists all"
+
+
+def _worth_showing(kind: Kind, changes: Sequence[Change]) -> list[Change]:
+    """Leave out changed cases that came out as before."""
+    if kind != "changed":
+        return list(changes)
+    return [c for c in changes if len(set(verdicts(c.pair).split(" -> "))) > 1]
+
+
+def _case(change: Change) -> Iterator[str]:
+    pair = change.pair
+    record = pair.after or pair.before
+    if record is None:
+        return
+    about = f"{record.level.upper()} {record.clause}"
+    yield f"  {printable(pair.case)}   {verdicts(pair)}   {about}"
+    if change.kind != "changed" and record.verdict != "pass":
+        reason = printable(f"{'now' if pair.after else 'was'}: {record.reason}")
+        yield from wrapped("", reason, indent=INDENT)

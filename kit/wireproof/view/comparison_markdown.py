@@ -1,0 +1,50 @@
+"""Two bundles compared, as Markdown: for a pull request or release notes."""
+
+from collections.abc import Iterator, Sequence
+
+from wireproof.view.comparison import summed, titled, verdicts
+from wireproof_kit.diff import KINDS, Change, Comparison
+from wireproof_reports.markdown import code, plain
+
+
+def comparison_markdown(found: Comparison) -> Iterator[str]:
+    """Return the lines of a whole Markdown page; nothing in it is cut."""
+    yield f"# {plain(_named(found))}"
+    yield ""
+    yield f"**{plain(summed(found))}.**"
+    yield ""
+    yield from _head(found)
+    for kind in KINDS:
+        changes = found.of(kind)
+        if changes:
+            yield f"## {plain(titled(kind).capitalize())}: {len(changes)}"
+            yield ""
+            yield f"{plain(KINDS[kind].capitalize())}."
+            yield ""
+            yield from _cases(changes)
+            yield ""
+
+
+def _named(found: Comparison) -> str:
+    return f"{found.before.path.name} compared with {found.after.path.name}"
+
+
+def _head(found: Comparison) -> Iterator[str]:
+    if not found.differences:
+        return
+    yield "| differs | A | B |"
+    yield "|---|---|---|"
+    for item in found.differences:
+        yield f"| {plain(item.name)} | {plain(item.before)} | {plain(item.after)} |"
+    yield ""
+
+
+def _cases(changes: Sequence[Change]) -> Iterator[str]:
+    yield "| case | clause | verdict | why |"
+    yield "|---|---|---|---|"
+    for change in changes:
+        record = change.pair.after or change.pair.before
+        if record is not None:
+            why = "" if change.kind == "changed" else plain(record.reason)
+            about = f"{record.level} {code(record.clause)}"
+            yield f"| {code(record.case)} | {about} | {verdicts(change.pair)} | {why} |"
