@@ -1,6 +1,7 @@
 """Commands that are imported when used, and help that begins with examples."""
 
 import importlib
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -107,14 +108,14 @@ def write_options(
 def _write_help(
     command: click.Command, ctx: click.Context, formatter: click.HelpFormatter, examples: Examples
 ) -> None:
-    formatter.write_text((command.help or "").partition("\n")[0])
+    promise, _, rest = inspect.cleandoc(command.help or "").partition("\n")
+    formatter.write_text(promise)
     if examples:
         with formatter.section("Examples"):
             for line, meaning in examples:
                 formatter.write(f"  {line}\n      {meaning}\n")
     formatter.write_paragraph()
     command.format_usage(ctx, formatter)
-    _, _, rest = (command.help or "").partition("\n")
     if rest.strip():
         formatter.write_paragraph()
         formatter.write_text(rest.strip())
