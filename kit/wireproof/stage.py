@@ -63,6 +63,8 @@ def open_scene(
             stack.callback(reference.close)
             url = reference.url
         target = _with_keys(parse_target(url, tuple(PROTOCOLS)), keys)
+        if not target.host:
+            raise UsageFault(f"{url}: replaying needs one node; expected nsq://HOST:PORT")
         if target.protocol != protocol:
             raise UsageFault(f"{url}: expected a target of protocol {protocol}")
         if case.hazard and not (target.is_loopback() or hazardous):

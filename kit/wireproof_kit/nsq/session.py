@@ -314,9 +314,8 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     """
     if target.host:
         return NsqSession(target, options, greet((target.host, target.port)))
-    found = [
-        _found(target, node) for node in discover([_address(each) for each in target.lookupd])
-    ]
+    servers = [_address(each) for each in target.lookupd]
+    found = [_found(target, node) for node in discover(servers)]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
             return NsqSession(here, options, greet((here.host, here.port)))
@@ -327,9 +326,7 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
 def _found(target: Target, node: Node) -> Target:
     """Return the target with the address of a node that a lookup server named."""
     host, port = node.address
-    http = node.http_address
-    known = target.http or (f"{http[0]}:{http[1]}" if http else None)
-    return replace(target, host=host, port=port, http=known)
+    return replace(target, host=host, port=port, http=target.http or _text(node.http_address))
 
 
 def _home(address: Address, topics: Sequence[Topic]) -> Address:
@@ -365,6 +362,13 @@ def _client(text: str | None) -> HttpClient | None:
     if text is None:
         return None
     return HttpClient(_address(text), transcript=Transcript(), seconds=LOOKUP_SECONDS)
+
+
+def _text(address: Address | None) -> str | None:
+    if address is None:
+        return None
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _address(text: str) -> Address:
