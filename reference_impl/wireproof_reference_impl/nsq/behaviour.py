@@ -10,6 +10,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from wireproof_reference_impl.nsq import http_deployed, http_header
+from wireproof_reference_impl.nsq.cluster import rules as cluster_rules
 from wireproof_reference_impl.nsq.core import (
     answers,
     delivery,
@@ -31,7 +32,8 @@ from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
-from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
+from wireproof_reference_impl.nsq.lookupd import rules as lookup_rules
 from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
 
@@ -186,6 +188,33 @@ class OutputBehaviour:
     """When and how bytes leave; none of it changes what they mean."""
 
     delivery_delay_ns: int = 0
+@dataclass(frozen=True, slots=True)
+class LookupBehaviour:
+    """What lookup servers answer. Beside what each choice decides for stands its default.
+
+    `answer` sees the data of every answer that has any before it is put into its envelope,
+    `refusal` every error: most of what a lookup server can do wrong fits into these two.
+    """
+
+    v1: Callable[[Request], bool] = lookup_rules.asks_for_v1
+    answer: Callable[[Request, object], object] = lookup_rules.as_it_is
+    refusal: Callable[[Request, HttpRefusal], HttpRefusal] = lookup_rules.same_refusal
+    error: Callable[[HttpRefusal, bool], Answer] = lookup_rules.escaped_error
+    channel_needed: bool = False
+    upgrade_pause_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterBehaviour:
+    """What the nodes of a cluster do together, and which topics they take.
+
+    `copied` is what a follower keeps of a leader's record; None is nothing.
+    """
+
+    fits: Callable[[cluster_rules.Wanted, int], bool] = cluster_rules.enough_nodes
+    copied: Callable[[bytes], bytes | None] = cluster_rules.whole_record
+
+
     redelivery_delay_ns: int = 0
     always_json: bool = False
     version: str = answers.OWN_VERSION
@@ -222,6 +251,8 @@ class Behaviour:
     unknown_commands: frozenset[bytes] = frozenset()
 
 
+    lookup: LookupBehaviour = field(default_factory=LookupBehaviour)
+    cluster: ClusterBehaviour = field(default_factory=ClusterBehaviour)
 Settings = Mapping[str, object]
 """Values by dotted name of a field, such as `publish.id_step`."""
 
@@ -268,3 +299,6 @@ DEPLOYED_SETTINGS: Settings = {
     "unknown_commands": frozenset({names.SUB_ORDER}),
 }
 """What the measured youzan nsqd does where it parts from the published text."""
+    "lookup.error": lookup_rules.unescaped_error,
+    "lookup.channel_needed": True,
+    "lookup.upgrade_pause_ns": lookup_rules.UPGRADE_PAUSE_NS,

@@ -169,7 +169,7 @@ class HttpConnection(Generic[S]):
         try:
             if route.body and not request.body:
                 raise HttpRefusal(406, error_codes.MSG_EMPTY)
-            answer = route.handler(self._site, request)
+            answer = self._handled(route, request)
         except HttpRefusal as refusal:
             answer = error(refusal.status, refusal.code, v1=request.v1 or route.always_v1)
         if answer.delay_ns == 0:
@@ -177,6 +177,11 @@ class HttpConnection(Generic[S]):
         elif answer.delay_ns is not None:
             due_ns = self._now_ns + answer.delay_ns
             self._site.timers.at(due_ns, lambda now_ns: self._answer_late(answer, now_ns))
+
+    def _handled(self, route: Route[S], request: Request) -> Answer:
+        if request.method == "OPTIONS":
+            return Answer(200, b"", (("Allow", ", ".join(route.methods)),))
+        return route.handler(self._site, request)
 
     def _answer_late(self, answer: Answer, now_ns: int) -> None:
         if not self.closed:

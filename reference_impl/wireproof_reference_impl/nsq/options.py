@@ -1,6 +1,7 @@
 """The options of `serve`."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
@@ -15,7 +16,11 @@ class BadOption(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Where to listen and how to behave; no HTTP address means no HTTP, no data no disk."""
+    """Where to listen and how to behave; no HTTP address means no HTTP, no data no disk.
+
+    With lookup servers the nodes are a cluster; `tcp` and `http` are the first node's, all
+    other ports are free ones of the same host.
+    """
 
     tcp: tuple[str, int] = ("127.0.0.1", 4150)
     http: tuple[str, int] | None = ("127.0.0.1", 4151)
@@ -27,6 +32,9 @@ class ServeOptions:
     faults: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     json: bool = False
+    nodes: int = 1
+    lookupds: int = 0
+    control: tuple[str, int] | None = None
 
 
 def read_address(text: str) -> tuple[str, int]:
@@ -39,3 +47,19 @@ def read_address(text: str) -> tuple[str, int]:
     if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise BadOption(f"{text!r} is no address: HOST:PORT is needed, port 0 for any")
     return host.strip("[]"), int(port)
+
+
+def read_loopback(text: str) -> tuple[str, int]:
+    """Return host and port of an address that only this machine can reach.
+
+    Raises:
+        BadOption: no such form, or not a loopback address.
+    """
+    host, port = read_address(text)
+    try:
+        loopback = ip_address(host).is_loopback
+    except ValueError:
+        loopback = host == "localhost"
+    if not loopback:
+        raise BadOption(f"{text!r} can be reached from outside: a loopback address is needed")
+    return host, port

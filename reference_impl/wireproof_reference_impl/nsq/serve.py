@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import contextlib
 import json
 import signal
 import sys
@@ -10,24 +9,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from wireproof_reference_impl.nsq import http_api
 from wireproof_reference_impl.nsq.behaviour import Behaviour
-from wireproof_reference_impl.nsq.core import broker
-from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
-from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
     DEPLOYED,
     PUBLISHED,
     BadOption,
     ServeOptions,
     read_address,
+    read_loopback,
 )
 from wireproof_reference_impl.nsq.preset import Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.nsq.queue_place import QueueFault
 from wireproof_reference_impl.nsq.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
+
+_MOST_EACH = 64
 
 HALTED = 70
 """The exit code of a broker that died on purpose."""
@@ -64,56 +62,33 @@ def main(argv: Sequence[str]) -> int:
 
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
     clock = Clock()
-    limits = Limits(options.max_msg_size, options.max_body_size, options.max_bytes_per_file)
-    node = Node(_storage(options), behaviour=behaviour, limits=limits, now_ns=clock.now_ns())
     loop = asyncio.get_running_loop()
-    shell = Shell(node, clock, loop)
+    shell = Shell(behaviour.pacing, clock, loop)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, shell.stop)
-    async with contextlib.AsyncExitStack() as stack:
-        tcp = await shell.listen(*options.tcp, broker.connector(node))
-        stack.callback(tcp.close)
-        http = None
-        if options.http is not None:
-            http = await shell.listen(*options.http, http_api.connector(node))
-            stack.callback(http.close)
-        _announce(options, tcp, http)
+    fleet = Fleet(options, behaviour, clock.now_ns())
+    try:
+        _announce(options, await fleet.listen(shell))
         await shell.stopped
-    shell.close()
-    if node.halted:
+    finally:
+        shell.close()
+    if fleet.halted:
         return HALTED
-    node.close()
+    fleet.close()
     return 0
 
 
-def _announce(options: ServeOptions, tcp: asyncio.Server, http: asyncio.Server | None) -> None:
-    fields = {
-        "protocol": "nsq",
-        "tcp": _address(tcp),
-        "http": None if http is None else _address(http),
-        "data": None if options.data is None else str(options.data),
-    }
+def _announce(options: ServeOptions, fields: Mapping[str, object]) -> None:
     if options.json:
         print(json.dumps(fields, separators=(",", ":")), flush=True)
         return
     print(f"nsq broker on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
-
-
-def _address(server: asyncio.Server) -> str:
-    host, port = server.sockets[0].getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _storage(options: ServeOptions) -> Storage:
-    if options.data is None:
-        return MemoryStorage()
-    from wireproof_reference_impl.nsq.storage import DiskStorage
-
-    return DiskStorage(options.data, max_bytes_per_file=options.max_bytes_per_file)
+    for name in ("nodes", "lookupd_http", "control"):
+        if fields.get(name):
+            print(f"{name}: {fields[name]}", flush=True)
 
 
 def _print_list(presets: Mapping[str, Preset]) -> int:
-    """Print name, kind, clauses and text of each; `?` marks a clause that may break."""
     for preset in presets.values():
         clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
         print(preset.name, preset.kind, clauses, preset.text, sep="\t")
@@ -132,6 +107,9 @@ def _parser() -> _Parser:
     add = parser.add_argument
     add("--tcp", metavar="HOST:PORT", default="127.0.0.1:4150", help="port 0: any free one")
     add("--http", metavar="HOST:PORT", default="127.0.0.1:4151", help="port 0: any free one")
+    add("--nodes", type=int, metavar="N", default=1, help="so many nodes (needs --lookupds)")
+    add("--lookupds", type=int, metavar="N", default=0, help="so many lookup servers")
+    add("--control", metavar="HOST:PORT", help="loopback address of what breaks the cluster")
     add("--data", metavar="DIR", help="keep messages there (else in memory)")
     add("--dialect", choices=[PUBLISHED, DEPLOYED], default=PUBLISHED)
     add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE)
@@ -148,6 +126,7 @@ def _parser() -> _Parser:
 def _options(arguments: argparse.Namespace) -> ServeOptions:
     sizes = (arguments.max_msg_size, arguments.max_body_size, arguments.max_bytes_per_file)
     if min(sizes) < 1:
+    _check_cluster(arguments.nodes, arguments.lookupds, arguments.control)
         raise BadOption(f"a size of {min(sizes)} is too small: at least 1 is needed")
     return ServeOptions(
         tcp=read_address(arguments.tcp),
@@ -159,5 +138,18 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
         max_bytes_per_file=arguments.max_bytes_per_file,
         faults=tuple(arguments.fault),
         variants=tuple(arguments.variant),
+        nodes=arguments.nodes,
+        lookupds=arguments.lookupds,
+        control=None if arguments.control is None else read_loopback(arguments.control),
         json=arguments.json,
+
+
+def _check_cluster(nodes: int, lookupds: int, control: str | None) -> None:
+    for name, count, least in (("--nodes", nodes, 1), ("--lookupds", lookupds, 0)):
+        if not least <= count <= _MOST_EACH:
+            raise BadOption(f"{name} {count} is out of range {least}-{_MOST_EACH}")
+    if not lookupds and nodes > 1:
+        raise BadOption(f"--nodes {nodes} needs --lookupds: nodes find each other only by them")
+    if not lookupds and control is not None:
+        raise BadOption("--control needs --lookupds: a node alone has no cluster to break")
     )

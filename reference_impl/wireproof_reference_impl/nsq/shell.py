@@ -1,15 +1,19 @@
-"""The sockets: asyncio protocols that carry bytes and time to the broker and back.
+"""The sockets: asyncio protocols that carry bytes and time to what is served and back.
 
-Nothing here knows what the bytes mean. What one received chunk caused is written at once.
+Nothing here knows what the bytes mean. What one received chunk caused is written at once, on
+every connection of every node.
 """
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Callable, Sequence
 from time import monotonic_ns, time_ns
 from typing import Protocol, cast
 
-from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.behaviour import Pacing
+from wireproof_reference_impl.nsq.core.node import Peer
+from wireproof_reference_impl.nsq.core.timers import Timers
 
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
@@ -52,28 +56,72 @@ class Clock:
         return self._base_ns + monotonic_ns()
 
 
-class Shell:
-    """Carries everything between the sockets and one node."""
+class Source(Protocol):
+    """What the shell carries for: a node, a lookup server, the control of a cluster."""
 
-    def __init__(self, node: Node, clock: Clock, loop: asyncio.AbstractEventLoop) -> None:
+    changed: dict[Peer, None]
+
+    @property
+    def open(self) -> bool:
+        """Tell whether it may be reached; if not, its sockets are closed."""
+        ...
+
+    @property
+    def halted(self) -> bool:
+        """Tell whether the whole process is to end at once."""
+        ...
+
+    @property
+    def timers(self) -> Timers:
+        """Return what is told the time."""
+        ...
+
+    def run_timers(self, now_ns: int) -> None:
+        """Do what is due."""
+
+
+class Berth:
+    """One address of one source; it listens as long as the source is open."""
+
+    def __init__(self, source: Source, connect: Connect, address: tuple[str, int]) -> None:
+        self.source = source
+        self.connect = connect
+        self.address = address
+        self.carriers: set[Carrier] = set()
+        self.listens = False
+        self.server: asyncio.Server | None = None
+
+
+class Shell:
+    """Carries everything between the sockets and what is served."""
+
+    def __init__(self, pacing: Pacing, clock: Clock, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.clock = clock
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.carriers: dict[object, Carrier] = {}
-        self._node = node
-        self._pacing = node.behaviour.pacing
+        self._pacing = pacing
+        self._sources: dict[Source, None] = {}
+        self._berths: list[Berth] = []
+        self._opening: set[asyncio.Task[None]] = set()
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ns: int | None = None
         self._late: asyncio.TimerHandle | None = None
 
-    async def listen(self, host: str, port: int, connect: Connect) -> asyncio.Server:
-        """Open a listening socket."""
-        server = await self.loop.create_server(lambda: Carrier(self, connect), host, port)
+    async def listen(
+        self, source: Source, address: tuple[str, int], connect: Connect
+    ) -> tuple[str, int]:
+        """Listen at an address and return it, with the port that was found."""
+        self._sources[source] = None
+        berth = Berth(source, connect, address)
+        await self._open(berth, _listening(*address))
+        self._berths.append(berth)
         self.flush()
-        return server
+        return berth.address
 
     def flush(self) -> None:
-        """Send what the node has to say, now or as late as it is told to."""
+        """Send what there is to say, now or as late as it is told to."""
+        self._open_and_close()
         if not self._pacing.flush_delay_ms:
             self._flush_now()
         elif self._late is None:
@@ -88,6 +136,9 @@ class Shell:
     def close(self) -> None:
         """Send what is left and drop every connection."""
         self._flush_now()
+        for berth in self._berths:
+            if berth.server is not None:
+                berth.server.close()
         for carrier in tuple(self.carriers.values()):
             carrier.close()
         if self._alarm is not None:
@@ -97,21 +148,50 @@ class Shell:
         """Return the bytes in the pieces they are written in."""
         return self._pacing.pieces(data)
 
+    def _open_and_close(self) -> None:
+        """Follow every source that was taken away or brought back."""
+        for berth in self._berths:
+            if berth.source.open and not berth.listens:
+                task = self.loop.create_task(self._open(berth, _listening(*berth.address)))
+                self._opening.add(task)
+                task.add_done_callback(self._opening.discard)
+                berth.listens = True
+            elif berth.listens and not berth.source.open:
+                self._close(berth)
+
+    async def _open(self, berth: Berth, listening: socket.socket) -> None:
+        berth.address = listening.getsockname()[:2]
+        berth.listens = True
+        berth.server = await self.loop.create_server(lambda: Carrier(self, berth), sock=listening)
+        if not berth.source.open:
+            self._close(berth)
+
+    def _close(self, berth: Berth) -> None:
+        if berth.server is None:
+            return
+        berth.server.close()
+        berth.server = None
+        berth.listens = False
+        for carrier in tuple(berth.carriers):
+            carrier.abort()
+
     def _flush_late(self) -> None:
         self._late = None
         self._flush_now()
 
     def _flush_now(self) -> None:
-        changed, self._node.changed = self._node.changed, {}
-        for link in changed:
-            carrier = self.carriers.get(link)
-            if carrier is not None:
-                carrier.send()
-        if self._node.halted:
-            self.stop()
+        for source in self._sources:
+            changed, source.changed = source.changed, {}
+            for link in changed:
+                carrier = self.carriers.get(link)
+                if carrier is not None:
+                    carrier.send()
+            if source.halted:
+                self.stop()
 
     def _set_alarm(self) -> None:
-        when_ns = self._node.timers.next_ns()
+        due = [each.timers.next_ns() for each in self._sources]
+        when_ns = min((each for each in due if each is not None), default=None)
         if when_ns == self._alarm_ns:
             return
         if self._alarm is not None:
@@ -123,25 +203,42 @@ class Shell:
 
     def _ring(self) -> None:
         self._alarm = self._alarm_ns = None
-        self._node.run_timers(self.clock.now_ns())
+        now_ns = self.clock.now_ns()
+        for source in self._sources:
+            source.run_timers(now_ns)
         self.flush()
+
+
+def address_text(host: str, port: int) -> str:
+    """Return `HOST:PORT`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that takes connections from now on, even before anybody serves them."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family)
 
 
 class Carrier(asyncio.Protocol):
     """One accepted connection."""
 
-    def __init__(self, shell: Shell, connect: Connect) -> None:
+    def __init__(self, shell: Shell, berth: Berth) -> None:
         self._shell = shell
-        self._connect = connect
+        self._berth = berth
         self._transport: asyncio.Transport | None = None
         self._link: Link | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Make the protocol's side of it."""
         self._transport = cast(asyncio.Transport, transport)
+        if not self._berth.source.open:
+            self._transport.abort()
+            return
         host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self._link = self._connect(f"{host}:{port}", self._shell.clock.now_ns())
+        self._link = self._berth.connect(f"{host}:{port}", self._shell.clock.now_ns())
         self._shell.carriers[self._link] = self
+        self._berth.carriers.add(self)
         self._shell.flush()
 
     def data_received(self, data: bytes) -> None:
@@ -162,6 +259,7 @@ class Carrier(asyncio.Protocol):
         if self._link is not None:
             self._link.lost(self._shell.clock.now_ns())
             self._shell.carriers.pop(self._link, None)
+            self._berth.carriers.discard(self)
             self._shell.flush()
 
     def pause_writing(self) -> None:
@@ -189,6 +287,11 @@ class Carrier(asyncio.Protocol):
         """End the connection as soon as its output is written."""
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        if self._transport is not None:
+            self._transport.abort()
 
     def _end(self, transport: asyncio.Transport) -> None:
         transport.resume_reading()

@@ -89,6 +89,20 @@ class Node:
             partition.close()
         self._storage.delete_topic(topic.name)
 
+    def remove(self, topic: Topic, number: int, now_ns: int) -> None:
+        """Remove one partition of a topic, and the topic with its last one."""
+        if list(topic.partitions) == [number]:
+            self.delete(topic, now_ns)
+            return
+        partition = topic.partitions.pop(number)
+        self._touched.pop(partition, None)
+        partition.follow()
+        self.settle(now_ns)
+        self._saved.pop(partition, None)
+        partition.close()
+        self._storage.replace_log(topic.name, number, ()).close()
+        self._storage.save_topic(topic.meta)
+
     def touch(self, place: Served) -> None:
         """Note that there may be something to send."""
         self._touched[place] = None

@@ -87,7 +87,9 @@ class Partition:
 
     def copy(self, record: bytes) -> None:
         """Append a record of the leader."""
-        self.log.append(record)
+        kept = self._behaviour.cluster.copied(record)
+        if kept is not None:
+            self.log.append(kept)
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""

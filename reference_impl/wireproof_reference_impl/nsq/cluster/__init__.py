@@ -1,0 +1,1 @@
+"""Several nodes in one process: who leads which partition, who follows, what is away."""

@@ -1,0 +1,220 @@
+"""The coordinator: which node leads and which follows each partition of each topic.
+
+It lives in the process of the nodes and holds them as objects. There is no etcd, no election
+and no protocol between nodes and lookup servers: what a real cluster finds out by messages is
+known here at once. A leader hands every record to its followers before the publish is
+answered, so a follower that was never away can lead at any moment without losing anything
+acknowledged. When the leader moves, the channels go with it, from the place up to which each
+has finished everything; clients of the old leader are sent away, and what they held comes
+again. A node that was away copies what it missed from the leader before it counts again.
+Like everything in the core it is told the time and opens nothing.
+"""
+
+from collections.abc import Sequence
+from enum import Enum
+
+from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings, spread
+from wireproof_reference_impl.nsq.core.topic import Partition
+
+
+class Writes(Enum):
+    """For which topics lookups tell producers of no node; the values are those of the API."""
+
+    NONE = "none"
+    ORDERED = "ordered"
+    ALL = "all"
+
+
+class NoRoom(Exception):
+    """There are not enough nodes for a topic."""
+
+
+class Impossible(Exception):
+    """The cluster cannot be changed like that; the text says why."""
+
+
+class Coordinator:
+    """The nodes of a cluster and its topics."""
+
+    def __init__(self, members: Sequence[Member], behaviour: Behaviour) -> None:
+        self.members = tuple(members)
+        self.behaviour = behaviour
+        self.topics: dict[str, ClusterTopic] = {}
+        self.tombstones: set[tuple[str, Member]] = set()
+        self.writes = Writes.NONE
+        self._created = 0
+        for member in members:
+            member.node.clustered = True
+
+    def create(self, name: str, settings: Settings) -> None:
+        """Make a topic.
+
+        Raises:
+            NoRoom: it asks for more nodes than there are.
+        """
+        up = [member for member in self.members if member.up]
+        if not up or not self.behaviour.cluster.fits(settings.wanted, len(up)):
+            raise NoRoom(name)
+        places = spread(up, settings, self._created)
+        self._created += 1
+        topic = self.topics[name] = ClusterTopic(name, settings, places)
+        for place in places:
+            for member in place.replicas:
+                self._hold(topic, place, member)
+            self._assign(topic, place)
+
+    def delete(self, topic: ClusterTopic, now_ns: int) -> None:
+        """Remove a topic from every node."""
+        del self.topics[topic.name]
+        self.tombstones = {each for each in self.tombstones if each[0] != topic.name}
+        for member in self.members:
+            if topic.name in member.node.topics:
+                member.node.delete(member.node.topics[topic.name], now_ns)
+
+    def upgrade(self, topic: ClusterTopic, now_ns: int) -> None:
+        """Give a topic the extend feature on every node that holds it."""
+        if topic.settings.extend:
+            return
+        topic.upgrade()
+        topic.paused_until_ns = now_ns + self.behaviour.lookup.upgrade_pause_ns
+        for member in self.members:
+            if topic.name in member.node.topics:
+                member.node.upgrade(member.node.topics[topic.name])
+
+    def move_leader(
+        self, topic: ClusterTopic, place: Place, to: Member | None, now_ns: int
+    ) -> None:
+        """Let another node lead: the one named, else the next replica, else the next node.
+
+        Raises:
+            Impossible: there is no leader, no other node, or the one named cannot lead.
+        """
+        old = place.leader
+        if old is None:
+            raise Impossible(f"no node leads partition {place.number} of {topic.name!r} now")
+        new = to or self._next_leader(place, old)
+        if new is old:
+            raise Impossible("that node leads the partition already")
+        if not new.up:
+            raise Impossible("that node is down")
+        if new not in place.replicas:
+            self._replace(topic, place, old=old, new=new)
+        place.replicas.sort(key=lambda each: each is not new)
+        hand_over(topic.partition(place, old), topic.partition(place, new))
+        self._assign(topic, place)
+        self._drop_strangers(topic, place, now_ns)
+        self._settle(now_ns)
+
+    def set_writable(self, topic: ClusterTopic, place: Place, *, writable: bool) -> None:
+        """Let a partition take messages, or no more."""
+        place.writable = writable
+        self._assign(topic, place)
+
+    def take_down(self, member: Member, now_ns: int) -> None:
+        """Take a node away; others lead what it led, if they have every record."""
+        if not member.up:
+            return
+        led = [each for each in self.places() if each[1].leader is member]
+        member.node.open = False
+        for topic, place in self.places():
+            self._leave_behind(place, member)
+            if (topic, place) in led and place.leader is not None:
+                old, new = topic.partition(place, member), topic.partition(place, place.leader)
+                hand_over(old, new)
+            self._assign(topic, place)
+        self._settle(now_ns)
+
+    def bring_up(self, member: Member, now_ns: int) -> None:
+        """Bring a node back; it copies what it missed."""
+        member.node.open = True
+        for topic, place in self.places():
+            self._catch_up(topic, place)
+            self._assign(topic, place)
+        self._settle(now_ns)
+
+    def places(self) -> list[tuple[ClusterTopic, Place]]:
+        """Return every partition of every topic."""
+        return [
+            (topic, place) for topic in self.topics.values() for place in topic.places.values()
+        ]
+
+    def _hold(self, topic: ClusterTopic, place: Place, member: Member) -> None:
+        """Let a node hold a copy of a partition."""
+        settings = topic.settings
+        numbers = range(place.number, place.number + 1)
+        held = member.node.create(
+            topic.name, numbers, extend=settings.extend, ordered=settings.ordered
+        )
+        held.channels_made = settings.channels_made
+
+    def _assign(self, topic: ClusterTopic, place: Place) -> None:
+        """Tell every node that holds a partition whether it leads or follows."""
+        leader = place.leader
+        followers = [each for each in place.replicas if each is not leader]
+        for member in followers:
+            topic.partition(place, member).follow()
+        if leader is not None:
+            topic.partition(place, leader).lead(
+                writable=place.writable,
+                followers=[
+                    topic.partition(place, each) for each in followers if each in place.in_sync
+                ],
+            )
+
+    def _next_leader(self, place: Place, old: Member) -> Member:
+        after = self.members[old.number :] + self.members[: old.number - 1]
+        able = [each for each in after if each.up]
+        replicas = [each for each in able if each in place.in_sync]
+        if not able:
+            raise Impossible("there is no other node that could lead")
+        return (replicas or able)[0]
+
+    def _replace(self, topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
+        """Let a node hold a partition in the place of the one that leads it."""
+        self._hold(topic, place, new)
+        copy_missing(topic.partition(place, old), topic.partition(place, new))
+        place.replicas.append(new)
+        place.in_sync.add(new)
+
+    def _drop_strangers(self, topic: ClusterTopic, place: Place, now_ns: int) -> None:
+        """Take a partition from the nodes that are more than it has replicas."""
+        surplus = place.replicas[topic.settings.replicas :]
+        del place.replicas[topic.settings.replicas :]
+        for member in surplus:
+            place.in_sync.discard(member)
+            member.node.remove(member.node.topics[topic.name], place.number, now_ns)
+
+    def _leave_behind(self, place: Place, member: Member) -> None:
+        """Count a node that is away as behind, unless nobody else has every record."""
+        if place.in_sync - {member}:
+            place.in_sync.discard(member)
+
+    def _catch_up(self, topic: ClusterTopic, place: Place) -> None:
+        led = topic.led(place)
+        if led is None:
+            return
+        for member in place.replicas:
+            if member.up and member not in place.in_sync:
+                copy_missing(led, topic.partition(place, member))
+                place.in_sync.add(member)
+
+    def _settle(self, now_ns: int) -> None:
+        for member in self.members:
+            member.node.settle(now_ns)
+
+
+def hand_over(old: Partition, new: Partition) -> None:
+    """Move the channels of a partition, each from where it has finished everything."""
+    for name, channel in old.channels.items():
+        moved = new.open_channel(name, *channel.confirmed())
+        moved.ordered = channel.ordered
+    old.follow()
+    old.channels.clear()
+
+
+def copy_missing(led: Partition, behind: Partition) -> None:
+    """Append what a copy of a partition lacks."""
+    for _, record in led.log.read_from(behind.log.end):
+        behind.copy(record)

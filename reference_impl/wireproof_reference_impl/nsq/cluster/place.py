@@ -1,0 +1,76 @@
+"""Where the partitions of a topic lie."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.rules import Wanted
+from wireproof_reference_impl.nsq.core.topic import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a topic was made with; two topics of one name must agree in all of it."""
+
+    partitions: int
+    replicas: int
+    extend: bool = False
+    ordered: bool = False
+    multi_part: bool = False
+    channels_made: bool = True
+    load: int = 0
+    sync_every: int = 0
+    retention_days: int = 0
+
+    @property
+    def wanted(self) -> Wanted:
+        """Return how much room the topic asks for."""
+        return Wanted(self.partitions, self.replicas, self.ordered or self.multi_part)
+
+
+class Place:
+    """One partition: the nodes that hold it, the leader first, and who has every record."""
+
+    def __init__(self, number: int, replicas: Sequence[Member]) -> None:
+        self.number = number
+        self.replicas = list(replicas)
+        self.in_sync = set(replicas)
+        self.writable = True
+
+    @property
+    def leader(self) -> Member | None:
+        """Return the node that leads; None when no node that has every record is there."""
+        return next((each for each in self.replicas if each.up and each in self.in_sync), None)
+
+
+class ClusterTopic:
+    """A topic of the whole cluster."""
+
+    def __init__(self, name: str, settings: Settings, places: Iterable[Place]) -> None:
+        self.name = name
+        self.settings = settings
+        self.places = {place.number: place for place in places}
+        self.paused_until_ns = 0
+
+    def upgrade(self) -> None:
+        """Have the extend feature from now on."""
+        self.settings = replace(self.settings, extend=True)
+
+    def partition(self, place: Place, member: Member) -> Partition:
+        """Return a node's copy of a partition."""
+        return member.node.topics[self.name].partitions[place.number]
+
+    def led(self, place: Place) -> Partition | None:
+        """Return the leader's copy of a partition."""
+        return None if place.leader is None else self.partition(place, place.leader)
+
+
+def spread(members: Sequence[Member], settings: Settings, first: int) -> list[Place]:
+    """Return places round-robin: a leader each, its followers on the nodes after it."""
+    return [
+        Place(
+            number,
+            [members[(first + number + i) % len(members)] for i in range(settings.replicas)],
+        )
+        for number in range(settings.partitions)
+    ]

@@ -1,0 +1,110 @@
+"""What one process serves: a node alone, or nodes with lookup servers and a control."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from wireproof_reference_impl.nsq import http_api
+from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.core import broker
+from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.options import ServeOptions
+from wireproof_reference_impl.nsq.shell import Shell, address_text
+
+
+class Fleet:
+    """Nodes, lookup servers and control, and how they come to listen."""
+
+    def __init__(self, options: ServeOptions, behaviour: Behaviour, now_ns: int) -> None:
+        self._options = options
+        self._limits = Limits(
+            options.max_msg_size, options.max_body_size, options.max_bytes_per_file
+        )
+        numbers = range(1, options.nodes + 1)
+        self._folders = [_folder(options, number) for number in numbers]
+        self._members = [
+            Member(
+                Node(
+                    _storage(folder, options.max_bytes_per_file),
+                    behaviour=behaviour,
+                    limits=self._limits,
+                    now_ns=now_ns,
+                ),
+                number,
+            )
+            for number, folder in zip(numbers, self._folders, strict=True)
+        ]
+        self._servers: tuple[LookupServer, ...] = ()
+        if options.lookupds:
+            self._gather(Coordinator(self._members, behaviour))
+
+    @property
+    def halted(self) -> bool:
+        """Tell whether a node died on purpose."""
+        return any(member.node.halted for member in self._members)
+
+    async def listen(self, shell: Shell) -> Mapping[str, object]:
+        """Open every address and return what there is to say of them."""
+        host = self._options.tcp[0]
+        for member in self._members:
+            first = member.number == 1
+            member.tcp = await shell.listen(
+                member.node,
+                self._options.tcp if first else (host, 0),
+                broker.connector(member.node),
+            )
+            if self._options.http is not None:
+                member.http = await shell.listen(
+                    member.node,
+                    self._options.http if first else (host, 0),
+                    http_api.connector(member.node),
+                )
+        for server in self._servers:
+            server.http = await shell.listen(server, (host, 0), api.connector(server))
+        return self._fields()
+
+    def close(self) -> None:
+        """Let every node keep what it has to keep."""
+        for member in self._members:
+            member.node.close()
+
+    def _gather(self, cluster: Coordinator) -> None:
+        numbers = range(1, self._options.lookupds + 1)
+        self._servers = tuple(LookupServer(cluster, each, self._limits) for each in numbers)
+        for server in self._servers:
+            server.servers = self._servers
+
+    def _fields(self) -> Mapping[str, object]:
+        nodes = [
+            {
+                "tcp": address_text(*member.tcp),
+                "http": address_text(*member.http) if member.http[1] else None,
+                "data": None if folder is None else str(folder),
+            }
+            for member, folder in zip(self._members, self._folders, strict=True)
+        ]
+        fields: dict[str, object] = {"protocol": "nsq", **nodes[0]}
+        if self._servers:
+            fields["nodes"] = nodes
+            fields["lookupd_http"] = [address_text(*each.http) for each in self._servers]
+            fields["control"] = None
+        return fields
+
+
+def _folder(options: ServeOptions, number: int) -> Path | None:
+    if options.data is None or not options.lookupds:
+        return options.data
+    return options.data / f"node-{number}"
+
+
+def _storage(folder: Path | None, max_bytes_per_file: int) -> Storage:
+    if folder is None:
+        return MemoryStorage()
+    from wireproof_reference_impl.nsq.storage import DiskStorage
+
+    return DiskStorage(folder, max_bytes_per_file=max_bytes_per_file)

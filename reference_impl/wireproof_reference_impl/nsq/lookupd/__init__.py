@@ -1,0 +1,1 @@
+"""The HTTP API of nsqlookupd, answered from what the coordinator knows."""

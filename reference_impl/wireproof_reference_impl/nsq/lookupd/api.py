@@ -1,0 +1,81 @@
+"""The HTTP API of a lookup server: which path is answered by whom, and in which style.
+
+Questions are answered in the style asked for, where the older one loses the status of every
+error; everything else is always answered in the newer style. An answer without data is empty.
+"""
+
+from collections.abc import Callable, Mapping
+
+from wireproof_reference_impl.nsq.http_connection import HttpConnection, Route
+from wireproof_reference_impl.nsq.http_request import (
+    Answer,
+    HttpRefusal,
+    Request,
+    data,
+    nothing,
+    plain,
+)
+from wireproof_reference_impl.nsq.lookupd import cluster, topics
+from wireproof_reference_impl.nsq.lookupd.distortion import distorted
+from wireproof_reference_impl.nsq.lookupd.lookup import lookup
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+
+Question = Callable[[LookupServer, Request], object]
+
+_GET = ("GET", "OPTIONS")
+_POST = ("POST", "OPTIONS")
+_POST_OR_PUT = ("POST", "PUT", "OPTIONS")
+
+
+def ping(server: LookupServer, request: Request) -> Answer:
+    """Say that the server lives."""
+    return plain(b"OK", v1=False)
+
+
+def _negotiated(question: Question) -> Route[LookupServer]:
+    def handler(server: LookupServer, request: Request) -> Answer:
+        v1 = server.behaviour.lookup.v1(request)
+        return distorted(server.answering, request, _answer(question, server, request, v1=v1))
+
+    return Route(handler, _GET)
+
+
+def _always_v1(question: Question, methods: tuple[str, ...]) -> Route[LookupServer]:
+    def handler(server: LookupServer, request: Request) -> Answer:
+        return _answer(question, server, request, v1=True)
+
+    return Route(handler, methods, always_v1=True)
+
+
+def _answer(question: Question, server: LookupServer, request: Request, *, v1: bool) -> Answer:
+    rules = server.behaviour.lookup
+    try:
+        if not request.escaped:
+            raise HttpRefusal(400, "INVALID_REQUEST")
+        found = question(server, request)
+    except HttpRefusal as refusal:
+        return rules.error(rules.refusal(request, refusal), v1)
+    return nothing() if found is None else data(rules.answer(request, found), v1=v1)
+
+
+ROUTES: Mapping[str, Route[LookupServer]] = {
+    "/ping": Route(ping, _GET),
+    "/info": _negotiated(cluster.info),
+    "/lookup": _negotiated(lookup),
+    "/listlookup": _negotiated(cluster.list_lookup),
+    "/nodes": _negotiated(cluster.nodes),
+    "/topics": _negotiated(cluster.topics),
+    "/channels": _negotiated(cluster.channels),
+    "/cluster/stats": _always_v1(cluster.stats, _GET),
+    "/topic/create": _always_v1(topics.create, _POST_OR_PUT),
+    "/topic/creat": _always_v1(topics.create, _POST_OR_PUT),
+    "/topic/delete": _always_v1(topics.delete, _POST),
+    "/topic/meta/update": _always_v1(topics.update, _POST),
+    "/topic/tombstone": _always_v1(topics.tombstone, _POST),
+    "/disable/write": _always_v1(cluster.disable_write, _POST),
+}
+
+
+def connector(server: LookupServer) -> Callable[[str, int], HttpConnection[LookupServer]]:
+    """Return what makes the protocol's side of an accepted HTTP client."""
+    return lambda address, now_ns: HttpConnection(server, ROUTES)

@@ -1,0 +1,113 @@
+"""What a lookup server tells of the cluster as a whole."""
+
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.cluster.coordinator import Writes
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
+from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.lookupd import parameters, records
+from wireproof_reference_impl.nsq.lookupd.lookup import channels_of
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_spec.nsq import error_codes
+
+
+def info(server: LookupServer, request: Request) -> object:
+    """Say which lookup server this is."""
+    return {"version": server.behaviour.output.version, "ha_support": True}
+
+
+def list_lookup(server: LookupServer, request: Request) -> object:
+    """Name the lookup servers and the one that leads.
+
+    Clause: smart.lookup
+    """
+    return {
+        "lookupdleader": records.lookup_server(server.servers[0]),
+        "lookupdnodes": [records.lookup_server(each) for each in server.servers],
+    }
+
+
+def nodes(server: LookupServer, request: Request) -> object:
+    """Name the nodes, each with the partitions it leads."""
+    return {"producers": [_node(server, each) for each in server.cluster.members if each.up]}
+
+
+def topics(server: LookupServer, request: Request) -> object:
+    """Name the topics, and with `metaInfo` what they are like."""
+    found = list(server.cluster.topics.values())
+    answer: dict[str, object] = {"topics": [each.name for each in found]}
+    if parameters.flag(request, "metaInfo"):
+        answer["meta_info"] = [_topic(each) for each in found]
+    return answer
+
+
+def channels(server: LookupServer, request: Request) -> object:
+    """Name the channels of a topic, or of one partition."""
+    topic = server.cluster.topics.get(parameters.topic(request))
+    if topic is None:
+        return {"channels": []}
+    partition = request.text("partition")
+    places = [each for each in topic.places.values() if partition in ("", str(each.number))]
+    return {"channels": channels_of(topic, places)}
+
+
+def stats(server: LookupServer, request: Request) -> object:
+    """Say how loaded the nodes are: by the partitions they lead and hold."""
+    if not server.leads:
+        raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
+    return {
+        "stable": all(member.up for member in server.cluster.members),
+        "node_stat_list": [_load(server, each) for each in server.cluster.members if each.up],
+        "topn_topics": [],
+    }
+
+
+def disable_write(server: LookupServer, request: Request) -> None:
+    """Tell producers of no node any more: for all topics, for ordered ones, or for none."""
+    word = request.text("type")
+    known = {each.value: each for each in Writes}
+    server.cluster.writes = known.get(word, Writes.NONE)
+
+
+def _node(server: LookupServer, member: Member) -> records.Record:
+    led = _led_by(server, member)
+    shown = dict(records.node(server, member))
+    del shown["id"], shown["distributed_id"]
+    return {
+        **shown,
+        "tombstones": [(each.name, member) in server.cluster.tombstones for each, _ in led],
+        "topics": [each.name for each, _ in led],
+        "partitions": {each.name: list(map(str, numbers)) for each, numbers in led},
+    }
+
+
+def _led_by(server: LookupServer, member: Member) -> Sequence[tuple[ClusterTopic, Sequence[int]]]:
+    found = [
+        (topic, [each.number for each in topic.places.values() if each.leader is member])
+        for topic in server.cluster.topics.values()
+    ]
+    return [each for each in found if each[1]]
+
+
+def _topic(topic: ClusterTopic) -> records.Record:
+    return {
+        "topic_name": topic.name,
+        "extend_support": topic.settings.extend,
+        "ordered": topic.settings.ordered,
+        "multi_part": topic.settings.multi_part,
+        "disable_channel_auto_create": not topic.settings.channels_made,
+        "registered_channels": [],
+    }
+
+
+def _load(server: LookupServer, member: Member) -> records.Record:
+    places = [place for _, place in server.cluster.places()]
+    return {
+        "hostname": records.HOSTNAME,
+        "broadcast_address": member.tcp[0],
+        "tcp_port": member.tcp[1],
+        "http_port": member.http[1],
+        "leader_load_factor": float(sum(place.leader is member for place in places)),
+        "node_load_factor": float(sum(member in place.replicas for place in places)),
+    }

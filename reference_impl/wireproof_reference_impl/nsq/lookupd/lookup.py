@@ -1,0 +1,113 @@
+"""GET /lookup: where the partitions of a topic are led."""
+
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.cluster.coordinator import Writes
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
+from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.lookupd import parameters, records
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+
+READ = "r"
+WRITE = "w"
+
+_NO_CHANNEL = "Topic has no channel, should init at least one for the new topic"
+
+Led = tuple[Place, Member]
+
+
+def lookup(server: LookupServer, request: Request) -> object:
+    """Return the channels of a topic and the leaders of its partitions.
+
+    With access w only what can be written: registered, not tombstoned, and where the server
+    wants that, with a channel.
+
+    Clause: ext.lookup, smart.lookup
+    """
+    name = parameters.topic(request)
+    access = request.text("access") or READ
+    if access not in (READ, WRITE):
+        raise HttpRefusal(400, "INVALID_ACCESS_MODE")
+    topic = server.cluster.topics.get(name)
+    places = [] if topic is None else _asked(topic, request.text("partition"))
+    if access == WRITE:
+        led = _for_producers(server, topic, places, request.now_ns)
+    else:
+        led = _led(places)
+    channels = [] if topic is None else channels_of(topic, places)
+    answer: dict[str, object] = {"channels": channels}
+    barred = access == WRITE and server.cluster.writes is not Writes.NONE
+    if request.text("metainfo") or (barred and server.cluster.writes is Writes.ORDERED):
+        answer["meta"] = meta(topic)
+    nothing = barred and _is_barred(server.cluster.writes, topic)
+    answer["partitions"] = None if nothing else _partitions(server, led)
+    answer["producers"] = None if nothing else _producers(server, led)
+    return answer
+
+
+def meta(topic: ClusterTopic | None) -> records.Record:
+    """Return what a topic is like; of one that does not exist everything is zero."""
+    settings = None if topic is None else topic.settings
+    return {
+        "disable_channel_auto_create": settings is not None and not settings.channels_made,
+        "extend_support": settings is not None and settings.extend,
+        "multi_part": settings is not None and settings.multi_part,
+        "ordered": settings is not None and settings.ordered,
+        "partition_num": 0 if settings is None else settings.partitions,
+        "replica": 0 if settings is None else settings.replicas,
+    }
+
+
+def channels_of(topic: ClusterTopic, places: Sequence[Place]) -> list[str]:
+    """Return the channels there are on the leaders of some partitions."""
+    found = (topic.led(place) for place in places)
+    return list(dict.fromkeys(name for each in found if each for name in each.channels))
+
+
+def _asked(topic: ClusterTopic, partition: str) -> list[Place]:
+    return [place for place in topic.places.values() if partition in ("", "*", str(place.number))]
+
+
+def _led(places: Sequence[Place]) -> list[Led]:
+    return [(place, place.leader) for place in places if place.leader is not None]
+
+
+def _for_producers(
+    server: LookupServer, topic: ClusterTopic | None, places: Sequence[Place], now_ns: int
+) -> list[Led]:
+    if topic is None:
+        raise HttpRefusal(404, "Key not found")
+    registered = [each for each in _led(places) if _is_registered(topic, each[0])]
+    kept = [each for each in registered if (topic.name, each[1]) not in server.cluster.tombstones]
+    if now_ns < topic.paused_until_ns:
+        usable: list[Led] = []
+    elif server.behaviour.lookup.channel_needed:
+        usable = [each for each in kept if channels_of(topic, each[:1])]
+    else:
+        usable = kept
+    if kept and not usable:
+        raise HttpRefusal(404, _NO_CHANNEL)
+    return usable
+
+
+def _is_registered(topic: ClusterTopic, place: Place) -> bool:
+    """Tell whether the leader offers a partition to producers.
+
+    One that takes no messages is not offered, nor one whose topic makes no channels by itself
+    and has none.
+    """
+    has_channel = topic.settings.channels_made or bool(channels_of(topic, [place]))
+    return place.writable and has_channel
+
+
+def _is_barred(writes: Writes, topic: ClusterTopic | None) -> bool:
+    return writes is Writes.ALL or (topic is not None and topic.settings.ordered)
+
+
+def _partitions(server: LookupServer, led: Sequence[Led]) -> records.Record:
+    return {str(place.number): records.node(server, member) for place, member in led}
+
+
+def _producers(server: LookupServer, led: Sequence[Led]) -> list[records.Record]:
+    return [records.node(server, member) for member in dict.fromkeys(each[1] for each in led)]

@@ -1,0 +1,65 @@
+"""The parameters of a request, checked as nsqlookupd checks them."""
+
+from wireproof_reference_impl.nsq.core.words import BadWord, integer
+from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import is_valid_name
+
+INVALID_TOPIC_NAME = "invalid topic name"
+
+
+def topic(request: Request) -> str:
+    """Return the topic asked for; its name is not checked.
+
+    Raises:
+        HttpRefusal: there is none.
+    """
+    name = request.text("topic")
+    if not name:
+        raise HttpRefusal(400, error_codes.MISSING_ARG_TOPIC)
+    return name
+
+
+def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -> str:
+    """Return the topic to be made or changed.
+
+    Raises:
+        HttpRefusal: there is none, or its name is not valid.
+    """
+    name = topic(request)
+    if not is_valid_name(name):
+        raise HttpRefusal(400, invalid)
+    return name
+
+
+def flag(request: Request, name: str) -> bool:
+    """Tell whether a switch is on: exactly `true`."""
+    return request.query.get(name) == b"true"
+
+
+def number(
+    request: Request, name: str, within: range, *, missing: str | None, invalid: str | None
+) -> int:
+    """Return a decimal number; without `missing` it may be left out and is 0.
+
+    Without `invalid` the refusal says what the number parser says.
+
+    Raises:
+        HttpRefusal: it is missing, no number, or out of range.
+    """
+    word = request.query.get(name, b"")
+    if not word:
+        if missing is None:
+            return 0
+        raise HttpRefusal(400, missing)
+    value = _parsed(word, invalid)
+    if value not in within:
+        raise HttpRefusal(400, invalid or f"{name} {value} is out of range")
+    return value
+
+
+def _parsed(word: bytes, invalid: str | None) -> int:
+    try:
+        return integer(word)
+    except BadWord as bad:
+        raise HttpRefusal(400, invalid or str(bad)) from bad

@@ -1,0 +1,38 @@
+"""A lookup server: an address, what it was told to answer, and the cluster it tells of."""
+
+from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
+from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.core.node import Peer
+from wireproof_reference_impl.nsq.core.timers import Timers
+from wireproof_reference_impl.nsq.lookupd.distortion import RIGHT, Distortion
+
+
+class LookupServer:
+    """One nsqlookupd; the first of a cluster leads, the others only tell."""
+
+    def __init__(self, cluster: Coordinator, number: int, limits: Limits) -> None:
+        self.cluster = cluster
+        self.number = number
+        self.limits = limits
+        self.http = ("", 0)
+        self.servers: tuple[LookupServer, ...] = (self,)
+        self.answering: Distortion = RIGHT
+        self.timers = Timers()
+        self.changed: dict[Peer, None] = {}
+        self.open = True
+        self.halted = False
+
+    @property
+    def behaviour(self) -> Behaviour:
+        """Return the behaviour table."""
+        return self.cluster.behaviour
+
+    @property
+    def leads(self) -> bool:
+        """Tell whether the cluster is changed through this server."""
+        return self.servers[0] is self
+
+    def run_timers(self, now_ns: int) -> None:
+        """Send the answers that are due."""
+        self.timers.run(now_ns)

@@ -1,0 +1,143 @@
+"""Making, changing and removing topics over a lookup server."""
+
+from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Settings
+from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.lookupd import parameters
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
+
+NOT_LEADER = "Not nsqlookup leader"
+
+_ANY = range(-(1 << 63), 1 << 63)
+_MOST_SYNC_EVERY = 4000
+_MOST_RETENTION_DAYS = 60
+_ALL = "**"
+
+
+def create(server: LookupServer, request: Request) -> None:
+    """Make a topic; the same one again is taken, another one of its name is not.
+
+    Clause: ext.create
+    """
+    name = parameters.topic_name(request)
+    settings = _settings(request)
+    if not server.leads:
+        raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
+    if settings.partitions > MAX_PARTITIONS_CREATED:
+        raise HttpRefusal(400, "max partition allowed exceed")
+    known = server.cluster.topics.get(name)
+    if known is not None:
+        if known.settings != settings:
+            raise HttpRefusal(400, "already exist")
+        return
+    try:
+        server.cluster.create(name, settings)
+    except NoRoom as error:
+        text = "ErrType:9 ErrCode:1 : No node is available for topic"
+        raise HttpRefusal(400, text) from error
+
+
+def update(server: LookupServer, request: Request) -> None:
+    """Upgrade a topic, or change how it is kept.
+
+    Clause: ext.upgrade.accept
+    """
+    name = parameters.topic_name(request, parameters.INVALID_TOPIC_NAME)
+    _replicator(request, needed=False)
+    sync_every = _sync_every(request)
+    retention_days = _retention_days(request)
+    if not server.leads:
+        raise HttpRefusal(400, NOT_LEADER)
+    if sync_every > _MOST_SYNC_EVERY:
+        raise HttpRefusal(400, "max sync every allowed exceed")
+    if retention_days > _MOST_RETENTION_DAYS:
+        raise HttpRefusal(400, "max retention days allowed exceed")
+    topic = server.cluster.topics.get(name)
+    if topic is None:
+        raise HttpRefusal(400, "topic is not created")
+    if parameters.flag(request, "upgradeext"):
+        server.cluster.upgrade(topic, request.now_ns)
+
+
+def delete(server: LookupServer, request: Request) -> None:
+    """Remove a topic with all its partitions."""
+    name = parameters.topic_name(request)
+    partition = request.text("partition")
+    if not partition:
+        raise HttpRefusal(400, "MISSING_ARG_TOPIC_PARTITION")
+    if partition != _ALL:
+        raise HttpRefusal(400, "REMOVE_SINGLE_PARTITION_NOT_ALLOWED")
+    if not server.leads:
+        raise HttpRefusal(500, NOT_LEADER)
+    topic = server.cluster.topics.get(name)
+    if topic is not None:
+        server.cluster.delete(topic, request.now_ns)
+    elif not parameters.flag(request, "force"):
+        raise HttpRefusal(500, "Key not found")
+
+
+def tombstone(server: LookupServer, request: Request) -> None:
+    """Hide a node from the producers of a topic, or show it again with `restore`."""
+    topic = _known(server, parameters.topic(request))
+    word = request.text("node")
+    if not word:
+        raise HttpRefusal(400, "MISSING_ARG_NODE")
+    for member in server.cluster.members:
+        if word == f"{member.http[0]}:{member.http[1]}" and topic is not None:
+            mark = (topic.name, member)
+            if parameters.flag(request, "restore"):
+                server.cluster.tombstones.discard(mark)
+            else:
+                server.cluster.tombstones.add(mark)
+
+
+def _known(server: LookupServer, name: str) -> ClusterTopic | None:
+    return server.cluster.topics.get(name)
+
+
+def _settings(request: Request) -> Settings:
+    """Read what a topic is to be like, in the order in which the checks are made."""
+    return Settings(
+        partitions=parameters.number(
+            request,
+            "partition_num",
+            range(1, 256),
+            missing=error_codes.MISSING_ARG_TOPIC_PARTITION_NUM,
+            invalid=error_codes.INVALID_ARG_TOPIC_PARTITION_NUM,
+        ),
+        replicas=_replicator(request, needed=True),
+        load=parameters.number(
+            request,
+            "suggestload",
+            range(10001),
+            missing=None,
+            invalid="INVALID_ARG_TOPIC_LOAD_FACTOR",
+        ),
+        sync_every=min(_sync_every(request), _MOST_SYNC_EVERY),
+        retention_days=_retention_days(request),
+        extend=parameters.flag(request, "extend"),
+        ordered=parameters.flag(request, "orderedmulti"),
+        multi_part=parameters.flag(request, "multipart"),
+        channels_made=not parameters.flag(request, "disable_channel_auto_create"),
+    )
+
+
+def _replicator(request: Request, *, needed: bool) -> int:
+    return parameters.number(
+        request,
+        "replicator",
+        range(1, 6),
+        missing=error_codes.MISSING_ARG_TOPIC_REPLICATOR if needed else None,
+        invalid=error_codes.INVALID_ARG_TOPIC_REPLICATOR,
+    )
+
+
+def _sync_every(request: Request) -> int:
+    invalid = "INVALID_ARG_TOPIC_SYNC_DISK"
+    return parameters.number(request, "syncdisk", _ANY, missing=None, invalid=invalid)
+
+
+def _retention_days(request: Request) -> int:
+    return parameters.number(request, "retention", _ANY, missing=None, invalid=None)
