@@ -1,3 +1,4 @@
+import json
 import socket
 import time
 from collections import Counter
@@ -37,6 +38,41 @@ def opened(
             yield found
         finally:
             found.close()
+
+
+def naming(*addresses: tuple[str, int]) -> Script:
+    """Return a lookup server's answer to every request: these nodes."""
+    nodes = [{"broadcast_address": host, "tcp_port": port} for host, port in addresses]
+    body = json.dumps({"producers": nodes}).encode()
+
+    def script(peer: Peer) -> None:
+        if peer.until(b"\r\n\r\n"):
+            length = f"Content-Length: {len(body)}".encode()
+            peer.say(b"HTTP/1.1 200 OK\r\nConnection: close\r\n", length, b"\r\n\r\n", body)
+
+    return script
+
+
+def test_a_node_is_found_through_lookup_servers() -> None:
+    with ScriptedPeer(yes_sayer) as node, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        names = naming(nobody.getsockname(), node.address)
+        with ScriptedPeer(names) as lookup:
+            host, port = lookup.address
+            found = open_session(
+                Target("nsq://?lookupd=…", "nsq", "", 0, lookupd=(f"{host}:{port}",)), OPTIONS
+            )
+            found.close()
+    assert found.address == node.address
+
+
+def test_lookup_servers_that_know_no_node_are_one_sentence() -> None:
+    with ScriptedPeer(naming()) as lookup:
+        host, port = lookup.address
+        with pytest.raises(KitError, match="nodes"):
+            open_session(
+                Target("nsq://?lookupd=…", "nsq", "", 0, lookupd=(f"{host}:{port}",)), OPTIONS
+            )
 
 
 def endless(piece: bytes) -> Script:

@@ -11,17 +11,32 @@ PROTOCOLS = ("nsq", "iggy")
 
 
 def test_a_url_with_all_keys(tmp_path: Path) -> None:
-    url = f"nsq://127.0.0.1:4150?http=127.0.0.1:4151&lookupd=http://h:1,h:2&data={tmp_path}"
+    url = (
+        "nsq://127.0.0.1:4150?http=127.0.0.1:4151&lookupd=http://h:1,h:2"
+        f"&data={tmp_path}&control=h:3"
+    )
     target = parse_target(url, PROTOCOLS)
     assert (target.protocol, target.host, target.port) == ("nsq", "127.0.0.1", 4150)
     assert (target.http, target.lookupd) == ("127.0.0.1:4151", ("h:1", "h:2"))
     assert target.data == tmp_path
-    assert target.given() == ("http", "lookupd", "data")
+    assert target.control == "h:3"
+    assert target.given() == ("http", "lookupd", "data", "control")
+
+
+def test_lookup_servers_stand_for_a_broker_without_address() -> None:
+    target = parse_target("nsq://?lookupd=127.0.0.1:4161", PROTOCOLS)
+    assert (target.host, target.port, target.lookupd) == ("", 0, ("127.0.0.1:4161",))
 
 
 @pytest.mark.parametrize(
     ("url", "loopback"),
-    [("nsq://127.0.0.9:1", True), ("nsq://[::1]:1", True), ("nsq://broker:1", False)],
+    [
+        ("nsq://127.0.0.9:1", True),
+        ("nsq://[::1]:1", True),
+        ("nsq://broker:1", False),
+        ("nsq://?lookupd=127.0.0.1:1,localhost:2", True),
+        ("nsq://?lookupd=127.0.0.1:1,lookup:2", False),
+    ],
 )
 def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
     assert parse_target(url, PROTOCOLS).is_loopback() is loopback
@@ -39,6 +54,9 @@ def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
         ("nsq://h:70000", "port expected"),
         ("nsq://h:x", "port expected"),
         ("nsq://:1", "no host"),
+        ("nsq://", "no host"),
+        ("nsq://?http=h:1", "no host"),
+        ("nsq://h:1?control=h", "no port"),
         ("nsq://h:1?htp=h:2", "htp"),
         ("nsq://h:1?http=h", "no port"),
         ("nsq://h:1?data=/no/such/place", "does not exist"),
