@@ -63,13 +63,13 @@ def test_a_node_is_found_through_lookup_servers() -> None:
                 Target("nsq://?lookupd=…", "nsq", "", 0, lookupd=(f"{host}:{port}",)), OPTIONS
             )
             found.close()
-    assert found.address == node.address
+        assert found.address == node.address
 
 
 def test_lookup_servers_that_know_no_node_are_one_sentence() -> None:
     with ScriptedPeer(naming()) as lookup:
         host, port = lookup.address
-        with pytest.raises(KitError, match="nodes"):
+        with pytest.raises(KitError, match="lookup server"):
             open_session(
                 Target("nsq://?lookupd=…", "nsq", "", 0, lookupd=(f"{host}:{port}",)), OPTIONS
             )
