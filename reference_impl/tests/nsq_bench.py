@@ -1,6 +1,7 @@
 """A broker without sockets, in a time of its own: what the tests drive."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from wireproof_reference_impl.nsq import http_api, presets
 from wireproof_reference_impl.nsq.core import broker
@@ -25,10 +26,19 @@ START = 1_700_000_000 * SECOND
 MOST_FRAME = 6 << 20
 
 
+class World(Protocol):
+    """The time a client lives in."""
+
+    @property
+    def now_ns(self) -> int: ...
+
+    def step(self, until_ns: int) -> bool: ...
+
+
 class Client:
     """One client of a bench; heartbeats are counted and otherwise not seen."""
 
-    def __init__(self, bench: "Bench", link: Connection) -> None:
+    def __init__(self, bench: World, link: Connection) -> None:
         self.bench = bench
         self.link = link
         self.last_id = bytes(16)

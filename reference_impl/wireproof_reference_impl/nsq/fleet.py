@@ -5,6 +5,8 @@ from pathlib import Path
 
 from wireproof_reference_impl.nsq import http_api
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.cluster import control
+from wireproof_reference_impl.nsq.cluster.control import Control
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.core import broker
@@ -13,8 +15,8 @@ from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
-from wireproof_reference_impl.nsq.options import ServeOptions
-from wireproof_reference_impl.nsq.shell import Shell, address_text
+from wireproof_reference_impl.nsq.options import ServeOptions, address_text
+from wireproof_reference_impl.nsq.shell import Shell
 
 
 class Fleet:
@@ -40,6 +42,8 @@ class Fleet:
             for number, folder in zip(numbers, self._folders, strict=True)
         ]
         self._servers: tuple[LookupServer, ...] = ()
+        self._control: Control | None = None
+        self._control_address: str | None = None
         if options.lookupds:
             self._gather(Coordinator(self._members, behaviour))
 
@@ -66,6 +70,10 @@ class Fleet:
                 )
         for server in self._servers:
             server.http = await shell.listen(server, (host, 0), api.connector(server))
+        if self._control is not None and self._options.control is not None:
+            connect = control.connector(self._control)
+            address = await shell.listen(self._control, self._options.control, connect)
+            self._control_address = address_text(*address)
         return self._fields()
 
     def close(self) -> None:
@@ -78,12 +86,13 @@ class Fleet:
         self._servers = tuple(LookupServer(cluster, each, self._limits) for each in numbers)
         for server in self._servers:
             server.servers = self._servers
+        self._control = Control(cluster, self._servers)
 
     def _fields(self) -> Mapping[str, object]:
         nodes = [
             {
-                "tcp": address_text(*member.tcp),
-                "http": address_text(*member.http) if member.http[1] else None,
+                "tcp": member.address,
+                "http": member.http_address,
                 "data": None if folder is None else str(folder),
             }
             for member, folder in zip(self._members, self._folders, strict=True)
@@ -91,8 +100,8 @@ class Fleet:
         fields: dict[str, object] = {"protocol": "nsq", **nodes[0]}
         if self._servers:
             fields["nodes"] = nodes
-            fields["lookupd_http"] = [address_text(*each.http) for each in self._servers]
-            fields["control"] = None
+            fields["lookupd_http"] = [each.address for each in self._servers]
+            fields["control"] = self._control_address
         return fields
 
 

@@ -63,3 +63,8 @@ def read_loopback(text: str) -> tuple[str, int]:
     if not loopback:
         raise BadOption(f"{text!r} can be reached from outside: a loopback address is needed")
     return host, port
+
+
+def address_text(host: str, port: int) -> str:
+    """Return `HOST:PORT`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

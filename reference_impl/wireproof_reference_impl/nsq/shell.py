@@ -209,11 +209,6 @@ class Shell:
         self.flush()
 
 
-def address_text(host: str, port: int) -> str:
-    """Return `HOST:PORT`."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def _listening(host: str, port: int) -> socket.socket:
     """Return a socket that takes connections from now on, even before anybody serves them."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -116,13 +116,13 @@ class Coordinator:
         """Take a node away; others lead what it led, if they have every record."""
         if not member.up:
             return
-        led = [each for each in self.places() if each[1].leader is member]
+        led = {each[1] for each in self.places() if each[1].leader is member}
         member.node.open = False
         for topic, place in self.places():
             self._leave_behind(place, member)
-            if (topic, place) in led and place.leader is not None:
-                old, new = topic.partition(place, member), topic.partition(place, place.leader)
-                hand_over(old, new)
+            if place in led and place.leader is not None:
+                hand_over(topic.partition(place, member), topic.partition(place, place.leader))
+                place.replicas.sort(key=lambda each: each is member)
             self._assign(topic, place)
         self._settle(now_ns)
 

@@ -1,6 +1,7 @@
 """A node of the cluster, as the others know it."""
 
 from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.options import address_text
 
 
 class Member:
@@ -11,6 +12,16 @@ class Member:
         self.number = number
         self.tcp = ("", 0)
         self.http = ("", 0)
+
+    @property
+    def address(self) -> str:
+        """Return where clients talk to it; this names the node."""
+        return address_text(*self.tcp)
+
+    @property
+    def http_address(self) -> str | None:
+        """Return where it serves HTTP, if it does."""
+        return address_text(*self.http) if self.http[1] else None
 
     @property
     def up(self) -> bool:

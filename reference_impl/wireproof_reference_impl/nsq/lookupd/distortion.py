@@ -1,21 +1,113 @@
-"""How a lookup server answers when it is told to answer wrongly, late or not at all."""
+"""How a lookup server answers when it is told to answer wrongly, late or not at all.
 
+Only questions are distorted: what changes topics or the cluster is always answered right.
+"""
+
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
-from wireproof_reference_impl.nsq.http_request import Answer, Request
+from wireproof_reference_impl.nsq.http_request import JSON, Answer, Request, compact_json, error
+
+Change = Callable[[Request, Answer], Answer]
+
+_LISTS = frozenset({"channels", "partitions", "producers", "topics", "lookupdnodes"})
+_PORTS = frozenset({"tcp_port", "http_port"})
+_UNESCAPED = b'{"message":"strconv.Atoi: parsing "abc": invalid syntax"}'
+_TYPE = (("Content-Type", JSON),)
 
 
 @dataclass(frozen=True, slots=True)
 class Distortion:
-    """A way to answer, with the delay it takes."""
+    """A way to answer, and the delay it takes; a delay of None is for ever."""
 
     name: str
-    delay_ns: int = 0
-
-
-RIGHT = Distortion("right")
+    change: Change
+    delay_ns: int | None = 0
 
 
 def distorted(way: Distortion, request: Request, answer: Answer) -> Answer:
     """Return what is sent instead of an answer."""
-    return replace(answer, delay_ns=way.delay_ns)
+    return replace(way.change(request, answer), delay_ns=way.delay_ns)
+
+
+def _same(request: Request, answer: Answer) -> Answer:
+    return answer
+
+
+def _not_json(request: Request, answer: Answer) -> Answer:
+    return replace(answer, body=b"<html><body>This is not JSON.</body></html>")
+
+
+def _unescaped(request: Request, answer: Answer) -> Answer:
+    return replace(answer, status=400, body=_UNESCAPED)
+
+
+def _empty(request: Request, answer: Answer) -> Answer:
+    return replace(answer, body=b"")
+
+
+def _error_500(request: Request, answer: Answer) -> Answer:
+    return error(500, "INTERNAL_ERROR", v1=request.v1)
+
+
+def _null_lists(request: Request, answer: Answer) -> Answer:
+    return _rewritten(answer, lambda name, value: None if name in _LISTS else value)
+
+
+def _string_ports(request: Request, answer: Answer) -> Answer:
+    return _rewritten(answer, lambda name, value: str(value) if name in _PORTS else value)
+
+
+def _wrong_envelope(request: Request, answer: Answer) -> Answer:
+    """Return the body of the style not asked for, under the headers of the one that was."""
+    found = json.loads(answer.body)
+    if not request.v1:
+        bare = found["data"] if answer.status == 200 else {"message": found["status_txt"]}
+        return replace(answer, body=compact_json(bare))
+    ok = answer.status == 200
+    envelope = {
+        "status_code": answer.status,
+        "status_txt": "OK" if ok else found["message"],
+        "data": found if ok else None,
+    }
+    return replace(answer, body=compact_json(envelope))
+
+
+def _rewritten(answer: Answer, value_of: Callable[[str, object], object]) -> Answer:
+    def member(pairs: list[tuple[str, object]]) -> Mapping[str, object]:
+        return {name: value_of(name, value) for name, value in pairs}
+
+    return replace(answer, body=compact_json(json.loads(answer.body, object_pairs_hook=member)))
+
+
+RIGHT = Distortion("right", _same)
+
+WAYS: Mapping[str, Distortion] = {
+    way.name: way
+    for way in (
+        RIGHT,
+        Distortion("silent", _same, None),
+        Distortion("slow", _same, 5_000_000_000),
+        Distortion("not-json", _not_json),
+        Distortion("unescaped", _unescaped),
+        Distortion("null-lists", _null_lists),
+        Distortion("string-ports", _string_ports),
+        Distortion("wrong-envelope", _wrong_envelope),
+        Distortion("empty", _empty),
+        Distortion("error-500", _error_500),
+    )
+}
+"""The ways that need nothing but the answer; a redirect needs to know where to."""
+
+
+def redirect(to: str) -> Distortion:
+    """Return the way that sends the client to another address, `HOST:PORT`."""
+
+    def change(request: Request, answer: Answer) -> Answer:
+        query = f"?{urlencode(request.query)}" if request.query != {"": b""} else ""
+        location = f"http://{to}{request.path}{query}"
+        return Answer(307, b"", (*_TYPE, ("Location", location)))
+
+    return Distortion("redirect", change)

@@ -6,6 +6,7 @@ from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.node import Peer
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.lookupd.distortion import RIGHT, Distortion
+from wireproof_reference_impl.nsq.options import address_text
 
 
 class LookupServer:
@@ -32,6 +33,11 @@ class LookupServer:
     def leads(self) -> bool:
         """Tell whether the cluster is changed through this server."""
         return self.servers[0] is self
+
+    @property
+    def address(self) -> str:
+        """Return where it listens; this names the server."""
+        return address_text(*self.http)
 
     def run_timers(self, now_ns: int) -> None:
         """Send the answers that are due."""
