@@ -1,7 +1,7 @@
 """The table of protocols: dotted names, imported when used."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,11 +11,17 @@ from wireproof_kit.session import OpenSession
 
 @dataclass(frozen=True, slots=True)
 class ProtocolEntry:
-    """Where a protocol's parts live, as dotted names; ``arguments`` are what cases may take."""
+    """Where a protocol's parts live, as dotted names; ``arguments`` are what cases may take.
+
+    ``reference`` are the options with which the embedded reference offers all that cases need;
+    of what it says when it is ready, ``keys`` name what its URL carries, by target key.
+    """
 
     session: str
     suites: str
     arguments: tuple[str, ...]
+    reference: tuple[str, ...]
+    keys: Mapping[str, str]
 
 
 PROTOCOLS = {
@@ -32,6 +38,7 @@ PROTOCOLS = {
             "fresh_ordered_topic",
             "fresh_ordered_ext_topic",
             "upgradable_topic",
+            "shared_partitioned_topic",
             "partitioned_topic",
             "partitioned_ext_topic",
             "partitioned_ordered_topic",
@@ -40,6 +47,11 @@ PROTOCOLS = {
             "lookup",
             "cluster",
         ),
+        reference=(
+            *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
+            *("--nodes", "2", "--lookupds", "2"),
+        ),
+        keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     ),
 }
 

@@ -55,6 +55,7 @@ KINDS: Mapping[str, TopicKind] = {
     "fresh_ordered_topic": TopicKind(ordered=True),
     "fresh_ordered_ext_topic": TopicKind(extend=True, ordered=True),
     "upgradable_topic": TopicKind(upgradable=True),
+    "shared_partitioned_topic": TopicKind(shared=True, partitions=2),
     "partitioned_topic": TopicKind(partitions=2),
     "partitioned_ext_topic": TopicKind(extend=True, partitions=2),
     "partitioned_ordered_topic": TopicKind(ordered=True, partitions=2),
@@ -172,7 +173,7 @@ class TopicMaker:
                 f"the lookup server answered {seen} to the creation of a topic"
             )
         try:
-            places = self._places(name, kind.partitions, lookup)
+            places = self._places(name, partitions if kind.partitions > 1 else 1, lookup)
         except ArrangementFailed:
             lookup.delete(name)  # it may yet appear, when nobody waits for it any more
             raise
