@@ -1,11 +1,10 @@
 import json
-import resource
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from importlib.resources import as_file
 from pathlib import Path
 
 import pytest
+from files_limit import files_limited_to
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,16 +138,6 @@ def test_a_record_that_lies_about_its_length_is_refused(tmp_path: Path, cut: int
     queue.close()
 
 
-@contextmanager
-def files_limited_to(size: int) -> Iterator[None]:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.mark.parametrize("limit", [90, 60])
 def test_nothing_stays_of_a_record_that_could_not_be_written(tmp_path: Path, limit: int) -> None:
     queue = opened(tmp_path)
@@ -161,6 +150,53 @@ def test_nothing_stays_of_a_record_that_could_not_be_written(tmp_path: Path, lim
     assert (queue.end, queue.count) == (60, 1)
     assert queue.append(record(b"kept")) == 60
     assert [each for _, each in queue.read_from(60)] == [record(b"kept")]
+    queue.close()
+
+
+def test_a_batch_is_stored_as_its_records_one_by_one(tmp_path: Path) -> None:
+    records = recorded()
+    one_by_one, batch = tmp_path / "one", tmp_path / "batch"
+    filled(one_by_one, records)
+    queue = opened(batch)
+
+    assert queue.append_all(records[:2]) == 0
+    assert queue.append_all(records[2:]) == sum(map(len, records[:2]))
+
+    queue.close()
+    assert contents(batch) == contents(one_by_one)
+
+
+@pytest.mark.parametrize("size", [1000, 200, 100])
+def test_nothing_stays_of_a_batch_that_could_not_be_written_whole(
+    tmp_path: Path, size: int
+) -> None:
+    queue = opened(tmp_path, size=size)
+    queue.append(record(b"before"))
+    queue.flush()
+    before = {name: data for name, data in contents(tmp_path).items() if "tmp" not in name}
+    batch = [record(bytes(64)), record(bytes(65)), record(bytes(300))]
+
+    with files_limited_to(320), pytest.raises(OSError, match=r"too large|only \d+ of"):
+        queue.append_all(batch)
+
+    after = {name: data for name, data in contents(tmp_path).items() if "tmp" not in name}
+    assert after == before
+    assert (queue.end, queue.count) == (36, 1)
+    assert queue.append(record(b"after")) == 36
+    queue.close()
+    again = opened(tmp_path, size=size)
+    kept = [each for _, each in again.read_from(0)]
+    assert (kept, again.warnings) == ([record(b"before"), record(b"after")], ())
+    again.close()
+
+
+def test_a_new_channel_is_found_again_at_once(tmp_path: Path) -> None:
+    queue = opened(tmp_path)
+    queue.append(record(b"before"))
+
+    queue.add_channel("new", ChannelPosition(queue.end, queue.count))
+
+    assert opened(tmp_path).load_channel_positions() == {"new": ChannelPosition(36, 1)}
     queue.close()
 
 
@@ -426,12 +462,13 @@ def test_a_position_past_a_dropped_tail_is_moved_to_the_end(tmp_path: Path) -> N
     queue.close()
 
 
-def test_a_broken_position_is_a_warning(tmp_path: Path) -> None:
+def test_a_channel_with_a_broken_position_begins_anew(tmp_path: Path) -> None:
     queue = opened(tmp_path)
+    queue.append(record(b"not finished, as far as anyone knows"))
     queue.save_channel_positions({"ch": ChannelPosition(0, 0)})
     (tmp_path / "rolled-0:ch.diskqueue.meta.v2.reader.dat").write_bytes(b"0\n0\n0,0,0\n0,0,")
 
-    assert queue.load_channel_positions() == {}
+    assert queue.load_channel_positions() == {"ch": ChannelPosition(0, 0)}
     assert [warning.file for warning in queue.warnings] == [
         "rolled-0:ch.diskqueue.meta.v2.reader.dat"
     ]

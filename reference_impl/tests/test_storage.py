@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from nsq_bench import Bench, pub, pub_ext, tagged
+from files_limit import files_limited_to
+from nsq_bench import Bench, pub, pub_ext, sized, tagged
 
-from wireproof_reference_impl.nsq.storage import DiskStorage
+from wireproof_reference_impl.nsq.storage import DiskStorage, Fsync
 
 SMALL_FILES = 300
 
@@ -121,6 +122,111 @@ def test_a_deleted_topic_is_gone(tmp_path: Path, bench_on: BenchOn) -> None:
 
     assert [*tmp_path.iterdir()] == []
     assert bench_on(tmp_path).node.topics == {}
+
+
+def test_a_deleted_topic_leaves_no_file_open(tmp_path: Path, bench_on: BenchOn) -> None:
+    bench = bench_on(tmp_path)
+    before = open_files(tmp_path)
+    for _ in range(3):
+        bench.topic("t")
+        publish(bench, pub("t", b"x"))
+        assert open_files(tmp_path) > before
+        bench.post("/topic/delete?topic=t&partition=**")
+
+    assert open_files(tmp_path) == before
+
+
+def open_files(directory: Path) -> int:
+    links = [path.resolve() for path in Path("/proc/self/fd").iterdir()]
+    return sum(directory in link.parents for link in links)
+
+
+def test_what_is_left_of_a_topic_whose_removal_was_cut_off_is_removed(
+    tmp_path: Path, bench_on: BenchOn
+) -> None:
+    bench = bench_on(tmp_path)
+    bench.topic("t")
+    publish(bench, pub("t", b"x"))
+    bench.node.close()
+    (tmp_path / "t").rename(tmp_path / "%deleted-t")
+
+    again = bench_on(tmp_path)
+
+    assert again.node.topics == {}
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_channel_is_kept_when_its_subscription_is_answered(
+    tmp_path: Path, bench_on: BenchOn
+) -> None:
+    killed = Bench(storage=DiskStorage(tmp_path, max_bytes_per_file=SMALL_FILES))
+    killed.topic("t")
+    publish(killed, pub("t", b"before"))
+    assert killed.consumer("t", channel="first", ready=0)
+    publish(killed, pub("t", b"after"))
+    assert killed.consumer("t", channel="late", ready=0)
+    publish(killed, pub("t", b"last"))
+    partition = killed.node.find("t", 0)
+    assert partition is not None
+    partition.log.close()  # the node itself has no chance to keep anything
+
+    again = bench_on(tmp_path)
+
+    assert again.consumer("t", channel="late").bodies(extend=True) == [b"last"]
+    assert again.consumer("t", channel="first").bodies(extend=True) == [
+        b"before",
+        b"after",
+        b"last",
+    ]
+
+
+def test_internal_ids_skip_nothing_that_could_not_be_stored(
+    tmp_path: Path, bench_on: BenchOn
+) -> None:
+    bench = bench_on(tmp_path)
+    bench.topic("t")
+    publish(bench, pub("t", b"1"))
+    with files_limited_to(100):
+        producer = bench.connect()
+        assert producer.ask(mpub("t", b"lost", bytes(100))) == "E_PUB_FAILED"
+        assert producer.ask(pub("t", b"2")) == "OK"
+    again = bench_on(tmp_path)
+    publish(again, pub("t", b"3"))
+    consumer = again.consumer("t")
+    messages = [consumer.message(extend=True) for _ in range(3)]
+
+    assert [(each.internal_id, each.body) for each in messages] == [
+        (1, b"1"),
+        (2, b"2"),
+        (3, b"3"),
+    ]
+
+
+def mpub(topic: str, *bodies: bytes) -> bytes:
+    body = len(bodies).to_bytes(4) + b"".join(map(sized, bodies))
+    return f"MPUB {topic} 0\n".encode() + sized(body)
+
+
+@pytest.mark.parametrize(("fsync", "synced"), [("never", 0), ("interval", 1), ("always", 3)])
+def test_records_are_synced_when_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fsync: str, synced: int
+) -> None:
+    calls: list[int] = []
+    storage = DiskStorage(tmp_path, max_bytes_per_file=1000, fsync=Fsync(fsync))
+    bench = Bench(storage=storage)
+    bench.topic("t")
+    publish(bench, pub("t", b"the file is there"))
+    bench.wait(2)
+    monkeypatch.setattr("os.fdatasync", calls.append)
+
+    for _ in range(3):
+        publish(bench, pub("t", b"x"), pub("t", b"y"))
+        bench.node.commit()
+        bench.node.commit()
+    bench.wait(1)
+
+    assert len(calls) == synced
+    bench.node.close()
 
 
 def test_ephemeral_channels_are_not_kept(tmp_path: Path, bench_on: BenchOn) -> None:

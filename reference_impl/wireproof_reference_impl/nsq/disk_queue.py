@@ -1,14 +1,13 @@
 """One partition's queue on disk: records appended to numbered files, in the published layout.
 
-A record is written with one call and never split; a file is finished when it has reached
-``max_bytes_per_file`` after a record. What a record holds is the broker's business. Records
-are in the file when ``append`` returns; where the queue ends is noted by ``flush``, whenever a
-file is finished, and by ``close``.
+Records are written with one call for each file and never split; a file is finished when it has
+reached ``max_bytes_per_file`` after a record. What a record holds is the broker's business.
+Records are with the operating system when ``append`` returns, and on the disk after ``sync``;
+where the queue ends is noted by ``flush``, whenever a file is finished, and by ``close``.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from io import FileIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -17,6 +16,7 @@ from wireproof_reference_impl.nsq.queue_channels import (
     ChannelState,
     QueueChannels,
 )
+from wireproof_reference_impl.nsq.queue_file import QueueFile
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
 from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
 from wireproof_reference_impl.nsq.queue_recovery import LENGTH_SIZE, Recovered, recover
@@ -29,29 +29,48 @@ class DiskQueue:
     """An append-only queue; ``open`` makes or finds it."""
 
     def __init__(
-        self, folder: QueueFolder, recovered: Recovered, *, max_bytes_per_file: int
+        self,
+        folder: QueueFolder,
+        recovered: Recovered,
+        *,
+        max_bytes_per_file: int,
+        synced: bool = False,
     ) -> None:
         self._folder = folder
+        self._synced = synced
         self._max_bytes_per_file = max_bytes_per_file
         self._start = recovered.start
         self._end = recovered.end
         self._finished = recovered.finished
         self._warnings = recovered.warnings
-        self._file: FileIO | None = None
+        self._file: QueueFile | None = None
         self._noted: Place | None = None
         self._channels = QueueChannels(folder)
 
     @classmethod
-    def open(cls, directory: Path, topic: str, partition: int, *, max_bytes_per_file: int) -> Self:
+    def open(
+        cls,
+        directory: Path,
+        topic: str,
+        partition: int,
+        *,
+        max_bytes_per_file: int,
+        synced: bool = False,
+    ) -> Self:
         """Open a partition's queue in its topic's directory; both are made when missing.
+
+        ``synced``: a file is on the disk before it counts as finished.
 
         Raises:
             QueueFault: a file before the last one is missing or broken.
         """
         directory.mkdir(parents=True, exist_ok=True)
         folder = QueueFolder(directory, topic, partition)
-        queue = cls(folder, recover(folder), max_bytes_per_file=max_bytes_per_file)
+        recovered = recover(folder)
+        queue = cls(folder, recovered, max_bytes_per_file=max_bytes_per_file, synced=synced)
         folder.write_start(queue._start)
+        if synced and queue._end.file_position:
+            queue._open_file().sync()
         if queue._end.file_position >= max_bytes_per_file:
             queue._finish_file()
         queue.flush()
@@ -84,14 +103,27 @@ class DiskQueue:
             ValueError: the record does not have the length that it begins with.
             OSError: it could not be written; nothing of it stays.
         """
-        if extent(DISK_RECORD, record[:LENGTH_SIZE]) != len(record):
-            raise ValueError(f"a record of {len(record)} bytes begins with {record[:4].hex(' ')}")
-        at = self._end
-        self._write(record)
-        self._end = at.after(len(record))
-        if self._end.file_position >= self._max_bytes_per_file:
-            self._finish_file()
-        return at.offset
+        return self.append_all((record,))
+
+    def append_all(self, records: Sequence[bytes]) -> int:
+        """Write whole records in a row; return the offset of the first one's start.
+
+        Raises:
+            ValueError: a record does not have the length that it begins with.
+            OSError: they could not be written; nothing of any of them stays.
+        """
+        for record in records:
+            if extent(DISK_RECORD, record[:LENGTH_SIZE]) != len(record):
+                shown = record[:4].hex(" ")
+                raise ValueError(f"a record of {len(record)} bytes begins with {shown}")
+        begin, finished = self._end, len(self._finished)
+        try:
+            for batch in self._by_file(records):
+                self._write(batch)
+        except OSError:
+            self._roll_back(begin, finished)
+            raise
+        return begin.offset
 
     def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
         """Return (offset, record) from a record's start to the end, also what comes meanwhile.
@@ -120,6 +152,11 @@ class DiskQueue:
         self._warnings.extend(warnings)
         return positions
 
+    def add_channel(self, name: str, position: ChannelPosition) -> None:
+        """Keep a new channel; it is found again from now on."""
+        place = self._place(position.confirmed, position.count)
+        self._channels.add(name, place, self._end)
+
     def save_channel_positions(self, positions: Mapping[str, ChannelPosition]) -> None:
         """Keep how far each channel has confirmed; channels not named are forgotten."""
         places = {
@@ -127,6 +164,11 @@ class DiskQueue:
             for channel, position in positions.items()
         }
         self._channels.save(places, self._end)
+
+    def sync(self) -> None:
+        """Make every record outlive the machine."""
+        if self._file is not None:
+            self._file.sync()
 
     def flush(self) -> None:
         """Note where the queue ends."""
@@ -136,6 +178,8 @@ class DiskQueue:
 
     def close(self) -> None:
         """Note where the queue ends and let go of its file."""
+        if self._synced:
+            self.sync()
         self.flush()
         self._close_file()
 
@@ -143,21 +187,41 @@ class DiskQueue:
     def _name(self) -> str:
         return f"{self._folder.topic}-{self._folder.partition}"
 
-    def _write(self, record: bytes) -> None:
-        file = self._file
-        if file is None:
-            file = self._file = self._open_file()
-        try:
-            written = file.write(record)
-        except OSError:
-            file.truncate(self._end.file_position)
-            raise
-        if written != len(record):
-            file.truncate(self._end.file_position)
-            raise OSError(f"{file.name!s}: only {written} of {len(record)} bytes were written")
+    def _by_file(self, records: Sequence[bytes]) -> Iterator[list[bytes]]:
+        """Divide records into those that go to one file each."""
+        batch: list[bytes] = []
+        size = self._end.file_position
+        for record in records:
+            batch.append(record)
+            size += len(record)
+            if size >= self._max_bytes_per_file:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
 
-    def _open_file(self) -> FileIO:
-        return FileIO(self._folder.data_path(self._end.file_number), "ab")
+    def _write(self, records: Sequence[bytes]) -> None:
+        data = records[0] if len(records) == 1 else b"".join(records)
+        self._open_file().write(data)
+        self._end = self._end.after(len(data), count=len(records))
+        if self._end.file_position >= self._max_bytes_per_file:
+            self._finish_file()
+
+    def _roll_back(self, begin: Place, finished: int) -> None:
+        """Undo what was written of a batch to files before the one that failed."""
+        if self._end == begin:
+            return
+        self._close_file()
+        self._folder.cut(begin, last=self._end.file_number)
+        del self._finished[finished:]
+        self._end = begin
+        self.flush()
+
+    def _open_file(self) -> QueueFile:
+        if self._file is None:
+            path = self._folder.data_path(self._end.file_number)
+            self._file = QueueFile(path, size=self._end.file_position)
+        return self._file
 
     def _close_file(self) -> None:
         if self._file is not None:
@@ -165,6 +229,8 @@ class DiskQueue:
             self._file = None
 
     def _finish_file(self) -> None:
+        if self._synced:
+            self.sync()
         self._close_file()
         self._folder.write_offset_meta(self._end)
         self._finished.append(self._end)

@@ -81,7 +81,9 @@ class QueueChannels:
         for channel, path in sorted(self._position_paths().items()):
             match = _POSITION.fullmatch(path.read_bytes())
             if match is None:
-                warnings.append(QueueWarning(path.name, "no position; the channel has none"))
+                text = "no position; the channel begins anew"
+                warnings.append(QueueWarning(path.name, text))
+                positions[channel] = ChannelPosition(start.offset, start.count)
                 continue
             count, _, _, _, offset, *_ = map(int, match.groups())
             within = _within(ChannelPosition(offset, count), start, end)
@@ -90,6 +92,11 @@ class QueueChannels:
                 warnings.append(QueueWarning(path.name, text))
             positions[channel] = within
         return positions, warnings
+
+    def add(self, channel: str, place: Place, end: Place) -> None:
+        """Keep the position of a channel that was not there."""
+        replace_file(self._position_path(channel), _position_text(place, end))
+        self._saved[channel] = place
 
     def save(self, places: Mapping[str, Place], end: Place) -> None:
         """Keep the positions; a channel that is not named loses its file."""

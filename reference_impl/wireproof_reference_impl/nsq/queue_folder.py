@@ -57,6 +57,16 @@ class QueueFolder:
         """Return the size of a file of records in bytes."""
         return self.data_path(number).stat().st_size
 
+    def cut(self, end: Place, *, last: int) -> None:
+        """Remove all records behind a place; ``last`` is the number of the last file."""
+        for number in range(last, end.file_number, -1):
+            self.data_path(number).unlink(missing_ok=True)
+        for number in range(end.file_number, last + 1):
+            name = offset_meta_name(self.topic, self.partition, number)
+            self._path(name).unlink(missing_ok=True)
+        if self.data_path(end.file_number).exists():
+            os.truncate(self.data_path(end.file_number), end.file_position)
+
     def read_offset_meta(self, number: int) -> OffsetMeta | None:
         """Return what is noted of a finished file; None when nothing readable is."""
         return _read(self._path(offset_meta_name(self.topic, self.partition, number)), OFFSET_META)
@@ -115,10 +125,17 @@ class QueueFolder:
         return self.directory / name
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole, in one step for whoever reads it."""
+def replace_file(path: Path, content: bytes, *, synced: bool = False) -> None:
+    """Write a file as a whole, in one step for whoever reads it.
+
+    ``synced``: the content is on the disk before it takes the name.
+    """
     new = path.with_name(path.name + NEW)
-    new.write_bytes(content)
+    with new.open("wb") as file:
+        file.write(content)
+        if synced:
+            file.flush()
+            os.fsync(file.fileno())
     new.replace(path)
 
 

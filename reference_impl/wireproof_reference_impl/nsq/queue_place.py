@@ -21,10 +21,10 @@ class Place:
         """The virtual offset at which the file begins."""
         return self.offset - self.file_position
 
-    def after(self, size: int) -> "Place":
-        """Return the place behind one record of so many bytes."""
+    def after(self, size: int, *, count: int = 1) -> "Place":
+        """Return the place behind so many records of so many bytes in all."""
         return Place(
-            self.count + 1, self.file_number, self.file_position + size, self.offset + size
+            self.count + count, self.file_number, self.file_position + size, self.offset + size
         )
 
     def next_file(self) -> "Place":

@@ -1,29 +1,60 @@
-"""Where a node keeps its topics on disk: one directory for each, as the real broker does."""
+"""Where a node keeps its topics on disk: one directory for each, as the real broker does.
+
+Every record is with the operating system before its publish is answered, and a new channel
+before its SUB is, so that the death of the process costs nothing that was acknowledged. What the
+loss of the machine costs is the choice of `Fsync`.
+"""
 
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.queue_channels import ChannelPosition, ChannelState
+from wireproof_reference_impl.nsq.queue_file import sync_directory
+from wireproof_reference_impl.nsq.queue_folder import replace_file
 from wireproof_reference_impl.nsq.queue_place import QueueFault
 
 _META = "topic_meta.json"
 _EPHEMERAL = "#ephemeral"
 _SAFE = {".": "%2E", "..": "%2E%2E"}
 """Legal topic names that would lead out of the data directory; no topic has a `%`."""
+_DELETED = "%deleted-"
+"""Begins the name of a directory that is being removed."""
+
+
+class Fsync(Enum):
+    """When records are made to outlive the machine, not only the process."""
+
+    ALWAYS = "always"
+    """Before anything is acknowledged or delivered; once for all that came at a time."""
+    INTERVAL = "interval"
+    """Once a second: the loss of power costs at most the last second."""
+    NEVER = "never"
+    """When the operating system sees fit."""
 
 
 class DiskStorage:
     """Topics under a data directory, which is made when missing."""
 
-    def __init__(self, directory: Path, *, max_bytes_per_file: int) -> None:
+    def __init__(
+        self, directory: Path, *, max_bytes_per_file: int, fsync: Fsync = Fsync.NEVER
+    ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._max_bytes_per_file = max_bytes_per_file
+        self._fsync = fsync
         self._queues: dict[tuple[str, int], DiskQueue] = {}
+        for path in directory.glob(f"{_DELETED}*"):
+            shutil.rmtree(path, ignore_errors=True)
+
+    @property
+    def gathers(self) -> bool:
+        """Tell whether acknowledgements are better given for many messages at a time."""
+        return self._fsync is Fsync.ALWAYS
 
     def topics(self) -> Iterator[TopicMeta]:
         """Yield the topics that were kept.
@@ -50,14 +81,23 @@ class DiskStorage:
         }
         path = self._topic_directory(meta.name) / _META
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(".tmp")
-        fresh.write_text(json.dumps(kept), encoding="utf-8")
-        fresh.replace(path)
+        replace_file(path, json.dumps(kept).encode(), synced=self._syncs)
+        if self._syncs:
+            sync_directory(path.parent)
+            sync_directory(self._directory)
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic's directory."""
-        shutil.rmtree(self._topic_directory(name), ignore_errors=True)
-        self._queues = {key: queue for key, queue in self._queues.items() if key[0] != name}
+        """Remove a topic's directory: in one step for whoever looks for the topic."""
+        for key in [key for key in self._queues if key[0] == name]:
+            self._queues.pop(key).close()
+        directory = self._topic_directory(name)
+        if directory.exists():
+            removed = self._directory / f"{_DELETED}{directory.name}"
+            shutil.rmtree(removed, ignore_errors=True)
+            directory.replace(removed)
+            if self._syncs:
+                sync_directory(self._directory)
+            shutil.rmtree(removed, ignore_errors=True)
 
     def open_log(self, topic: str, partition: int) -> Log:
         """Open a partition's queue, new or kept."""
@@ -66,9 +106,28 @@ class DiskStorage:
             topic,
             partition,
             max_bytes_per_file=self._max_bytes_per_file,
+            synced=self._syncs,
         )
         self._queues[topic, partition] = queue
         return queue
+
+    def commit(self) -> None:
+        """Make what is about to be acknowledged as durable as promised.
+
+        Raises:
+            OSError: it is not; nothing of it may be acknowledged.
+        """
+        if self._fsync is Fsync.ALWAYS:
+            self._sync()
+
+    def sync(self) -> None:
+        """Make everything durable, where that is promised at all; called once a second.
+
+        Raises:
+            OSError: something may be lost with the machine.
+        """
+        if self._syncs:
+            self._sync()
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
         """Remove a partition's files and keep other records instead."""
@@ -84,6 +143,14 @@ class DiskStorage:
         kept = self._queues[topic, partition].load_channel_positions()
         return {name: (each.confirmed, each.count) for name, each in kept.items()}
 
+    def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
+        """Keep a new channel, unless it is ephemeral."""
+        if name.endswith(_EPHEMERAL):
+            return
+        self._queues[topic, partition].add_channel(name, ChannelPosition(*place))
+        if self._syncs:
+            sync_directory(self._topic_directory(topic))
+
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
     ) -> None:
@@ -92,6 +159,14 @@ class DiskStorage:
         kept = {name: each for name, each in positions.items() if not name.endswith(_EPHEMERAL)}
         queue.save_channels([ChannelState(name) for name in kept])
         queue.save_channel_positions({name: ChannelPosition(*each) for name, each in kept.items()})
+
+    @property
+    def _syncs(self) -> bool:
+        return self._fsync is not Fsync.NEVER
+
+    def _sync(self) -> None:
+        for queue in self._queues.values():
+            queue.sync()
 
     def _topic_directory(self, name: str) -> Path:
         return self._directory / _SAFE.get(name, name)

@@ -1,7 +1,7 @@
 """What the broker needs from the place where messages are kept, and one place in memory."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,14 @@ class Log(Protocol):
 
     def append(self, record: bytes) -> int:
         """Add a whole record and return the virtual offset of its start."""
+        ...
+
+    def append_all(self, records: Sequence[bytes]) -> int:
+        """Add whole records, all or none; return the virtual offset of the first one's start.
+
+        Raises:
+            OSError: none was added.
+        """
         ...
 
     def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
@@ -47,6 +55,11 @@ class TopicMeta:
 class Storage(Protocol):
     """Where a node keeps its topics."""
 
+    @property
+    def gathers(self) -> bool:
+        """Tell whether acknowledgements are better given for many messages at a time."""
+        ...
+
     def topics(self) -> Iterable[TopicMeta]:
         """Return the topics kept from an earlier run."""
         ...
@@ -65,9 +78,30 @@ class Storage(Protocol):
         """Throw a partition's records away and keep others instead; its log is closed already."""
         ...
 
+    def commit(self) -> None:
+        """Make what is about to be acknowledged as durable as promised.
+
+        Raises:
+            OSError: it is not; nothing of it may be acknowledged.
+        """
+
+    def sync(self) -> None:
+        """Make everything durable, where that is promised; called now and then.
+
+        Raises:
+            OSError: something may be lost with the machine.
+        """
+
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
         """Return each channel's confirmed offset and count of confirmed messages."""
         ...
+
+    def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
+        """Keep a new channel, with its confirmed offset and count.
+
+        Raises:
+            OSError: it is not kept.
+        """
 
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]
@@ -95,11 +129,14 @@ class MemoryLog:
 
     def append(self, record: bytes) -> int:
         """Add a record and return its offset."""
-        offset = self._end
-        self._offsets.append(offset)
-        self._records.append(record)
-        self._end = offset + len(record)
-        return offset
+        return self.append_all((record,))
+
+    def append_all(self, records: Sequence[bytes]) -> int:
+        """Add records and return the offset of the first."""
+        begin = self._end
+        for record in records:
+            self._add(record)
+        return begin
 
     def read_from(self, virtual_offset: int) -> Iterator[tuple[int, bytes]]:
         """Yield the records from an offset on."""
@@ -113,9 +150,17 @@ class MemoryLog:
     def close(self) -> None:
         """Do nothing: there is nothing to let go."""
 
+    def _add(self, record: bytes) -> None:
+        offset = self._end
+        self._offsets.append(offset)
+        self._records.append(record)
+        self._end = offset + len(record)
+
 
 class MemoryStorage:
     """A storage that keeps nothing beyond the process."""
+
+    gathers = False
 
     def topics(self) -> Iterable[TopicMeta]:
         """Return none: nothing was kept."""
@@ -138,9 +183,18 @@ class MemoryStorage:
             log.append(record)
         return log
 
+    def commit(self) -> None:
+        """Promise nothing."""
+
+    def sync(self) -> None:
+        """Promise nothing."""
+
     def positions(self, topic: str, partition: int) -> dict[str, tuple[int, int]]:
         """Return none."""
         return {}
+
+    def add_channel(self, topic: str, partition: int, name: str, place: tuple[int, int]) -> None:
+        """Keep nothing."""
 
     def save_positions(
         self, topic: str, partition: int, positions: Mapping[str, tuple[int, int]]

@@ -1,9 +1,11 @@
 """One broker: its topics, its time, and what has to be done before the next byte."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
 from wireproof_reference_impl.nsq.core.timers import Timers
@@ -66,6 +68,32 @@ class Node:
                 self._open(topic, number)
         self._storage.save_topic(topic.meta)
         return topic
+
+    def channel(self, partition: Partition, name: str) -> Channel:
+        """Return a channel of a partition; a new one is kept before anyone hears of it.
+
+        Raises:
+            OSError: it could not be kept.
+        """
+        channel = partition.channels.get(name)
+        if channel is None:
+            channel = partition.channel(name)
+            place = channel.confirmed()
+            self._storage.add_channel(partition.topic.name, partition.number, name, place)
+        return channel
+
+    @property
+    def gathers(self) -> bool:
+        """Tell whether output is better sent for many inputs at a time."""
+        return self._storage.gathers
+
+    def commit(self) -> None:
+        """Make durable what is about to be sent.
+
+        Raises:
+            OSError: it is not, and must not be sent.
+        """
+        self._storage.commit()
 
     def upgrade(self, topic: Topic) -> None:
         """Give a topic the extend feature."""
@@ -157,8 +185,10 @@ class Node:
         return partition
 
     def _save_now_and_then(self, now_ns: int) -> None:
-        self._save()
         self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
+        self._storage.sync()
+        with suppress(OSError):  # what is kept then lags, and is tried again
+            self._save()
 
     def _save(self) -> None:
         for topic in self.topics.values():

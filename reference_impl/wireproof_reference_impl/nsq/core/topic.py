@@ -1,6 +1,7 @@
 """Topics and their partitions on this node."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
 from wireproof_reference_impl.nsq.core.backlog import Backlog
@@ -32,8 +33,23 @@ class Partition:
         self._next_id = self._id_after(log.count)
 
     def publish(self, entries: Sequence[Entry], now_ns: int) -> Stored:
-        """Store messages in a row and hand them to every channel."""
-        messages = [self._store(entry, now_ns) for entry in entries]
+        """Store messages in a row, all or none, and hand them to every channel.
+
+        Raises:
+            OSError: they could not be stored.
+        """
+        messages: list[Message] = []
+        records: list[bytes] = []
+        offset = self.log.end
+        for entry in entries:
+            message, record = self._made(entry, now_ns, place=len(records), offset=offset)
+            messages.append(message)
+            records.append(record)
+            offset += message.size
+        self.log.append_all(records)
+        self._next_id += len(records) * self._behaviour.publish.id_step
+        for follower, record in product(self.followers, records):
+            follower.copy(record)
         for channel in self.channels.values():
             for message in messages:
                 channel.backlog.add(message)
@@ -122,31 +138,30 @@ class Partition:
             return 0, 0
         return self.log.end, self.log.count
 
-    def _store(self, entry: Entry, now_ns: int) -> Message:
-        internal_id = self._next_id
-        self._next_id += self._behaviour.publish.id_step
-        version = self._behaviour.publish.ext_version
+    def _made(
+        self, entry: Entry, now_ns: int, *, place: int, offset: int
+    ) -> tuple[Message, bytes]:
+        """Return the message that an entry becomes at its place in a batch, and its record."""
+        rules = self._behaviour.publish
+        internal_id = self._next_id + place * rules.id_step
         extend = self.topic.extend
-        data = self._behaviour.disk.build(
-            entry, now_ns, internal_id=internal_id, extend=extend, version=version
+        record = self._behaviour.disk.build(
+            entry, now_ns, internal_id=internal_id, extend=extend, version=rules.ext_version
         )
-        number = self.log.count
-        offset = self.log.append(data)
-        for follower in self.followers:
-            follower.copy(data)
-        return Message(
+        message = Message(
             now_ns,
             internal_id,
             entry.trace_id,
-            0 if entry.header is None else version,
+            0 if entry.header is None else rules.ext_version,
             entry.header,
             entry.body,
             offset,
-            len(data),
-            number,
+            len(record),
+            self.log.count + place,
             entry.tag,
             not extend,
         )
+        return message, record
 
 
 class Topic:

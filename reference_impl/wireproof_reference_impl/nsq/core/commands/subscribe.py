@@ -42,7 +42,7 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     if ordered and connection.identity.sample_rate:
         text = "order consume is not allowed while sample rate is not 0"
         raise Refusal(error_codes.E_INVALID, text)
-    channel = partition.channel(shown(words[2]))
+    channel = _channel(connection, partition, shown(words[2]))
     if offset is not None and not channel.subscribers:
         _start_at(channel, offset)
     channel.ordered = channel.ordered or ordered
@@ -79,6 +79,13 @@ def _check_role(partition: Partition, channel: str) -> None:
     if channel not in partition.channels and not partition.topic.channels_made:
         text = "channel is not registered under topic."
         raise Refusal(error_codes.E_SUB_CHANNEL_NOT_REGISTERED, text)
+
+
+def _channel(connection: Connection, partition: Partition, name: str) -> Channel:
+    try:
+        return connection.node.channel(partition, name)
+    except OSError as error:
+        raise Refusal(error_codes.E_INVALID, f"SUB cannot keep the channel: {error}") from error
 
 
 def _offset(words: Sequence[bytes]) -> Offset | None:
