@@ -7,7 +7,8 @@ import pytest
 from files_limit import files_limited_to
 from nsq_bench import Bench, pub, pub_ext, sized, tagged
 
-from wireproof_reference_impl.nsq.storage import DiskStorage, Fsync
+from wireproof_reference_impl.nsq.options import Fsync
+from wireproof_reference_impl.nsq.storage import DiskStorage
 
 SMALL_FILES = 300
 

@@ -32,7 +32,7 @@ class Fleet:
         self._members = [
             Member(
                 Node(
-                    _storage(folder, options.max_bytes_per_file),
+                    _storage(folder, options),
                     behaviour=behaviour,
                     limits=self._limits,
                     now_ns=now_ns,
@@ -51,6 +51,20 @@ class Fleet:
     def halted(self) -> bool:
         """Tell whether a node died on purpose."""
         return any(member.node.halted for member in self._members)
+
+    @property
+    def gathers(self) -> bool:
+        """Tell whether answers are better given for all that came at a time."""
+        return any(member.node.gathers for member in self._members)
+
+    def commit(self) -> None:
+        """Make durable what is about to be answered, on followers too.
+
+        Raises:
+            OSError: it is not.
+        """
+        for member in self._members:
+            member.node.commit()
 
     async def listen(self, shell: Shell) -> Mapping[str, object]:
         """Open every address and return what there is to say of them."""
@@ -111,9 +125,9 @@ def _folder(options: ServeOptions, number: int) -> Path | None:
     return options.data / f"node-{number}"
 
 
-def _storage(folder: Path | None, max_bytes_per_file: int) -> Storage:
+def _storage(folder: Path | None, options: ServeOptions) -> Storage:
     if folder is None:
         return MemoryStorage()
     from wireproof_reference_impl.nsq.storage import DiskStorage
 
-    return DiskStorage(folder, max_bytes_per_file=max_bytes_per_file)
+    return DiskStorage(folder, max_bytes_per_file=options.max_bytes_per_file, fsync=options.fsync)

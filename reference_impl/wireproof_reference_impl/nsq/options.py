@@ -1,6 +1,7 @@
 """The options of `serve`."""
 
 from dataclasses import dataclass
+from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -14,6 +15,21 @@ class BadOption(ValueError):
     """An option that cannot be followed, in one sentence."""
 
 
+class Fsync(Enum):
+    """When records are made to outlive the machine, not only the process.
+
+    They outlive the process in any case: each is with the operating system before its publish
+    is answered.
+    """
+
+    ALWAYS = "always"
+    """Before anything is acknowledged or delivered; once for all that came at a time."""
+    INTERVAL = "interval"
+    """Once a second: the loss of power costs at most what came since."""
+    NEVER = "never"
+    """When the operating system sees fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """Where to listen and how to behave; no HTTP address means no HTTP, no data no disk.
@@ -25,6 +41,7 @@ class ServeOptions:
     tcp: tuple[str, int] = ("127.0.0.1", 4150)
     http: tuple[str, int] | None = ("127.0.0.1", 4151)
     data: Path | None = None
+    fsync: Fsync = Fsync.NEVER
     dialect: str = PUBLISHED
     max_msg_size: int = MAX_MSG_SIZE
     max_body_size: int = MAX_BODY_SIZE

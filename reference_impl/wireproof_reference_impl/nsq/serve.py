@@ -15,6 +15,7 @@ from wireproof_reference_impl.nsq.options import (
     DEPLOYED,
     PUBLISHED,
     BadOption,
+    Fsync,
     ServeOptions,
     read_address,
     read_loopback,
@@ -26,6 +27,14 @@ from wireproof_reference_impl.nsq.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
 _MOST_EACH = 64
+
+_FSYNC_HELP = (
+    "when messages are forced to the disk. The death of the process costs nothing acknowledged "
+    "under any choice; the loss of power costs nothing acknowledged under `always` (answers wait, "
+    "one fsync for all that came at a time), at most the last second under `interval`, and "
+    "whatever the operating system had not written under `never` (the default: answers of a "
+    "judged broker must not wait for a slow disk)"
+)
 
 HALTED = 70
 """The exit code of a broker that died on purpose."""
@@ -63,10 +72,10 @@ def main(argv: Sequence[str]) -> int:
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
     clock = Clock()
     loop = asyncio.get_running_loop()
-    shell = Shell(behaviour.pacing, clock, loop)
+    fleet = Fleet(options, behaviour, clock.now_ns())
+    shell = Shell(behaviour.pacing, clock, loop, keeper=fleet)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, shell.stop)
-    fleet = Fleet(options, behaviour, clock.now_ns())
     try:
         _announce(options, await fleet.listen(shell))
         await shell.stopped
@@ -107,10 +116,11 @@ def _parser() -> _Parser:
     add = parser.add_argument
     add("--tcp", metavar="HOST:PORT", default="127.0.0.1:4150", help="port 0: any free one")
     add("--http", metavar="HOST:PORT", default="127.0.0.1:4151", help="port 0: any free one")
+    add("--data", metavar="DIR", help="keep messages there (else in memory)")
+    add("--fsync", choices=[each.value for each in Fsync], default="never", help=_FSYNC_HELP)
     add("--nodes", type=int, metavar="N", default=1, help="so many nodes (needs --lookupds)")
     add("--lookupds", type=int, metavar="N", default=0, help="so many lookup servers")
     add("--control", metavar="HOST:PORT", help="loopback address of what breaks the cluster")
-    add("--data", metavar="DIR", help="keep messages there (else in memory)")
     add("--dialect", choices=[PUBLISHED, DEPLOYED], default=PUBLISHED)
     add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE)
     add("--max-body-size", type=int, metavar="N", default=MAX_BODY_SIZE)
@@ -126,22 +136,24 @@ def _parser() -> _Parser:
 def _options(arguments: argparse.Namespace) -> ServeOptions:
     sizes = (arguments.max_msg_size, arguments.max_body_size, arguments.max_bytes_per_file)
     if min(sizes) < 1:
-    _check_cluster(arguments.nodes, arguments.lookupds, arguments.control)
         raise BadOption(f"a size of {min(sizes)} is too small: at least 1 is needed")
+    _check_cluster(arguments.nodes, arguments.lookupds, arguments.control)
     return ServeOptions(
         tcp=read_address(arguments.tcp),
         http=read_address(arguments.http),
         data=None if arguments.data is None else Path(arguments.data),
+        fsync=Fsync(arguments.fsync),
         dialect=arguments.dialect,
         max_msg_size=arguments.max_msg_size,
         max_body_size=arguments.max_body_size,
         max_bytes_per_file=arguments.max_bytes_per_file,
         faults=tuple(arguments.fault),
         variants=tuple(arguments.variant),
+        json=arguments.json,
         nodes=arguments.nodes,
         lookupds=arguments.lookupds,
         control=None if arguments.control is None else read_loopback(arguments.control),
-        json=arguments.json,
+    )
 
 
 def _check_cluster(nodes: int, lookupds: int, control: str | None) -> None:
@@ -152,4 +164,3 @@ def _check_cluster(nodes: int, lookupds: int, control: str | None) -> None:
         raise BadOption(f"--nodes {nodes} needs --lookupds: nodes find each other only by them")
     if not lookupds and control is not None:
         raise BadOption("--control needs --lookupds: a node alone has no cluster to break")
-    )

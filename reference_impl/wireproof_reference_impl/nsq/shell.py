@@ -80,6 +80,22 @@ class Source(Protocol):
         """Do what is due."""
 
 
+class Keeper(Protocol):
+    """Where what was received is kept before it is answered."""
+
+    @property
+    def gathers(self) -> bool:
+        """Tell whether answers are better given for all that came at a time."""
+        ...
+
+    def commit(self) -> None:
+        """Make durable what is about to be answered.
+
+        Raises:
+            OSError: it is not, and may never be answered.
+        """
+
+
 class Berth:
     """One address of one source; it listens as long as the source is open."""
 
@@ -95,8 +111,12 @@ class Berth:
 class Shell:
     """Carries everything between the sockets and what is served."""
 
-    def __init__(self, pacing: Pacing, clock: Clock, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, pacing: Pacing, clock: Clock, loop: asyncio.AbstractEventLoop, *, keeper: Keeper
+    ) -> None:
         self.loop = loop
+        self._keeper = keeper
+        self._is_lost = False
         self.clock = clock
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.carriers: dict[object, Carrier] = {}
@@ -122,10 +142,11 @@ class Shell:
     def flush(self) -> None:
         """Send what there is to say, now or as late as it is told to."""
         self._open_and_close()
-        if not self._pacing.flush_delay_ms:
+        delay_ms = self._pacing.flush_delay_ms
+        if not delay_ms and not self._keeper.gathers:
             self._flush_now()
         elif self._late is None:
-            self._late = self.loop.call_later(self._pacing.flush_delay_ms / 1000, self._flush_late)
+            self._late = self.loop.call_later(delay_ms / 1000, self._flush_late)
         self._set_alarm()
 
     def stop(self) -> None:
@@ -180,6 +201,13 @@ class Shell:
         self._flush_now()
 
     def _flush_now(self) -> None:
+        if self._is_lost:
+            return
+        try:
+            self._keeper.commit()
+        except OSError as error:
+            self._lose(error)
+            return
         for source in self._sources:
             changed, source.changed = source.changed, {}
             for link in changed:
@@ -204,9 +232,18 @@ class Shell:
     def _ring(self) -> None:
         self._alarm = self._alarm_ns = None
         now_ns = self.clock.now_ns()
-        for source in self._sources:
-            source.run_timers(now_ns)
+        try:
+            for source in self._sources:
+                source.run_timers(now_ns)
+        except OSError as error:
+            self._lose(error)
         self.flush()
+
+    def _lose(self, error: OSError) -> None:
+        """End, because what was received may not be kept; nothing is answered any more."""
+        self._is_lost = True
+        if not self.stopped.done():
+            self.stopped.set_exception(error)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -8,11 +8,11 @@ loss of the machine costs is the choice of `Fsync`.
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.disk_queue import DiskQueue
+from wireproof_reference_impl.nsq.options import Fsync
 from wireproof_reference_impl.nsq.queue_channels import ChannelPosition, ChannelState
 from wireproof_reference_impl.nsq.queue_file import sync_directory
 from wireproof_reference_impl.nsq.queue_folder import replace_file
@@ -24,17 +24,6 @@ _SAFE = {".": "%2E", "..": "%2E%2E"}
 """Legal topic names that would lead out of the data directory; no topic has a `%`."""
 _DELETED = "%deleted-"
 """Begins the name of a directory that is being removed."""
-
-
-class Fsync(Enum):
-    """When records are made to outlive the machine, not only the process."""
-
-    ALWAYS = "always"
-    """Before anything is acknowledged or delivered; once for all that came at a time."""
-    INTERVAL = "interval"
-    """Once a second: the loss of power costs at most the last second."""
-    NEVER = "never"
-    """When the operating system sees fit."""
 
 
 class DiskStorage:
