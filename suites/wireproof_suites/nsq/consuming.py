@@ -18,7 +18,12 @@ AS_SENT = "delivered:as-sent"
 
 # A message without a header has two legal layouts on an ext topic; both are as sent.
 VERSION_ALONE, VERSION_AND_LENGTH = "version-alone", "version-and-length"
-NO_EXT_LAYOUTS = {"plain-ext": VERSION_ALONE, "plain-ext-length-always": VERSION_AND_LENGTH}
+NO_EXT_LAYOUTS = {
+    "plain-ext": VERSION_ALONE,
+    "plain-ext-length-always": VERSION_AND_LENGTH,
+    "ordered-ext": VERSION_ALONE,
+    "ordered-ext-length-always": VERSION_AND_LENGTH,
+}
 
 YEAR_2000_NS = 946_684_800 * 10**9
 YEAR_2100_NS = 4_102_444_800 * 10**9
