@@ -15,6 +15,8 @@ from wireproof_kit.transcript import Transcript
 CREATE_PATHS = ("/topic/create", "/topic/creat")
 UPDATE_PATH = "/topic/meta/update"
 DELETE_PATH = "/topic/delete"
+TOMBSTONE_PATH = "/topic/tombstone"
+DISABLE_PATH = "/disable/write"
 # The measured lookup server looks after topics once a minute; those made while it looks cost it
 # 1.5 s each before it comes to any other, so that 100 of them have taken 184 s to appear.
 APPEAR_SECONDS = 330.0

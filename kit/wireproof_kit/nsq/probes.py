@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 
-from wireproof_kit.nsq import delivery_probes, lookup_probes, publish_probes
-from wireproof_kit.nsq.capability_probes import CAPABILITY_PROBES as CAPABILITY_PROBES
+from wireproof_kit.nsq import capability_probes, delivery_probes, lookup_probes, publish_probes
 from wireproof_kit.nsq.probe_bench import Probe
+
+CAPABILITY_PROBES: Mapping[str, Probe] = {
+    **capability_probes.CAPABILITY_PROBES,
+    **lookup_probes.LOOKUP_CAPABILITY_PROBES,
+}
 
 READING_PROBES: Mapping[str, Probe] = {
     "order-command": publish_probes.order_command,

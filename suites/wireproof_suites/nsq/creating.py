@@ -1,0 +1,139 @@
+"""Creating topics over a lookup server, and what has become of them then."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient
+from wireproof_kit.nsq.lookup_answer import TopicInfo
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Place, Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.patience import REDELIVERY
+from wireproof_suites.nsq.consuming import deliver
+from wireproof_suites.nsq.looking_up import POLL_SECONDS
+
+# Measured: a topic may need ten times as long to appear as a message to come again.
+APPEARING = 10
+ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
+
+Parameters = Mapping[str, str]
+
+
+def create(lookup: LookupClient, name: str, method: str = "POST", **parameters: str) -> HttpAnswer:
+    """Ask for a topic under the path the target knows, whichever server may grant it."""
+    answers = [create_at(server, name, method, **parameters) for server in lookup.servers]
+    granted = [answer for answer in answers if "leader" not in answer.code.lower()]
+    return (granted or answers)[0]
+
+
+def create_at(
+    server: HttpClient, name: str, method: str = "POST", **parameters: str
+) -> HttpAnswer:
+    """Ask one server for a topic; an empty name leaves the parameter out."""
+    query = {"topic": name, **parameters} if name else dict(parameters)
+    answer = server.request(method, CREATE_PATHS[0], query=query, v1=True)
+    if answer.status != 404:
+        return answer
+    return server.request(method, CREATE_PATHS[1], query=query, v1=True)
+
+
+def created(
+    broker: Broker,
+    lookup: LookupClient,
+    name: str,
+    parameters: Parameters,
+    *,
+    partitions: int = 1,
+) -> Topic | Observation:
+    """Create a topic and wait until it is led; else say what was answered, or ``not-led``."""
+    wanted = {**ONE, "partition_num": str(partitions), **parameters}
+    answer = create(lookup, name, **wanted)
+    if answer.status != 200:
+        return observe_http(answer)
+    info = appeared(broker, lookup, name, partitions=partitions)
+    if info is None:
+        return observed("not-led", overdue=True)
+    return _topic(broker, name, info, parameters)
+
+
+def appeared(
+    broker: Broker, lookup: LookupClient, name: str, *, partitions: int
+) -> TopicInfo | None:
+    """Wait until so many partitions of a topic are led."""
+
+    def look() -> TopicInfo | None:
+        info = lookup.lookup(name)
+        return info if info and len(info.leaders) >= partitions else None
+
+    seconds = APPEARING * broker.patience.seconds(REDELIVERY)
+    return until(look, seconds=seconds, every=POLL_SECONDS)
+
+
+def observe_kind(broker: Broker, topic: Topic) -> Observation:
+    """Say of what kind every partition of a topic is: ``ext``, ``plain``, ``mixed``, ``neither``.
+
+    An ext topic delivers what was published with a header; a plain one refuses the header and
+    delivers a message without one.
+    """
+    kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
+    return observed(kinds.pop() if len(kinds) == 1 else "mixed")
+
+
+def observe_count(topic: Topic, lookup: LookupClient, *, due: int) -> Observation:
+    """Compare the partitions of a topic, led and in meta, with their due number."""
+    info = lookup.lookup(topic.name)
+    if info is None:
+        return observed("not-led", overdue=True)
+    for field, found in (
+        ("partitions", len(info.leaders)),
+        ("partition_num", info.meta.get("partition_num")),
+    ):
+        if found != due:
+            word = field.replace("_", "-")
+            return observed(
+                f"{word}-wrong", difference=Difference(field, None, str(due), str(found))
+            )
+    return observed("as-asked")
+
+
+def _kind(broker: Broker, topic: Topic) -> str:
+    try:
+        with_header = deliver(
+            broker, replace(topic, extend=True), broker.unique_body(), header={"k": "v"}
+        )
+    except ArrangementFailed:
+        with_header = observed("refused")  # such a client may not subscribe
+    except TargetUnreachable:
+        return "unreachable"
+    if with_header.value == "delivered:as-sent":
+        return "ext"
+    try:
+        plain = deliver(broker, replace(topic, extend=False), broker.unique_body())
+    except ArrangementFailed:
+        return "neither"
+    return "plain" if plain.value == "delivered:as-sent" else "neither"
+
+
+def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -> Topic:
+    places = tuple(Place(led.partition, led.address, led.http_address) for led in info.leaders)
+    return Topic(
+        name=name,
+        partition=places[0].partition,
+        extend=parameters.get("extend") == "true",
+        ordered=parameters.get("orderedmulti") == "true",
+        shared=False,
+        address=places[0].address,
+        http_address=places[0].http_address,
+        way="lookupd",
+        channel_prefix=f"{name}_c",
+        places=places,
+    )
+
+
+def observe_word(answer: HttpAnswer) -> Observation:
+    """Name an answer to a POST: ``done``, or how it was refused."""
+    return observed("done") if answer.status == 200 else observe_http(answer)

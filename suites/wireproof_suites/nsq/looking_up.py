@@ -1,0 +1,124 @@
+"""Lookups: asking servers where a topic lives, and waiting until they have learned it."""
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.lookup import DISABLE_PATH, LookupClient, is_same
+from wireproof_kit.nsq.lookup_answer import read_servers
+from wireproof_kit.nsq.lookup_fault import Asked
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import Observation
+from wireproof_kit.patience import REDELIVERY
+from wireproof_spec.catalogue import matches
+
+ACCESS = ("r", "w")
+STYLES = {"old": False, "v1": True}
+POLL_SECONDS = 0.1
+
+LOOKUP = "/lookup"
+LIST = "/listlookup"
+
+
+def look(
+    lookup: LookupClient | HttpClient, topic: Topic | str, *, v1: bool = True, **query: str
+) -> HttpAnswer:
+    """Ask one server, the first unless one is given, where a topic lives."""
+    name = topic if isinstance(topic, str) else topic.name
+    return ask(lookup, LOOKUP, v1=v1, topic=name, **query)
+
+
+def ask(
+    lookup: LookupClient | HttpClient, path: str, *, v1: bool = True, **query: str
+) -> HttpAnswer:
+    """GET a path of one server, the first unless one is given."""
+    return first(lookup).request("GET", path, query=query, v1=v1)
+
+
+def tell(lookup: LookupClient | HttpClient, path: str, **query: str) -> HttpAnswer:
+    """POST to a path of one server, the first unless one is given."""
+    return first(lookup).request("POST", path, query=query, v1=True)
+
+
+def first(lookup: LookupClient | HttpClient) -> HttpClient:
+    """Return the first lookup server, or the one that is given."""
+    return lookup.servers[0] if isinstance(lookup, LookupClient) else lookup
+
+
+def with_channel(broker: Broker, topic: Topic) -> str:
+    """Subscribe to every partition of a topic, for as long as the case runs; return the channel.
+
+    Servers may name a partition to producers only once it has a channel.
+    """
+    channel = topic.channel()
+    for place in topic.places:
+        broker.subscribe(topic.at(place.partition), channel=channel, ready=0)
+    return channel
+
+
+def eventually(
+    broker: Broker, observe: Callable[[], Observation], *, due: Collection[str]
+) -> Observation:
+    """Observe until something due (patterns) shows; else return what showed last, overdue.
+
+    Nodes tell lookup servers of what has changed in their own time.
+    """
+    seen: list[Observation] = []
+
+    def again() -> Observation | None:
+        seen.append(observe())
+        return seen[-1] if matches(seen[-1].value, due) else None
+
+    seconds = broker.patience.seconds(REDELIVERY)
+    found = until(again, seconds=seconds, every=POLL_SECONDS)
+    return found or replace(seen[-1], overdue=True)
+
+
+def every_server(
+    lookup: LookupClient, observe: Callable[[HttpClient], Observation], *, due: str
+) -> Observation:
+    """Observe at each server in turn; the first that is not as due, or else what is due."""
+    seen = observe(lookup.servers[0])
+    for server in lookup.servers[1:]:
+        if seen.value != due:
+            return seen
+        seen = observe(server)
+    return seen
+
+
+def slaves(lookup: LookupClient) -> Sequence[HttpClient]:
+    """Return the servers that are not the master.
+
+    Raises:
+        ArrangementFailed: listlookup does not say who is, or no other server was given.
+    """
+    server = lookup.servers[0]
+    listed = read_servers(ask(server, LIST), Asked(server.address, f"GET {LIST}"))
+    if listed.master is None:
+        raise ArrangementFailed("the lookup servers name no master")
+    others = [each for each in lookup.servers if not is_same(each.address, listed.master)]
+    if not others:
+        raise ArrangementFailed("only the master's address was given; give --lookupd for another")
+    return others
+
+
+@contextlib.contextmanager
+def writes_disabled(lookup: LookupClient, kind: str) -> Iterator[None]:
+    """Disable writing to all topics (`all`) or to the ordered ones, at every server, for a while.
+
+    Raises:
+        ArrangementFailed: a server does not offer that.
+    """
+    try:
+        for server in lookup.servers:
+            answer = tell(server, DISABLE_PATH, type=kind)
+            if answer.status != 200:
+                raise ArrangementFailed(f"POST {DISABLE_PATH} was answered {answer.status}")
+        yield
+    finally:
+        for server in lookup.servers:
+            tell(server, DISABLE_PATH)

@@ -1,0 +1,217 @@
+"""What a lookup answer tells of a topic, compared with what is known of that topic."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer
+from wireproof_kit.nsq.lookup_answer import Leader, read_topic
+from wireproof_kit.nsq.lookup_fault import Asked
+from wireproof_kit.nsq.observing import observe, observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.json_schema import check
+from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_CONTENT_TYPE
+from wireproof_spec.strict_json import JsonValue
+
+ENVELOPE: Mapping[str, JsonValue] = {"status_code": 200, "status_txt": "OK"}
+PARTS: Mapping[str, type] = {"channels": list, "partitions": dict, "producers": list}
+META_SCHEMA = "nsq/lookup#/$defs/meta"
+ALL, NONE = "all", "none"
+
+Record = dict[str, JsonValue]
+
+
+def observe_answer(answer: HttpAnswer) -> Observation:
+    """Say whether channels, partitions and producers are there: ``lookup``, ``lookup:WHAT``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    for name, kind in PARTS.items():
+        if not isinstance(data.get(name), kind):
+            word = "wrong" if name in data else "missing"
+            found = str(data.get(name))[:40] if name in data else "nothing"
+            difference = Difference(name, None, f"a JSON {kind.__name__}", found)
+            return observed(f"lookup:{name}-{word}", difference=difference)
+    return observed("lookup")
+
+
+def observe_envelope(answer: HttpAnswer) -> Observation:
+    """Name the form of an answer: ``wrapped``, ``wrapped:FIELD-wrong``, ``bare``, ``bare-v1``.
+
+    ``bare-v1`` says in a header that it is so.
+    """
+    value = answer.json.value if answer.json else None
+    if answer.status != 200 or not isinstance(value, dict):
+        return observe_http(answer)
+    if not value.keys() & {"status_code", "status_txt", "data"}:
+        is_v1 = answer.header(NSQ_CONTENT_TYPE) == V1_CONTENT_TYPE
+        return observed("bare-v1" if is_v1 else "bare")
+    for name, due in ENVELOPE.items():
+        if value.get(name) != due:
+            difference = Difference(name, None, str(due), str(value.get(name))[:40])
+            return observed(f"wrapped:{name.replace('_', '-')}-wrong", difference=difference)
+    return observed("wrapped" if isinstance(value.get("data"), dict) else "wrapped:data-wrong")
+
+
+def observe_records(answer: HttpAnswer) -> Observation:
+    """Hold every node record to its schema: ``record``, ``record:FIELD-wrong``, ``none``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    records = [*_places(data).values(), *_producers(data)]
+    for record in records:
+        for fault in check("nsq/lookup-node", record):
+            field = fault.pointer.strip("/").replace("_", "-")
+            difference = Difference(fault.pointer or "record", None, "a node", fault.text)
+            return observed(f"record:{field or 'field'}-wrong", difference=difference)
+    return observed("record" if records else NONE)
+
+
+def observe_places(answer: HttpAnswer, topic: Topic) -> Observation:
+    """Name which partitions are listed: ``all``, ``some``, ``none``, ``others``, ``no-number``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    listed, known = set(_places(data)), {str(place.partition) for place in topic.places}
+    difference = Difference("partitions", None, _words(known), _words(listed))
+    if not all(_is_number(name) for name in listed):
+        return observed("no-number", difference=difference)
+    if listed - known:
+        return observed("others", difference=difference)
+    if listed != known:
+        return observed("some" if listed else NONE, difference=difference)
+    return observed(ALL)
+
+
+def observe_producers(answer: HttpAnswer) -> Observation:
+    """Compare producers with the nodes of the partitions: ``same``, ``missing`` or ``extra``.
+
+    ``twice`` when a node is named more than once, ``none`` when there are neither.
+    """
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    holders = {_address(record) for record in _places(data).values()}
+    named = [_address(record) for record in _producers(data)]
+    difference = Difference("producers", None, _words(holders), _words(named))
+    if not holders and not named:
+        return observed(NONE)
+    if len(set(named)) < len(named):
+        return observed("twice", difference=difference)
+    if holders - set(named):
+        return observed("missing", difference=difference)
+    return observed("same" if holders == set(named) else "extra", difference=difference)
+
+
+def observe_channel(answer: HttpAnswer, channel: str) -> Observation:
+    """Say whether a channel is listed: ``listed``, ``not-listed``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    listed = data.get("channels")
+    return observed("listed" if isinstance(listed, list) and channel in listed else "not-listed")
+
+
+def observe_meta(answer: HttpAnswer, *, partitions: int, replicas: int) -> Observation:
+    """Compare partition_num and replica: ``true``, ``no-meta``, ``meta:FIELD-wrong``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    meta = data.get("meta")
+    if not isinstance(meta, dict):
+        return observed("no-meta")
+    for name, due in (("partition_num", partitions), ("replica", replicas)):
+        found = meta.get(name)
+        if found != due or isinstance(found, bool):
+            difference = Difference(f"meta/{name}", None, str(due), str(found)[:40])
+            return observed(f"meta:{name.replace('_', '-')}-wrong", difference=difference)
+    return observed("true")
+
+
+def observe_extend(answer: HttpAnswer) -> Observation:
+    """Say what meta tells of extend_support: ``true``, ``false``, ``absent``, ``wrong``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    meta = data.get("meta")
+    if not isinstance(meta, dict):
+        return observed("no-meta")
+    if "extend_support" not in meta:
+        return observed("absent")
+    found = meta["extend_support"]
+    return observed(str(found).lower() if isinstance(found, bool) else "wrong")
+
+
+def observe_lists(answer: HttpAnswer) -> Observation:
+    """Name how partitions and producers stand: ``null``, ``empty``, ``filled``, ``missing``."""
+    data = _data(answer)
+    if data is None:
+        return observe_http(answer)
+    values = [data.get(name, "") for name in ("partitions", "producers")]
+    if any(isinstance(value, str) for value in values):
+        return observed("missing")
+    if all(value is None for value in values):
+        return observed("null")
+    return observed("filled" if any(values) else "empty")
+
+
+def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observation:
+    """Publish to each partition where the answer says it is led: ``leads``, or what came.
+
+    ``unreachable`` when nobody listens there, ``none`` when nothing is listed.
+    """
+    if answer.status != 200:
+        return observe_http(answer)
+    info = read_topic(answer, Asked(broker.address, "GET /lookup"))
+    for leader in info.leaders:
+        seen = _publish_at(broker, topic, leader)
+        if seen.value != "ok":
+            return seen
+    return observed("leads" if info.leaders else NONE)
+
+
+def who_leads(answer: HttpAnswer) -> dict[str, str]:
+    """Return partition → address as an answer has it; empty when it is none."""
+    places = _places(_data(answer) or {})
+    return {number: _address(record) for number, record in places.items()}
+
+
+def _publish_at(broker: Broker, topic: Topic, leader: Leader) -> Observation:
+    there = replace(topic, partition=leader.partition, address=leader.address)
+    try:
+        return observe(broker.publish(there, broker.unique_body()))
+    except TargetUnreachable:
+        return observed("unreachable")
+
+
+def _data(answer: HttpAnswer) -> Record | None:
+    data = answer.data
+    return data if answer.status == 200 and isinstance(data, dict) else None
+
+
+def _places(data: Record) -> dict[str, Record]:
+    places = data.get("partitions")
+    return {
+        name: record if isinstance(record, dict) else {}
+        for name, record in (places if isinstance(places, dict) else {}).items()
+    }
+
+
+def _producers(data: Record) -> list[Record]:
+    producers = data.get("producers")
+    listed = producers if isinstance(producers, list) else []
+    return [record if isinstance(record, dict) else {} for record in listed]
+
+
+def _address(record: Record) -> str:
+    return f"{record.get('broadcast_address')}:{record.get('tcp_port')}"
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and str(int(text)) == text
+
+
+def _words(words: Iterable[str]) -> str:
+    return " ".join(sorted(words)) or "nothing"

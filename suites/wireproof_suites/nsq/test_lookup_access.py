@@ -1,0 +1,247 @@
+"""access=r and access=w: who may be read, and who may be written to."""
+
+import functools
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.lookup import TOMBSTONE_PATH, LookupClient
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_suites.nsq.looking_up import (
+    STYLES,
+    eventually,
+    every_server,
+    look,
+    tell,
+    with_channel,
+    writes_disabled,
+)
+from wireproof_suites.nsq.lookup_truth import (
+    ALL,
+    NONE,
+    observe_lists,
+    observe_meta,
+    observe_places,
+    who_leads,
+)
+
+ALL_TOPICS, ORDERED_TOPICS = "all", "ordered"
+
+disabling = functools.partial(case, needs=("write-disable",), alone=True)
+
+
+@case("nsq/lookup/readable", clause="smart.lookup.access")
+def test_readable(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """With access=r the nodes of every partition that can be read are listed."""
+    topic = shared_partitioned_topic
+
+    def places() -> Observation:
+        return observe_places(look(lookup, topic, access="r"), topic)
+
+    return eventually(broker, places, due=[ALL])
+
+
+@case("nsq/lookup/writable", clause="smart.lookup.access")
+def test_writable(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """With access=w the nodes of every partition that can be written are listed."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+
+    def places() -> Observation:
+        return observe_places(look(lookup, topic, access="w"), topic)
+
+    return eventually(broker, places, due=[ALL])
+
+
+@case("nsq/lookup/same-leaders", clause="smart.lookup.access")
+def test_same_leaders(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """While everything can be read and written both accesses list the same leaders."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+
+    def both() -> Observation:
+        told = [who_leads(look(lookup, topic, access=access)) for access in ("r", "w")]
+        return observed("same" if told[0] == told[1] != {} else "differ")
+
+    return eventually(broker, both, due=["same"])
+
+
+@disabling("nsq/lookup/disabled-w", clause="smart.lookup.access")
+def test_nobody_is_writable(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """While writing is disabled no node is listed for access=w."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    with writes_disabled(lookup, ALL_TOPICS):
+        return every_server(
+            lookup, lambda server: observe_places(look(server, topic, access="w"), topic), due=NONE
+        )
+
+
+@disabling("nsq/lookup/disabled-r", clause="smart.lookup.access")
+def test_all_stay_readable(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observation:
+    """While writing is disabled every node is listed for access=r."""
+    topic = shared_partitioned_topic
+    with writes_disabled(lookup, ALL_TOPICS):
+        return every_server(
+            lookup, lambda server: observe_places(look(server, topic, access="r"), topic), due=ALL
+        )
+
+
+@case(
+    "nsq/lookup/enabled-again", clause="smart.lookup.access", needs=("write-disable",), alone=True
+)
+def test_writable_again(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """Once writing is enabled again the nodes are listed for access=w."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    with writes_disabled(lookup, ALL_TOPICS):
+        look(lookup, topic, access="w")
+
+    def places() -> Observation:
+        return observe_places(look(lookup, topic, access="w"), topic)
+
+    return eventually(broker, places, due=[ALL])
+
+
+@case(
+    "nsq/lookup/null-lists", clause="smart.lookup.disabled", needs=("write-disable",), alone=True
+)
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_null_lists(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
+) -> Observation:
+    """While writing is disabled partitions and producers are null for access=w."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    with writes_disabled(lookup, ALL_TOPICS):
+        return observe_lists(look(lookup, topic, v1=v1, access="w", metainfo="true"))
+
+
+@case(
+    "nsq/lookup/ordered-disabled",
+    clause="smart.lookup.disabled",
+    needs=("write-disable",),
+    alone=True,
+)
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_ordered_disabled(
+    broker: Broker, lookup: LookupClient, partitioned_ordered_topic: Topic, v1: bool
+) -> Observation:
+    """While writing to ordered topics is disabled their lists are null for access=w."""
+    topic = partitioned_ordered_topic
+    for place in topic.places:
+        broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
+    with writes_disabled(lookup, ORDERED_TOPICS):
+        return observe_lists(look(lookup, topic, v1=v1, access="w"))
+
+
+@case(
+    "nsq/lookup/ordered-disabled-plain",
+    clause="smart.lookup.disabled",
+    needs=("write-disable",),
+    alone=True,
+)
+def test_plain_beside_ordered_disabled(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """While writing to ordered topics is disabled the others are listed for access=w."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    with writes_disabled(lookup, ORDERED_TOPICS):
+        return eventually(
+            broker, lambda: observe_places(look(lookup, topic, access="w"), topic), due=[ALL]
+        )
+
+
+@case(
+    "nsq/lookup/ordered-disabled-meta",
+    clause="smart.lookup.disabled",
+    needs=("write-disable",),
+    alone=True,
+)
+def test_meta_while_ordered_disabled(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """While writing to ordered topics is disabled producers are given meta unasked."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    partitions = len(topic.places)
+    with writes_disabled(lookup, ORDERED_TOPICS):
+        return observe_meta(look(lookup, topic, access="w"), partitions=partitions, replicas=1)
+
+
+@case("nsq/lookup/no-access", clause="smart.lookup.no-access")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_no_access(lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool) -> Observation:
+    """A lookup that does not name its access is one for reading."""
+    return observe_places(look(lookup, shared_partitioned_topic, v1=v1), shared_partitioned_topic)
+
+
+@case("nsq/lookup/no-channel", clause="smart.lookup.no-channel")
+@pytest.mark.parametrize("access", ["r", "w"])
+def test_no_channel(
+    lookup: LookupClient, partitioned_ext_topic: Topic, access: str
+) -> Observation:
+    """A topic without a channel is listed for reading; for writing it may be refused."""
+    return observe_places(
+        look(lookup, partitioned_ext_topic, access=access), partitioned_ext_topic
+    )
+
+
+@case("nsq/lookup/tombstone-w", clause="smart.lookup.tombstone", needs=("tombstone",))
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_tombstone_hides(
+    broker: Broker, lookup: LookupClient, partitioned_topic: Topic, v1: bool
+) -> Observation:
+    """A node with a tombstone for a topic is not listed for access=w."""
+    topic = partitioned_topic
+    with_channel(broker, topic)
+    eventually(broker, lambda: observe_places(look(lookup, topic, access="w"), topic), due=[ALL])
+
+    entomb(lookup, topic)
+    return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
+
+
+@case("nsq/lookup/tombstone-r", clause="smart.lookup.tombstone", needs=("tombstone",))
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_tombstone_and_reading(
+    lookup: LookupClient, partitioned_topic: Topic, v1: bool
+) -> Observation:
+    """A node with a tombstone for a topic is listed for access=r."""
+    entomb(lookup, partitioned_topic)
+    return observe_places(look(lookup, partitioned_topic, v1=v1, access="r"), partitioned_topic)
+
+
+@case("nsq/lookup/tombstone-restored", clause="smart.lookup.tombstone", needs=("tombstone",))
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_tombstone_restored(
+    broker: Broker, lookup: LookupClient, partitioned_topic: Topic, v1: bool
+) -> Observation:
+    """A node whose tombstone was taken away is listed for access=w again."""
+    topic = partitioned_topic
+    with_channel(broker, topic)
+    entomb(lookup, topic)
+    entomb(lookup, topic, restore="true")
+
+    def places() -> Observation:
+        return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
+
+    return eventually(broker, places, due=[ALL])
+
+
+def entomb(lookup: LookupClient, topic: Topic, **more: str) -> None:
+    """Put a tombstone on the node that leads the topic's own partition."""
+    host, port = topic.http_address or topic.address
+    tell(lookup, TOMBSTONE_PATH, topic=topic.name, node=f"{host}:{port}", **more)
