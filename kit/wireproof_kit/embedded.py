@@ -9,9 +9,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.protocols import PROTOCOLS
 
 READY_WITHIN_S = 20.0
 END_WITHIN_S = 5.0
@@ -45,9 +45,10 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
         TargetUnreachable: the process ended or did not say that it is ready in time.
     """
     folder = tempfile.TemporaryDirectory(prefix="wireproof-reference-")
-    addresses = ["--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name]
+    entry = PROTOCOLS[protocol]
+    arguments = [*entry.reference, "--data", folder.name, *options]
     process = subprocess.Popen(
-        [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *addresses, *options],
+        [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     )
@@ -58,8 +59,12 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
         raise TargetUnreachable(
             f"the embedded {protocol} reference did not start: {error}"
         ) from error
-    query = f"http={ready['http']}&data={Path(ready['data'])}"
+    query = "&".join(f"{key}={_joined(ready[said])}" for key, said in entry.keys.items())
     return EmbeddedReference(f"{protocol}://{ready['tcp']}?{query}", process, folder)
+
+
+def _joined(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ",".join(value)
 
 
 def _first_line(process: subprocess.Popen[bytes], protocol: str) -> bytes:
