@@ -184,11 +184,6 @@ class HttpBehaviour:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputBehaviour:
-    """When and how bytes leave; none of it changes what they mean."""
-
-    delivery_delay_ns: int = 0
-@dataclass(frozen=True, slots=True)
 class LookupBehaviour:
     """What lookup servers answer. Beside what each choice decides for stands its default.
 
@@ -215,6 +210,11 @@ class ClusterBehaviour:
     copied: Callable[[bytes], bytes | None] = cluster_rules.whole_record
 
 
+@dataclass(frozen=True, slots=True)
+class OutputBehaviour:
+    """When and how bytes leave; none of it changes what they mean."""
+
+    delivery_delay_ns: int = 0
     redelivery_delay_ns: int = 0
     always_json: bool = False
     version: str = answers.OWN_VERSION
@@ -246,13 +246,13 @@ class Behaviour:
     disk: DiskBehaviour = field(default_factory=DiskBehaviour)
     upgrade: UpgradeBehaviour = field(default_factory=UpgradeBehaviour)
     http: HttpBehaviour = field(default_factory=HttpBehaviour)
+    lookup: LookupBehaviour = field(default_factory=LookupBehaviour)
+    cluster: ClusterBehaviour = field(default_factory=ClusterBehaviour)
     output: OutputBehaviour = field(default_factory=OutputBehaviour)
     pacing: Pacing = field(default_factory=Pacing)
     unknown_commands: frozenset[bytes] = frozenset()
 
 
-    lookup: LookupBehaviour = field(default_factory=LookupBehaviour)
-    cluster: ClusterBehaviour = field(default_factory=ClusterBehaviour)
 Settings = Mapping[str, object]
 """Values by dotted name of a field, such as `publish.id_step`."""
 
@@ -295,10 +295,10 @@ DEPLOYED_SETTINGS: Settings = {
     "http.max_header": MAX_JSON_HEADER_SIZE_HTTP,
     "http.trace_bare": False,
     "http.unknown_paths": frozenset({"/topic/creat"}),
+    "lookup.error": lookup_rules.unescaped_error,
+    "lookup.channel_needed": True,
+    "lookup.upgrade_pause_ns": lookup_rules.UPGRADE_PAUSE_NS,
     "output.version": deployed.VERSION,
     "unknown_commands": frozenset({names.SUB_ORDER}),
 }
 """What the measured youzan nsqd does where it parts from the published text."""
-    "lookup.error": lookup_rules.unescaped_error,
-    "lookup.channel_needed": True,
-    "lookup.upgrade_pause_ns": lookup_rules.UPGRADE_PAUSE_NS,
