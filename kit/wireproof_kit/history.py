@@ -9,6 +9,7 @@ search begins.
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -34,11 +35,11 @@ class Effort:
     no other is begun.
     """
 
-    examples: int = 20
+    examples: int = 25
     steps: int = 20
     seconds: float = 25.0
-    shrinks: int = 80
-    shrink_seconds: float = 15.0
+    shrinks: int = 100
+    shrink_seconds: float = 8.0
 
 
 SHORT = Effort()
@@ -64,7 +65,7 @@ class History(Protocol):
     """One experiment made of moves; each method but ``close`` may raise Broken."""
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move and say in words what was done; empty when it was not possible."""
+        """Make a move and say in words what was done; empty when nothing was."""
         ...
 
     def end(self) -> None:
@@ -85,6 +86,9 @@ class Begin(Protocol):
 
 
 Move = tuple[str, int]
+
+_WARMING = threading.Lock()
+_warm = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +272,8 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
     """Let Hypothesis find and shrink; what it found is in the search."""
     import hypothesis
     from hypothesis.errors import Flaky
+
+    _warm_up()
     from hypothesis.stateful import run_state_machine_as_test
 
     effort = state.effort
@@ -290,6 +296,29 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
     except (Broken, Flaky):
         if state.first is None:
             raise
+
+
+def _warm_up() -> None:
+    """Let Hypothesis look through the modules it draws from before any search begins.
+
+    It parses their sources when it first draws, which fails in one thread while another
+    search, in its own thread, sets the recursion limit.
+    """
+    import hypothesis
+    from hypothesis import strategies as st
+
+    with _WARMING:
+        if _warm.is_set():
+            return
+
+        @hypothesis.seed(0)
+        @hypothesis.settings(max_examples=2, database=None, deadline=None)
+        @hypothesis.given(st.lists(st.integers(0, 1), min_size=300, max_size=300))
+        def draw(numbers: list[int]) -> None:
+            del numbers
+
+        draw()
+        _warm.set()
 
 
 def _machine(state: _Search, moves: Sequence[str]) -> "type[RuleBasedStateMachine]":

@@ -20,10 +20,11 @@ from wireproof_suites.nsq.channel_model import ChannelModel
 MOVES = ("publish", "join", "leave", "take", "finish", "put_back")
 TIMED_MOVES = (*MOVES, "time_out")
 MOST_CLIENTS = 3
+MOST_TIME_OUTS = 2
 WIDE, NARROW = 100, 1
 SHORTEST_TIMEOUT_MS = 1000
 PUT_BACK_MS = (0, 100)
-HURRIED_SECONDS = 1.5
+HURRIED_SECONDS = 0.3
 SHORTEST_GLANCE, LONGEST_GLANCE = 0.002, 0.1
 
 
@@ -41,6 +42,13 @@ class Kind:
 
 
 @dataclass(slots=True)
+class Pace:
+    """The longest that was waited, in seconds, for what came in the histories so far."""
+
+    slowest: float = 0.0
+
+
+@dataclass(slots=True)
 class Client:
     """A subscription and what it holds, and whether that times out soon."""
 
@@ -53,16 +61,23 @@ class Client:
 class ChannelHistory:
     """One history on a channel nobody has used; its first client is there from the start."""
 
-    def __init__(self, broker: Broker, topic: Topic, kind: Kind, *, hurried: bool) -> None:
+    def __init__(
+        self, broker: Broker, topic: Topic, kind: Kind, *, pace: Pace, hurried: bool
+    ) -> None:
         self._broker = broker
         self._topic = topic
         self._kind = kind
         self._channel = topic.channel()
         self._model = ChannelModel(ordered=kind.ordered)
         self._clients: list[Client] = []
+        self._time_outs = 0
         self._numbers = itertools.count()
-        due = HURRIED_SECONDS if hurried else broker.patience.seconds(REDELIVERY)
-        self._seconds = due + SHORTEST_TIMEOUT_MS / 1000 * kind.timed
+        self._pace = pace
+        self._seconds = broker.patience.seconds(REDELIVERY)
+        if hurried:
+            self._seconds = min(self._seconds, pace.slowest + HURRIED_SECONDS)
+        elif kind.timed:
+            self._seconds += SHORTEST_TIMEOUT_MS / 1000
         self._moves: Mapping[str, Callable[[int], str]] = {
             "publish": self._publish,
             "join": self._join,
@@ -75,7 +90,7 @@ class ChannelHistory:
         self._join(0)
 
     def move(self, name: str, choice: int) -> str:
-        """Make a move and say in words what was done; empty when it was not possible."""
+        """Make a move, or what must come first to make it possible; say what was done."""
         return self._moves[name](choice)
 
     def end(self) -> None:
@@ -103,7 +118,7 @@ class ChannelHistory:
 
     def _join(self, choice: int) -> str:
         if len(self._clients) == MOST_CLIENTS:
-            return ""
+            return self._publish(choice)
         tag = self._kind.tags[choice % len(self._kind.tags)]
         ready = NARROW if self._kind.tags == (None,) and choice % 2 else WIDE
         client = self._subscribe(tag, ready)
@@ -113,7 +128,7 @@ class ChannelHistory:
 
     def _leave(self, choice: int) -> str:
         if not self._clients:
-            return ""
+            return self._join(choice)
         client = self._clients[choice % len(self._clients)]
         held = len(client.held)
         self._part(client)
@@ -121,14 +136,16 @@ class ChannelHistory:
 
     def _take(self, choice: int) -> str:
         due = self._model.due()
-        count = due if choice % 2 else min(due, 1)
+        if not due:
+            return self._publish(choice) if self._clients else self._join(choice)
+        count = due if choice % 2 else 1
         self._receive(count)
-        return f"take {count}" if count else ""
+        return f"take {count}"
 
     def _finish(self, choice: int) -> str:
         held = self._held()
         if not held:
-            return ""
+            return self._take(choice)
         client, body = held[choice % len(held)]
         self._done(client, body)
         return f"client {client.number} finishes one"
@@ -136,7 +153,7 @@ class ChannelHistory:
     def _put_back(self, choice: int) -> str:
         held = self._held()
         if not held:
-            return ""
+            return self._take(choice)
         client, body = held[choice % len(held)]
         delay_ms = PUT_BACK_MS[choice % len(PUT_BACK_MS)]
         client.consumer.requeue(client.held.pop(body), delay_ms)
@@ -145,14 +162,15 @@ class ChannelHistory:
 
     def _time_out(self, choice: int) -> str:
         holders = [client for client in self._clients if client.timed and client.held]
-        if not holders:
-            return ""
+        if not holders or self._time_outs == MOST_TIME_OUTS:
+            return self._take(choice)
+        self._time_outs += 1
         client = holders[choice % len(holders)]
         count = len(client.held)
         for body in client.held:
             self._model.loosen(body)
         client.held.clear()
-        return f"client {client.number} leaves {count} to time out"
+        return f"client {client.number} lets {count} time out"
 
     def _publish_one(self, tag: str | None) -> None:
         body = self._broker.unique_body()
@@ -198,15 +216,16 @@ class ChannelHistory:
         Raises:
             Broken: they do not come, or one comes to whom it must not.
         """
-        deadline = time.monotonic() + self._seconds
+        started = time.monotonic()
         came, glance = 0, SHORTEST_GLANCE
         while came < count and self._model.due():
             for client in tuple(self._clients):
                 came += self._look(client, glance)
             glance = min(2 * glance, LONGEST_GLANCE)
-            if came < count and time.monotonic() > deadline:
+            if came < count and time.monotonic() - started > self._seconds:
                 left = count - came
                 raise Broken("lost", f"{left} owed did not come", overdue=True)
+        self._pace.slowest = max(self._pace.slowest, time.monotonic() - started)
 
     def _look(self, client: Client, glance: float) -> int:
         """Take what has come to a client; return how many of it were loose."""
@@ -235,10 +254,11 @@ class ChannelHistory:
 
 def play(broker: Broker, topic: Topic, kind: Kind, effort: Effort) -> Observation:
     """Search histories of this kind, each on a channel of its own."""
+    pace = Pace()
 
     def begin(*, hurried: bool, shown: bool) -> History:
         own = broker.recording(broker.transcript if shown else Transcript())
-        return ChannelHistory(own, topic, kind, hurried=hurried)
+        return ChannelHistory(own, topic, kind, pace=pace, hurried=hurried)
 
     def tell(words: str) -> None:
         broker.transcript.add("note", "history", note=words)

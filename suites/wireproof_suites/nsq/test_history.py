@@ -8,8 +8,8 @@ from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.channel_history import Kind, play
 
 TAGS = (None, "tagA", "tagB")
-# Each time-out takes a second at least.
-TIMED = Effort(examples=6, steps=12)
+# Each time-out takes a second at least, and a history may have two.
+TIMED = Effort(examples=8, steps=14)
 
 
 @case("nsq/history/plain", clause="smart.history.kept", waiting=True)
