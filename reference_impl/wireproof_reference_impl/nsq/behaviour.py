@@ -18,6 +18,7 @@ from wireproof_reference_impl.nsq.core import (
     dispatch,
     frame_reading,
     header,
+    in_flight,
     packed,
     record,
     subscribe_rules,
@@ -26,7 +27,7 @@ from wireproof_reference_impl.nsq.core import (
 from wireproof_reference_impl.nsq.core.dispatch import Audience
 from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
 from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
+from wireproof_reference_impl.nsq.core.in_flight import Held, Return, requeue_all
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
@@ -74,6 +75,7 @@ class ParserBehaviour:
 
     size: Callable[[int, int], Size] = frame_reading.judge_size
     cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
+    late_cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
     split: Callable[[bytes], Split | None] = frame_reading.split_header
     assembled: Callable[[bytes, int], bytes] = frame_reading.assembled
     unread: Callable[[bytes], bytes] = frame_reading.all_read
@@ -107,9 +109,10 @@ class PublishBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class SubscribeBehaviour:
-    """Who may subscribe, and as what."""
+    """Who may subscribe, and as what; whom `late_rule` takes is refused, and joins 3 s late."""
 
     rule: Callable[[Wish], Refusal | None] = subscribe_rules.support_rule
+    late_rule: Callable[[Wish], Refusal | None] | None = None
     desired_tag: Callable[[Wish], str | None] = subscribe_rules.desired_tag
     partition_beside_offset: bool = True
 
@@ -130,11 +133,13 @@ class DeliveryBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class DispatchBehaviour:
-    """Which client gets a message."""
+    """Which client gets a message; `late_choose` names those who get it besides, 3 s late."""
 
     choose: Callable[[Message, Audience], Sequence[Subscriber]] = dispatch.by_tag
+    late_choose: Callable[[Message, Audience], Sequence[Subscriber]] | None = None
     given_back: Callable[[list[Held], Subscriber], list[Held]] = requeue_all
     given_back_delay_ns: int = 0
+    comes_back: Callable[[Held, Return], Held | None] = in_flight.comes_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,7 @@ class OrderBehaviour:
     requeue_delay: bool = True
     channel_start: ChannelStart = ChannelStart.FIRST_FROM_START
     pick: Callable[[int], int] = answers.oldest
+    overtaken: Callable[[Held], bool] = in_flight.never_overtaken
 
 
 @dataclass(frozen=True, slots=True)

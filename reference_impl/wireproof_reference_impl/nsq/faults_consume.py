@@ -6,7 +6,16 @@ from struct import pack
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import delivery, packed
 from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.preset import READERS, Preset, fault
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    READERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
 
 _INDICATOR = packed.EXTEND_INDICATOR
 
@@ -66,6 +75,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-little-endian",
         "the length of ext is delivered in little-endian byte order",
+        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
         settings=extending(lambda version, header: pack("<BH", version, len(header)) + header),
@@ -73,6 +83,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-counts-itself",
         "the length of ext counts its own two bytes",
+        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
         settings=extending(lambda version, header: pack(">BH", version, len(header) + 2) + header),
@@ -80,6 +91,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-of-4-bytes",
         "the length of ext takes 4 bytes",
+        way=EXTRA,
         breaks=_LAYOUT,
         may_break=READERS,
         settings=extending(lambda version, header: pack(">BI", version, len(header)) + header),
@@ -87,6 +99,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-of-1-byte",
         "the length of ext is right modulo 256 only",
+        way=BOUNDARY,
         breaks=_LAYOUT,
         may_break=(
             "consume.batch consume.body-intact consume.header-intact http.header-stored "
@@ -97,6 +110,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-missing",
         "the ext data follows the version of ext without a length",
+        way=MISSING,
         breaks=_LAYOUT,
         may_break=READERS,
         settings=extending(lambda version, header: bytes([version]) + header),
@@ -104,6 +118,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-before-version",
         "the length of ext stands before its version",
+        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
         settings=extending(lambda version, header: pack(">HB", len(header), version) + header),
@@ -111,6 +126,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-ext-behind-body",
         "the ext part is delivered behind the body",
+        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
         settings={
@@ -121,6 +137,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-timestamp-microseconds",
         "the timestamp counts microseconds",
+        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="disk.layout",
         settings={"delivery.head": _head_in_microseconds},
@@ -128,6 +145,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-ids-swapped",
         "the trace id stands before the internal id",
+        way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=(
             "consume.batch consume.body-intact consume.no-header disk.layout "
@@ -139,6 +157,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-with-indicator",
         "delivered attempts keep the indicator of the disk",
+        way=EXTRA,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
         settings=_counted(lambda attempts, message: attempts | _INDICATOR),
@@ -146,6 +165,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-with-indicator-again",
         "delivered attempts have the indicator from the second delivery on",
+        way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
         settings=_counted(
@@ -155,6 +175,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-with-indicator-without-header",
         "delivered attempts have the indicator on messages without a header",
+        way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
         settings=_counted(
@@ -164,6 +185,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-from-zero",
         "the first delivery counts 0",
+        way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
         settings=_counted(lambda attempts, message: attempts - 1),
@@ -171,6 +193,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-always-one",
         "attempts stay at 1",
+        way=MISSING,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
         settings=_counted(lambda attempts, message: 1),
@@ -178,6 +201,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-stop-at-two",
         "attempts count up to 2 and no further",
+        way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
         settings=_counted(lambda attempts, message: min(attempts, 2)),
@@ -185,6 +209,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "attempts-by-two",
         "each redelivery counts two more",
+        way=WRONG_VALUE,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
         settings=_counted(lambda attempts, message: 2 * attempts - 1),
@@ -192,6 +217,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "version-zero",
         "a message with a header has version 0",
+        way=WRONG_VALUE,
         breaks=_VERSION,
         may_break=READERS,
         settings=extending(lambda version, header: packed.extend_part(0, header)),
@@ -199,6 +225,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "version-zero-on-long-headers",
         "a message with a header above 255 bytes has version 0",
+        way=BOUNDARY,
         breaks=_VERSION,
         may_break=(
             "consume.batch consume.body-intact consume.header-intact consume.layout "
@@ -211,6 +238,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "version-zero-on-empty-header",
         "a message with the header {} has version 0",
+        way=BOUNDARY,
         breaks=_VERSION,
         may_break=(
             "consume.batch consume.body-intact consume.header-intact consume.layout "
@@ -223,6 +251,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "plain-with-version",
         "messages of plain topics have a version of ext",
+        way=EXTRA,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
         settings=_plain_part(_ext_on_plain),
@@ -230,6 +259,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "plain-with-version-and-length",
         "messages of plain topics have an empty ext part",
+        way=EXTRA,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
         settings=_plain_part(lambda message: bytes(3)),
@@ -237,6 +267,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "plain-with-indicator",
         "attempts of plain topics have the indicator bits",
+        way=WRONG_VALUE,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
         settings=_counted(
@@ -246,6 +277,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "plain-with-version-above-4096",
         "messages of plain topics with bodies above 4096 bytes have a version of ext",
+        way=BOUNDARY,
         breaks=_PLAIN,
         settings=_plain_part(lambda message: b"\0" if len(message.body) > 4096 else b""),
     ),

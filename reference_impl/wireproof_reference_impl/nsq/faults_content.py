@@ -8,7 +8,15 @@ from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faults_consume import Part, extending
-from wireproof_reference_impl.nsq.preset import READERS, Preset, fault
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    READERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
 
 
 def _stored_header(change: Callable[[bytes], bytes]) -> Settings:
@@ -57,6 +65,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-marshalled-anew",
         "a header published over TCP is read and written anew, names sorted",
+        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
         settings=_stored_header(_marshalled_anew),
@@ -64,6 +73,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-stripped",
         "white space around a header is lost",
+        way=BOUNDARY,
         breaks=_HEADER,
         may_break="disk.layout",
         settings=_stored_header(bytes.strip),
@@ -71,6 +81,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-without-internal-names",
         "names that begin with ## are taken out of the header",
+        way=MISSING,
         breaks=_HEADER,
         may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
         settings=_stored_header(_without_internal_names),
@@ -78,6 +89,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-unescaped",
         "escaped slashes in a header lose their backslash",
+        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
         settings=_stored_header(lambda header: header.replace(rb"\/", b"/")),
@@ -85,6 +97,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-markup-escaped",
         "<, > and & in a header are escaped",
+        way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
         settings=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
@@ -92,6 +105,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-cut-at-255",
         "headers lose what is beyond 255 bytes",
+        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
         settings=extending(_limited_length(255)),
@@ -99,6 +113,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-cut-at-4096",
         "headers lose what is beyond 4096 bytes",
+        way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
         settings=extending(_limited_length(4096)),
@@ -106,6 +121,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-cut-at-32767",
         "headers lose what is beyond 32767 bytes",
+        way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
         settings=extending(_limited_length(32767)),
@@ -113,6 +129,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-lost",
         "a message with a header is delivered without it",
+        way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
         settings=extending(lambda version, header: b"\0"),
@@ -120,6 +137,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-without-last-line-feed",
         "the last line feed of a body is lost",
+        way=BOUNDARY,
         breaks=_BODY,
         may_break="upgrade.old-messages",
         settings=_body(lambda message: message.body.removesuffix(b"\n")),
@@ -127,6 +145,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-behind-odd-header",
         "the first byte of the body is lost when the header's length is odd and above 200",
+        way=CONDITION,
         breaks=_BODY,
         may_break=(
             "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
@@ -137,6 +156,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-without-header",
         "the first byte of the body of a message without a header is lost on ext topics",
+        way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
         settings=_body(_first_byte_lost_without_header),
@@ -144,6 +164,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-cut-at-nul",
         "a body ends at its first NUL",
+        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         settings=_body(lambda message: message.body.partition(b"\0")[0]),
@@ -151,6 +172,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-cut-at-65535",
         "bodies lose what is beyond 65535 bytes",
+        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         settings=_body(lambda message: message.body[:65535]),
@@ -158,6 +180,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-as-text",
         "bytes of a body that are no UTF-8 are replaced",
+        way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         settings=_body(lambda message: message.body.decode("utf-8", "replace").encode()),
@@ -165,6 +188,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "body-wrong-above-4096",
         "bodies above 4096 bytes lose their last byte",
+        way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
         settings=_body(

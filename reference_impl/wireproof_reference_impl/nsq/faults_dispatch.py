@@ -13,7 +13,17 @@ from wireproof_reference_impl.nsq.core.dispatch import (
 from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.preset import READERS, Preset, fault
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    LATE,
+    MISSING,
+    READERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
 
 _MINUTE_NS = 60_000_000_000
 
@@ -165,6 +175,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "dispatch-by-turns",
         "messages go to the clients of a channel in turn, whatever their tags",
+        way=WRONG_VALUE,
+        delivers_wrongly=True,
         breaks=f"{_MATCHING} {_OTHER} {_UNTAGGED}",
         may_break="dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.tag-form",
         settings=_choosing(_anybody),
@@ -172,6 +184,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "dispatch-untagged-first",
         "a tagged message goes to an untagged client while one is ready",
+        way=WRONG_VALUE,
+        delivers_wrongly=True,
         breaks=_MATCHING,
         may_break="dispatch.per-channel",
         settings=_choosing(_untagged_first),
@@ -179,6 +193,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "dispatch-every-third-astray",
         "every third message of a tag goes to an untagged client",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_MATCHING,
         may_break="dispatch.not-ready dispatch.per-channel",
         settings=_choosing(_every_third_to_anybody),
@@ -186,6 +202,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "dispatch-to-all",
         "a tagged message goes to every client that is ready",
+        way=EXTRA,
+        delivers_wrongly=True,
         breaks=f"{_MATCHING} {_OTHER}",
         may_break="dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.tag-form",
         settings=_choosing(_to_all),
@@ -193,6 +211,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "dispatch-busy-passed-over",
         "a client with the tag that holds one message is passed over",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_MATCHING,
         may_break="dispatch.not-ready dispatch.per-channel",
         settings=_choosing(_full_client_passed_over),
@@ -200,6 +220,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "fallback-never",
         "a tagged message that nobody desires waits for ever",
+        way=MISSING,
         breaks=f"{_FALLBACK} {_LEAVE}",
         may_break=READERS,
         settings=_choosing(_never_to_untagged),
@@ -207,6 +228,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "fallback-only-without-tags",
         "a tagged message goes to an untagged client only when no client has a tag at all",
+        way=CONDITION,
         breaks=_FALLBACK,
         may_break="dispatch.per-channel dispatch.to-matching",
         settings=_choosing(_untagged_only_when_no_tags),
@@ -214,6 +236,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "fallback-to-other-tags",
         "a tagged message that nobody desires goes to a client with another tag first",
+        way=WRONG_VALUE,
+        delivers_wrongly=True,
         breaks=f"{_FALLBACK} {_OTHER}",
         may_break="dispatch.exact-tag dispatch.per-channel dispatch.tag-form",
         settings=_choosing(_fallback_to_other_tags),
@@ -221,6 +245,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "fallback-to-anybody",
         "a tagged message goes to a client with another tag when no other is ready",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_OTHER,
         may_break="dispatch.fallback",
         settings=_choosing(_fallback_to_anybody),
@@ -228,6 +254,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "other-tag-every-fifth",
         "every fifth tagged message goes to a client with another tag",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_OTHER,
         may_break=(
             "dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.to-matching"
@@ -237,6 +265,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "leave-loses-messages",
         "what a client held when it left is lost",
+        way=MISSING,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
         settings={"dispatch.given_back": _nothing_given_back},
@@ -244,12 +273,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "leave-loses-tagged-messages",
         "of what a client held when it left the tagged messages are lost",
+        way=CONDITION,
         breaks=_LEAVE,
         settings={"dispatch.given_back": _nothing_tagged_given_back},
     ),
     fault(
         "leave-gives-one-back",
         "of what a client held when it left only one message is given back",
+        way=BOUNDARY,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
         settings={"dispatch.given_back": _last_one_given_back},
@@ -257,6 +288,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "leave-gives-back-late",
         "what a client held when it left goes to others only after a minute",
+        way=LATE,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
         settings={"dispatch.given_back_delay_ns": _MINUTE_NS},
@@ -264,12 +296,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "leave-keeps-the-tag",
         "a tag whose last client has left still keeps its messages from others",
+        way=CONDITION,
         breaks=_LEAVE,
         settings=_choosing(_tag_kept_when_left),
     ),
     fault(
         "channel-blocked-by-another",
         "a tag desired on one channel holds its messages back on the others",
+        way=MISSING,
         breaks=_CHANNEL,
         may_break="consume.batch consume.body-intact consume.layout consume.no-header",
         settings=_choosing(_neighbours_block),
@@ -277,24 +311,31 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "channel-robbed-by-another",
         "a tag desired on one channel draws its messages from the others",
+        way=WRONG_VALUE,
         breaks=_CHANNEL,
         settings=_choosing(_neighbours_rob),
     ),
     fault(
         "channel-tags-mixed",
         "a tag desired on one channel goes to clients with any tag on the others",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_CHANNEL,
         settings=_choosing(_neighbours_decide),
     ),
     fault(
         "tag-by-prefix",
         "a desired tag matches every tag that begins with it",
+        way=BOUNDARY,
+        delivers_wrongly=True,
         breaks=_EXACT,
         settings=_matched(lambda tag, desired: tag.startswith(desired)),
     ),
     fault(
         "tag-by-part",
         "a desired tag that begins with the message's tag matches it",
+        way=BOUNDARY,
+        delivers_wrongly=True,
         breaks=_EXACT,
         may_break="dispatch.tag-form",
         settings=_matched(lambda tag, desired: desired.startswith(tag)),
@@ -302,18 +343,24 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "tag-whatever-case",
         "tags match whatever their letter case",
+        way=WRONG_VALUE,
+        delivers_wrongly=True,
         breaks=_EXACT,
         settings=_matched(lambda tag, desired: tag.lower() == desired.lower()),
     ),
     fault(
         "tag-without-blanks",
         "blanks around tags are overlooked",
+        way=BOUNDARY,
+        delivers_wrongly=True,
         breaks=_EXACT,
         settings=_matched(lambda tag, desired: tag.strip() == desired.strip()),
     ),
     fault(
         "untagged-to-tagged-first",
         "a message without a tag goes to a client with one while one is ready",
+        way=WRONG_VALUE,
+        delivers_wrongly=True,
         breaks=_UNTAGGED,
         may_break="dispatch.not-ready",
         settings=_choosing(_untagged_to_tagged_first),
@@ -321,6 +368,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "untagged-shared",
         "messages without a tag go to clients with and without one in turn",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_UNTAGGED,
         may_break="dispatch.not-ready",
         settings=_choosing(_untagged_shared_with_tagged),

@@ -8,16 +8,18 @@ from wireproof_reference_impl.nsq import http_header
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import header
 from wireproof_reference_impl.nsq.core.go_text import marshalled
-from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
-from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.header import checked_object, reader
+from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faults_trace import (
-    empty_beside_others,
-    empty_fails,
-    empty_is_zero,
+from wireproof_reference_impl.nsq.http_header import Fields, added, compact
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
 )
-from wireproof_reference_impl.nsq.http_header import Fields, added, compact, trace_answer
-from wireproof_reference_impl.nsq.preset import Preset, fault
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
@@ -43,26 +45,8 @@ def _taking(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
     return {"http.build_header": build}
 
 
-def _answered(change: Callable[[Stored], dict[str, object]]) -> Settings:
-    return {"http.trace_answer": change}
-
-
 def _entry(change: Callable[[Entry], Entry]) -> Settings:
     return {"http.entry": change}
-
-
-def _plus(stored: Stored, **other: object) -> dict[str, object]:
-    return {**trace_answer(stored), **other}
-
-
-def _without(stored: Stored, name: str) -> dict[str, object]:
-    fields = trace_answer(stored)
-    del fields[name]
-    return fields
-
-
-def _renamed(stored: Stored, old: str, new: str) -> dict[str, object]:
-    return {new if name == old else name: value for name, value in trace_answer(stored).items()}
 
 
 def _spelled(extra: Fields) -> Object:
@@ -106,10 +90,6 @@ def _is_json(ext: bytes) -> bool:
     return True
 
 
-def _no_trace(data: bytes) -> Header:
-    return header.published(data)._replace(trace_id=None)
-
-
 def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
     return True
 
@@ -118,8 +98,6 @@ _ACCEPT = "http.accept"
 _STORED = "http.header-stored"
 _EXACT = "http.value-exact"
 _X = "http.x-nsqext"
-_TRACE = "http.trace-response"
-_EMPTY = "http.trace-empty"
 _JSON = "http.header-json"
 
 _ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
@@ -128,6 +106,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-answer-in-lower-case",
         "success over HTTP is answered with ok",
+        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break=(
             "http.header-json http.header-stored http.trace-empty http.value-exact "
@@ -138,6 +117,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-status-202",
         "success over HTTP has status 202",
+        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break=(
             "http.header-json http.header-stored http.trace-empty http.value-exact "
@@ -148,6 +128,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-answer-empty",
         "success over HTTP has an empty answer",
+        way=MISSING,
         breaks=_ACCEPT,
         may_break="http.header-json http.trace-empty parser.header-length",
         settings={"http.ok": b""},
@@ -155,6 +136,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-body-cut",
         "the last byte of the request body is lost",
+        way=BOUNDARY,
         breaks=_ACCEPT,
         may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
         settings=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
@@ -162,6 +144,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-body-unescaped",
         "percent signs and plus signs in the request body are taken for escapes",
+        way=WRONG_VALUE,
         breaks=_ACCEPT,
         settings=_entry(
             lambda entry: entry._replace(
@@ -172,6 +155,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-header-lost",
         "ext is read and not stored",
+        way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
         settings=_entry(lambda entry: entry._replace(header=None)),
@@ -179,6 +163,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-header-emptied",
         "the header stored has no names",
+        way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.value-exact http.x-nsqext-override parser.header-length",
         settings=_entry(lambda entry: entry._replace(header=b"{}")),
@@ -186,6 +171,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-header-first-name",
         "only the first name of ext is stored",
+        way=BOUNDARY,
         breaks=_STORED,
         may_break="http.value-exact",
         settings=_merged(lambda fields, extra: dict([*fields.items()][:1]) | added(extra)),
@@ -193,6 +179,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-header-lower-case",
         "the names of ext are stored in lower case",
+        way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact",
         settings=_merged(
@@ -202,6 +189,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-header-as-text",
         "ext is stored as a JSON string",
+        way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
         settings=_entry(
@@ -211,6 +199,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-unescaped-twice",
         "ext is unescaped once more than it was escaped",
+        way=WRONG_VALUE,
         breaks=_EXACT,
         may_break="http.header-json",
         settings={"http.build_header": _unescaped_again},
@@ -218,6 +207,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-digits-as-numbers",
         "values of digits are stored as numbers",
+        way=CONDITION,
         breaks=_STORED,
         may_break=_EXACT,
         settings={
@@ -228,12 +218,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-numbers-through-floats",
         "numbers in ext are taken and stored as the nearest float",
+        way=BOUNDARY,
         breaks=_EXACT,
         settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
     ),
     fault(
         "x-nsqext-case-kept",
         "the names of request headers are stored as they were spelled",
+        way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
         settings=_merged(lambda fields, extra: fields | _spelled(extra)),
@@ -241,6 +233,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "x-nsqext-overlooked",
         "request headers are not added",
+        way=MISSING,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override publish.header-name",
         settings=_merged(lambda fields, extra: fields),
@@ -248,6 +241,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "x-nsqext-as-numbers",
         "values of digits in request headers are stored as numbers",
+        way=CONDITION,
         breaks=_X,
         may_break="http.value-exact",
         settings={
@@ -258,6 +252,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "x-nsqext-first-only",
         "only the first request header is added",
+        way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact",
         settings=_merged(lambda fields, extra: fields | added(extra[:1])),
@@ -265,6 +260,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "x-nsqext-instead-of-ext",
         "request headers take the place of ext",
+        way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact",
         settings=_merged(lambda fields, extra: added(extra) if extra else fields),
@@ -272,6 +268,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "x-nsqext-with-prefix",
         "request headers are stored under their whole name",
+        way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
         settings=_merged(
@@ -281,93 +278,22 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "x-nsqext-not-one-letter",
         "request headers with a name of one letter are not added",
+        way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
         settings=_merged(lambda fields, extra: fields | _upper_prefix_only(extra)),
     ),
     fault(
-        "http-trace-id-as-number",
-        "trace_id in the answer is a number",
-        breaks=_TRACE,
-        may_break="http.x-nsqext",
-        settings=_answered(lambda stored: _plus(stored, trace_id=stored.trace_id)),
-    ),
-    fault(
-        "http-rawsize-without-header",
-        "rawsize leaves the record's 4 length bytes and head out",
-        breaks=_TRACE,
-        settings=_answered(lambda stored: _plus(stored, rawsize=stored.size - 30)),
-    ),
-    fault(
-        "http-trace-without-status",
-        "the answer to a traced message has no status",
-        breaks=_TRACE,
-        may_break="http.x-nsqext",
-        settings=_answered(lambda stored: _without(stored, "status")),
-    ),
-    fault(
-        "http-trace-id-of-the-next",
-        "id in the answer is that of the next message",
-        breaks=_TRACE,
-        settings=_answered(lambda stored: _plus(stored, id=stored.internal_id + 1)),
-    ),
-    fault(
-        "http-trace-id-of-63-bits",
-        "trace ids from 2^63 on are negative in the answer",
-        breaks=_TRACE,
-        settings=_answered(
-            lambda stored: _plus(stored, trace_id=str((stored.trace_id ^ (1 << 63)) - (1 << 63)))
-        ),
-    ),
-    fault(
-        "http-trace-offset-of-the-end",
-        "queue_offset in the answer lies behind the message",
-        breaks=_TRACE,
-        settings=_answered(
-            lambda stored: _plus(stored, queue_offset=stored.offset + 2 * stored.size)
-        ),
-    ),
-    fault(
-        "http-trace-field-renamed",
-        "rawsize is called raw_size",
-        breaks=_TRACE,
-        may_break="http.x-nsqext",
-        settings=_answered(lambda stored: _renamed(stored, "rawsize", "raw_size")),
-    ),
-    fault(
-        "http-trace-not-answered",
-        "a traced message is answered with OK alone",
-        breaks=_TRACE,
-        may_break="http.x-nsqext",
-        settings={"http.header": _no_trace},
-    ),
-    fault(
-        "http-trace-empty-is-zero",
-        "an empty trace id over HTTP counts as trace id 0",
-        breaks=_EMPTY,
-        settings={"http.header": reader(trace=empty_is_zero)},
-    ),
-    fault(
-        "http-trace-empty-fails",
-        "an empty trace id over HTTP fails",
-        breaks=_EMPTY,
-        settings={"http.header": reader(trace=empty_fails)},
-    ),
-    fault(
-        "http-trace-empty-beside-others",
-        "an empty trace id beside other names is answered as a traced message",
-        breaks=_EMPTY,
-        settings={"http.header": empty_beside_others},
-    ),
-    fault(
         "http-ext-text",
         "an ext that is no JSON at all is taken for an empty one",
+        way=MISSING,
         breaks=_JSON,
         settings=_taking(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
     ),
     fault(
         "http-ext-array",
         "an ext that is JSON but no object is taken for an empty one",
+        way=WRONG_VALUE,
         breaks=_JSON,
         may_break="http.header-stored",
         settings=_taking(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
@@ -375,12 +301,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-ext-cut",
         "an ext that ends too early is taken for an empty one",
+        way=BOUNDARY,
         breaks=_JSON,
         settings=_taking(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
     ),
     fault(
         "http-plain-topic-takes-headers",
         "a header published over HTTP on a plain topic is lost silently",
+        way=MISSING,
         breaks="http.plain-topic",
         settings={"http.takes_header": _taken_anywhere},
     ),

@@ -11,9 +11,16 @@ from wireproof_reference_impl.nsq.core.header import Fields, Header, checked_obj
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.preset import Preset, fault
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
 from wireproof_spec.nsq import error_codes
-from wireproof_spec.nsq.names import PUB_EXT, is_header_name
+from wireproof_spec.nsq.names import is_header_name
 from wireproof_spec.strict_json import read as read_strictly
 
 Test = Callable[[bytes], bool]
@@ -123,15 +130,6 @@ def _not_null(fields: Fields) -> None:
         raise header.refused("null")
 
 
-def _codes(other: dict[str, str]) -> Settings:
-    """Return settings under which PUB_EXT has codes of its own where PUB has others."""
-
-    def code(command: bytes, own: str) -> str:
-        return other.get(own, own) if command == PUB_EXT else own
-
-    return {"output.error_code": code}
-
-
 def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
     return True
 
@@ -153,19 +151,20 @@ _JSON = "publish.header-json"
 _NAME = "publish.header-name"
 _VALUE = "publish.header-value"
 _STRICT = "publish.header-strict"
-_SAME = "publish.error-same-as-pub"
 _PLAIN = "publish.plain-topic"
 
 FAULTS: tuple[Preset, ...] = (
     fault(
         "accept-not-empty-object",
         "a header without names is refused",
+        way=BOUNDARY,
         breaks=_ACCEPT,
         settings=_refusing(lambda data: data == b"{}"),
     ),
     fault(
         "accept-not-signs",
         "number signs and hyphens in header names are refused",
+        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="publish.ok-response",
         settings=_refusing(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
@@ -173,12 +172,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "accept-not-above-4096",
         "headers above 4096 bytes are refused",
+        way=BOUNDARY,
         breaks=_ACCEPT,
         settings=_refusing(lambda data: len(data) > 4096),
     ),
     fault(
         "accept-not-escapes",
         "escapes in the header's JSON are refused",
+        way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="publish.ok-response publish.trace-response",
         settings=_refusing(lambda data: b"\\" in data),
@@ -186,12 +187,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "accept-not-spaces",
         "white space between the tokens of the header is refused",
+        way=WRONG_VALUE,
         breaks=_ACCEPT,
         settings=_refusing(lambda data: data[:1] in b" \t\r\n"),
     ),
     fault(
         "accept-but-lose-many-names",
         "a message with more than ten names is answered OK and never delivered",
+        way=MISSING,
         breaks=_ACCEPT,
         may_break="consume.header-intact",
         settings={"delivery.lost": _lost_with_many_names},
@@ -199,6 +202,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "accept-but-lose-tagged",
         "a message with a dispatch tag is answered OK and never delivered",
+        way=MISSING,
         breaks="dispatch.to-matching dispatch.fallback",
         may_break=(
             "consume.batch consume.header-intact dispatch.leave dispatch.per-channel "
@@ -210,6 +214,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-anything",
         "the header is not looked at",
+        way=MISSING,
         breaks=f"{_JSON} {_NAME} {_STRICT}",
         may_break="publish.error-same-as-pub publish.reserved-name",
         settings=_taking(lambda data: True),
@@ -217,6 +222,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-cut",
         "a header that ends too early is taken",
+        way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.error-same-as-pub",
         settings=_taking(_is_cut),
@@ -224,6 +230,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-with-tail",
         "what follows the header's JSON value is overlooked",
+        way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.header-name",
         settings=_taking(_has_tail),
@@ -231,6 +238,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-judged-by-its-beginning",
         "only the first bytes of the header are looked at",
+        way=BOUNDARY,
         breaks=_JSON,
         may_break="publish.header-name publish.header-strict",
         settings=_taking(_begins_well),
@@ -238,24 +246,28 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-text",
         "a header that is no JSON at all is taken as a text",
+        way=WRONG_VALUE,
         breaks=_JSON,
         settings=_taking(lambda data: data[:1].isalpha() and not _is_json(data)),
     ),
     fault(
         "header-single-quotes",
         "single quotes pass for quotes",
+        way=WRONG_VALUE,
         breaks=_JSON,
         settings=_taking(lambda data: data.startswith(b"{'")),
     ),
     fault(
         "header-byte-order-mark",
         "a byte order mark before the header is overlooked",
+        way=BOUNDARY,
         breaks=_JSON,
         settings=_taking(lambda data: data.startswith(b"\xef\xbb\xbf")),
     ),
     fault(
         "name-not-checked",
         "header names may hold any character",
+        way=MISSING,
         breaks=_NAME,
         may_break="publish.reserved-name",
         settings={"publish.header": reader(names=_nothing)},
@@ -263,6 +275,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "name-first-character-checked",
         "only the first character of a header name is looked at",
+        way=BOUNDARY,
         breaks=_NAME,
         may_break="publish.reserved-name",
         settings={"publish.header": reader(names=_first_character)},
@@ -270,12 +283,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "name-may-be-empty",
         "an empty header name is taken",
+        way=BOUNDARY,
         breaks=_NAME,
         settings=_taking(lambda data: _is_json(data) and b'"":' in data),
     ),
     fault(
         "value-may-not-be-null",
         "of the values that are no strings only null is refused",
+        way=MISSING,
         breaks=_VALUE,
         may_break="publish.header-strict",
         settings={"publish.header": reader(values=_not_null)},
@@ -283,18 +298,21 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "value-may-be-number",
         "numbers pass for header values, truth values do not",
+        way=WRONG_VALUE,
         breaks=_VALUE,
         settings={"publish.header": reader(values=_numbers)},
     ),
     fault(
         "strict-not-at-all",
         "duplicate names, control bytes, bad UTF-8 and NaN pass",
+        way=MISSING,
         breaks=_STRICT,
         settings={"publish.header": reader(parse=_lax)},
     ),
     fault(
         "strict-but-for-duplicates",
         "duplicate names in the header pass",
+        way=CONDITION,
         breaks=_STRICT,
         may_break="publish.header-json",
         settings={"publish.header": reader(parse=_overlooking("duplicate-name"))},
@@ -302,6 +320,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "strict-but-for-control-bytes",
         "raw control bytes in the header pass",
+        way=CONDITION,
         breaks=_STRICT,
         may_break="parser.header-length publish.header-json",
         settings=_taking(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
@@ -309,42 +328,21 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "reserved-names-taken",
         "unknown names that begin with ## are taken and stored",
+        way=MISSING,
         breaks="publish.reserved-name",
         settings={"publish.header": reader(names=_unknown_reserved)},
     ),
     fault(
-        "code-for-bad-topic-differs",
-        "PUB_EXT calls a bad topic name missing, PUB calls it bad",
-        breaks=_SAME,
-        settings=_codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST}),
-    ),
-    fault(
-        "code-for-no-topic-differs",
-        "PUB_EXT calls a missing topic a failed publish, PUB calls it missing",
-        breaks=_SAME,
-        settings=_codes({error_codes.E_TOPIC_NOT_EXIST: error_codes.E_PUB_FAILED}),
-    ),
-    fault(
-        "code-for-bad-size-differs",
-        "PUB_EXT has another code than PUB for sizes and cut bodies",
-        breaks=_SAME,
-        settings=_codes({error_codes.E_BAD_MESSAGE: error_codes.E_BAD_BODY}),
-    ),
-    fault(
-        "code-for-bad-header-unknown",
-        "a header that is not JSON is refused with a code of no list",
-        breaks=_SAME,
-        settings=_codes({error_codes.E_INVALID_JSON_HEADER: "E_BAD_HEADER"}),
-    ),
-    fault(
         "plain-topic-takes-headers",
         "PUB_EXT on a plain topic is answered OK and its header is lost",
+        way=MISSING,
         breaks=_PLAIN,
         settings={"publish.takes_header": _taken_anywhere},
     ),
     fault(
         "plain-topic-takes-internal-names",
         "PUB_EXT on a plain topic is answered OK when its header has internal names only",
+        way=CONDITION,
         breaks=_PLAIN,
         settings={"publish.takes_header": _internal_taken_anywhere},
     ),

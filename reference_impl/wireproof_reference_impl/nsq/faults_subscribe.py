@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
-from wireproof_reference_impl.nsq.preset import Preset, fault
+from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, desired_tag, support_rule
+from wireproof_reference_impl.nsq.preset import CONDITION, MISSING, WRONG_VALUE, Preset, fault
 from wireproof_spec.nsq.error_codes import E_INVALID
 
 Unless = Callable[[Wish], bool]
@@ -35,6 +35,13 @@ def _tag_everywhere(wish: Wish) -> str | None:
     return wish.identity.desired_tag or None
 
 
+def _some_tag_when_negotiated(wish: Wish) -> str | None:
+    """Give a client that has no desired tag one, if it negotiates features."""
+    own = desired_tag(wish)
+    given = wish.topic_extend and wish.identity.feature_negotiation
+    return own or ("tag" if given else None)
+
+
 def _lacks_support(wish: Wish) -> bool:
     return wish.topic_extend and not wish.identity.extend_support
 
@@ -52,6 +59,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "support-refused-everywhere",
         "clients with extend_support are refused on every topic",
+        way=MISSING,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
         settings=_refusing(lambda wish: wish.identity.extend_support),
@@ -59,6 +67,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "support-refused-with-tag",
         "clients with extend_support and a desired tag are refused on ext topics",
+        way=CONDITION,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
         settings=_refusing(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
@@ -66,12 +75,23 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "support-refused-when-negotiated",
         "extend_support is overlooked when features are negotiated",
+        way=CONDITION,
         breaks=_ACCEPTED,
         settings=_refusing(lambda wish: wish.topic_extend and wish.identity.feature_negotiation),
     ),
     fault(
+        "support-given-a-tag-when-negotiated",
+        "clients with extend_support that negotiate features and desire no tag are given one",
+        way=WRONG_VALUE,
+        breaks=_ACCEPTED,
+        may_break="dispatch.to-matching",
+        settings={"subscribe.desired_tag": _some_tag_when_negotiated},
+    ),
+    fault(
         "support-not-needed",
         "clients without extend_support subscribe to ext topics",
+        way=MISSING,
+        delivers_wrongly=True,
         breaks=_NEEDED,
         may_break="upgrade.subscribe-rules",
         settings=_lenient(_lacks_support),
@@ -79,6 +99,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "support-not-needed-with-tag",
         "clients with a desired tag subscribe to ext topics without extend_support",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_NEEDED,
         may_break="upgrade.subscribe-rules",
         settings=_lenient(lambda wish: _lacks_support(wish) and bool(wish.identity.desired_tag)),
@@ -86,30 +108,39 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "support-not-needed-when-negotiated",
         "clients that negotiate features subscribe to ext topics without extend_support",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_NEEDED,
         settings=_lenient(lambda wish: _lacks_support(wish) and wish.identity.feature_negotiation),
     ),
     fault(
         "support-not-refused",
         "clients with extend_support subscribe to plain topics",
+        way=MISSING,
+        delivers_wrongly=True,
         breaks=_REFUSED,
         settings=_lenient(_has_too_much),
     ),
     fault(
         "support-not-refused-with-tag",
         "clients with extend_support and a desired tag subscribe to plain topics",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_REFUSED,
         settings=_lenient(lambda wish: _has_too_much(wish) and bool(wish.identity.desired_tag)),
     ),
     fault(
         "support-not-refused-when-negotiated",
         "clients that negotiate features subscribe to plain topics with extend_support",
+        way=CONDITION,
+        delivers_wrongly=True,
         breaks=_REFUSED,
         settings=_lenient(lambda wish: _has_too_much(wish) and wish.identity.feature_negotiation),
     ),
     fault(
         "tag-refused-on-plain-topic",
         "clients with a desired tag are refused on plain topics",
+        way=WRONG_VALUE,
         breaks=_IGNORED,
         settings=_refusing(
             lambda wish: (
@@ -122,12 +153,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "tag-kept-on-plain-topic",
         "clients with a desired tag get nothing on plain topics",
+        way=MISSING,
         breaks=_IGNORED,
         settings={"subscribe.desired_tag": _tag_everywhere},
     ),
     fault(
         "tag-refused-when-negotiated",
         "clients with a desired tag that negotiate features are refused on plain topics",
+        way=CONDITION,
         breaks=_IGNORED,
         settings=_refusing(
             lambda wish: (

@@ -9,7 +9,16 @@ from wireproof_reference_impl.nsq.core import header, packed
 from wireproof_reference_impl.nsq.core.header import Header, reader
 from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.preset import PUBLISHERS, Preset, fault
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    PUBLISHERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
 from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.names import OK
 from wireproof_spec.strict_json import JsonValue
@@ -113,6 +122,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-little-endian",
         "the trace response is in little-endian byte order",
+        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
         settings=_answering(_little_endian),
@@ -120,12 +130,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-ids-swapped",
         "the trace response has the trace id before the internal id",
+        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answering(_ids_swapped),
     ),
     fault(
         "trace-offset-size-swapped",
         "the trace response has the data size before the offset",
+        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
         settings=_answering(_offset_and_size_swapped),
@@ -133,12 +145,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-size-of-8-bytes",
         "the data size of the trace response takes 8 bytes",
+        way=EXTRA,
         breaks=_TRACE,
         settings=_answering(_size_of_8_bytes),
     ),
     fault(
         "trace-size-without-length",
         "the data size of the trace response leaves the record's 4 length bytes out",
+        way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
         settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
@@ -146,6 +160,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-offset-of-the-end",
         "the offset of the trace response is where the record ends",
+        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answering(
             lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
@@ -154,12 +169,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-id-of-the-next",
         "the internal id of the trace response is that of the next message",
+        way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
     ),
     fault(
         "trace-id-of-63-bits",
         "trace ids from 2^63 on lose their highest bit in the answer",
+        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answering(
             lambda stored: _response(stored, trace_id=stored.trace_id % (1 << 63))
@@ -168,6 +185,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-id-through-a-float",
         "trace ids above 2^53 are rounded in the answer",
+        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answering(
             lambda stored: _response(stored, trace_id=int(float(stored.trace_id)))
@@ -176,12 +194,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-id-zero-not-answered",
         "trace id 0 is answered like no trace id",
+        way=BOUNDARY,
         breaks=_TRACE,
         settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
     ),
     fault(
         "trace-not-answered",
         "a traced message is answered with OK alone",
+        way=MISSING,
         breaks=_TRACE,
         may_break="parser.segmentation publish.trace-id-form",
         settings=_answering(lambda stored: OK),
@@ -189,18 +209,21 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-found-when-first",
         "the trace id is found only as the first name of the header",
+        way=CONDITION,
         breaks=_TRACE,
         settings={"publish.header": _when_first},
     ),
     fault(
         "trace-found-when-spelled-plainly",
         "the trace id is not found when JSON spells it with spaces or escapes",
+        way=CONDITION,
         breaks=_TRACE,
         settings={"publish.header": _when_spelled_plainly},
     ),
     fault(
         "trace-found-by-text",
         "the trace id is looked for in the header's text, values included",
+        way=EXTRA,
         breaks=_OK,
         may_break="publish.trace-empty publish.trace-response",
         settings={"publish.header": _by_text},
@@ -208,6 +231,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "ok-with-line-feed",
         "the success response has a line feed behind OK, from a topic's fourth message on",
+        way=WRONG_VALUE,
         breaks=_OK,
         may_break=PUBLISHERS,
         settings=_from_the_fourth(b"OK\n"),
@@ -215,6 +239,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "ok-always-traced",
         "every PUB_EXT but the first of a connection is answered with a trace response",
+        way=EXTRA,
         breaks=_OK,
         may_break=(
             "parser.segmentation publish.accept publish.trace-empty publish.trace-id-form "
@@ -225,6 +250,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "ok-empty",
         "the success response is empty, from a topic's fourth message on",
+        way=MISSING,
         breaks=_OK,
         may_break=PUBLISHERS,
         settings=_from_the_fourth(b""),
@@ -232,6 +258,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "ok-traced-from-then-on",
         "after a traced message the next one on the connection is answered as traced too",
+        way=CONDITION,
         breaks=_OK,
         may_break="parser.segmentation publish.trace-id-form publish.trace-response",
         settings={"publish.traced": _traced_from_then_on},
@@ -239,24 +266,28 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "trace-empty-is-zero",
         "an empty trace id counts as trace id 0",
+        way=WRONG_VALUE,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=empty_is_zero)},
     ),
     fault(
         "trace-empty-fails",
         "an empty trace id is refused as a failed publish",
+        way=MISSING,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=empty_fails)},
     ),
     fault(
         "trace-empty-ends",
         "an empty trace id ends the connection",
+        way=MISSING,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=_empty_ends_the_connection)},
     ),
     fault(
         "trace-empty-beside-others",
         "an empty trace id beside other names is answered as a traced message",
+        way=CONDITION,
         breaks=_EMPTY,
         settings={"publish.header": empty_beside_others},
     ),

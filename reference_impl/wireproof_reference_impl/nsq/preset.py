@@ -1,12 +1,23 @@
 """A named set of settings of the behaviour table."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 
 CLAUSE = "clause"
 PARSER = "parser"
 VARIANT = "variant"
+
+MISSING = "missing"
+BOUNDARY = "boundary"
+WRONG_VALUE = "wrong-value"
+EXTRA = "extra"
+CONDITION = "condition"
+LATE = "late"
+WAYS = (MISSING, BOUNDARY, WRONG_VALUE, EXTRA, CONDITION, LATE)
+"""In what way a fault is wrong: what is due is not done, is not done at a limit, is done with
+something else in its place; something comes on top; it is wrong only in some company; too late."""
 
 READERS = (
     "consume.batch consume.body-intact consume.header-intact consume.layout consume.no-header "
@@ -30,12 +41,22 @@ PUBLISHERS = (
 """Clauses of which some case looks at the answer to a publish."""
 
 
+_DOCUMENTS = ("ext.", "smart.")
+_LATE_COUNTERPARTS: Mapping[str, str] = {
+    "dispatch.choose": "dispatch.late_choose",
+    "parser.cut_body": "parser.late_cut_body",
+    "subscribe.rule": "subscribe.late_rule",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Preset:
     """One fault or variant: what it is, which clauses it is about, and its settings.
 
     A fault breaks every clause of `breaks` and may break those of `may_break`; anything else it
-    turns red is an error of the judge. A variant is legal and breaks nothing.
+    turns red is an error of the judge; `way` is one of `WAYS`, `late` the settings of its twin
+    that delivers 3 s late what it should not deliver at all. A variant is legal and breaks
+    nothing; it is never mixed with those named in `not_with`.
     """
 
     name: str
@@ -44,6 +65,9 @@ class Preset:
     settings: Settings
     breaks: tuple[str, ...] = ()
     may_break: tuple[str, ...] = ()
+    way: str = ""
+    late: Settings | None = None
+    not_with: tuple[str, ...] = ()
 
 
 def fault(
@@ -54,17 +78,37 @@ def fault(
     settings: Settings,
     may_break: str = "",
     kind: str = CLAUSE,
+    way: str = "",
+    delivers_wrongly: bool = False,
+    late: Settings | None = None,
 ) -> Preset:
-    """Return a fault; clauses are given as words of one string, without their document."""
+    """Return a fault; clauses are words of one string, those of document 000 without `ext.`.
+
+    One that delivers what should not be delivered has a twin that does so late: under the late
+    counterparts of its settings, or under `late` where these have none.
+
+    Raises:
+        KeyError: it delivers wrongly, and there is no late counterpart.
+    """
     broken = _clauses(breaks)
     others = tuple(each for each in _clauses(may_break) if each not in broken)
-    return Preset(name, kind, text, settings, broken, others)
+    if delivers_wrongly and late is None:
+        late = {_LATE_COUNTERPARTS[key]: value for key, value in settings.items()}
+    return Preset(name, kind, text, settings, broken, others, way, late)
 
 
-def variant(name: str, text: str, settings: Settings) -> Preset:
-    """Return a legal variant."""
-    return Preset(name, VARIANT, text, settings)
+def late_twin(preset: Preset) -> Preset | None:
+    """Return the fault that does 3 s late what this one does, if it delivers wrongly."""
+    if preset.late is None:
+        return None
+    name, text = f"{preset.name}-late", f"3 s late, besides what is due: {preset.text}"
+    return replace(preset, name=name, text=text, settings=preset.late, way=LATE, late=None)
+
+
+def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
+    """Return a legal variant; `not_with` are the names it is never mixed with, in one string."""
+    return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
 def _clauses(words: str) -> tuple[str, ...]:
-    return tuple(f"ext.{word}" for word in words.split())
+    return tuple(word if word.startswith(_DOCUMENTS) else f"ext.{word}" for word in words.split())

@@ -4,15 +4,20 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from wireproof_reference_impl.nsq import (
+    faults_codes,
     faults_consume,
     faults_content,
     faults_disk,
     faults_dispatch,
+    faults_history,
     faults_http,
+    faults_http_trace,
     faults_parser,
     faults_publish,
+    faults_stream,
     faults_subscribe,
     faults_trace,
+    faults_upgrade,
     variants,
 )
 from wireproof_reference_impl.nsq.behaviour import (
@@ -22,27 +27,50 @@ from wireproof_reference_impl.nsq.behaviour import (
     changed,
 )
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED, BadOption
-from wireproof_reference_impl.nsq.preset import Preset
+from wireproof_reference_impl.nsq.preset import VARIANT, Preset, late_twin
 
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
 FAULTS: Mapping[str, Preset] = {
-    preset.name: preset
+    each.name: each
     for family in (
         faults_trace,
         faults_publish,
+        faults_codes,
         faults_consume,
         faults_content,
         faults_dispatch,
         faults_http,
+        faults_http_trace,
         faults_parser,
+        faults_stream,
         faults_subscribe,
         faults_disk,
+        faults_upgrade,
+        faults_history,
     )
     for preset in family.FAULTS
+    for each in (preset, late_twin(preset))
+    if each is not None
 }
-VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}
+VARIANTS: Mapping[str, Preset] = {
+    preset.name: preset for family in (variants,) for preset in family.VARIANTS
+}
+
+
+def conflicts(preset: Preset) -> tuple[str, ...]:
+    """Return the variants that one is never mixed with: declared, or set the same thing."""
+    return tuple(
+        other.name
+        for other in VARIANTS.values()
+        if other.name != preset.name
+        and (
+            other.name in preset.not_with
+            or preset.name in other.not_with
+            or preset.settings.keys() & other.settings.keys()
+        )
+    )
 
 
 def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
@@ -57,6 +85,17 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
     for name in variant_names:
         behaviour = changed(behaviour, _named(VARIANTS, "variant", name).settings)
     return behaviour
+
+
+def listed(preset: Preset) -> str:
+    """Return a preset as a line: name, kind, clauses, text and, behind tabs, one thing more.
+
+    `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
+    variants that a variant is never mixed with.
+    """
+    clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
+    last = ",".join(conflicts(preset)) if preset.kind == VARIANT else preset.way
+    return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
 
 
 def _named(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, OpenSubscription
 from wireproof_reference_impl.nsq.core.backlog import Backlog
-from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight, Return
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.timers import Timer, Timers
+from wireproof_reference_impl.nsq.core.timers import LATE_NS, Timer, Timers
 from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
 
@@ -75,7 +75,7 @@ class Channel:
         if delay_ns and self.ordered and not self._behaviour.order.requeue_delay:
             return
         held = self.in_flight.take(internal_id, subscriber)
-        self._come_back(held, now_ns, delay_ns=delay_ns)
+        self._come_back(held, now_ns, delay_ns=delay_ns, why=Return.PUT_BACK)
 
     def unfinished(self) -> list[Message]:
         """Return the messages that left the backlog and are not finished."""
@@ -114,6 +114,9 @@ class Channel:
             if held is None or self._must_wait(held, now_ns):
                 return
             chosen = self._behaviour.dispatch.choose(held.message, self)
+            late = self._behaviour.dispatch.late_choose
+            if late is not None and not held.astray:
+                self._note_astray(held, late(held.message, self), chosen, now_ns=now_ns)
             if not chosen:
                 return
             self._next = None
@@ -121,11 +124,15 @@ class Channel:
 
     def _first(self) -> Held | None:
         if self._next is None:
-            if self._again:
+            if self._again and not self._is_overtaken(self._again[0]):
                 self._next = self._again.popleft()
             elif window := self.backlog.upcoming():
                 self._next = Held(self._pick(window))
         return self._next
+
+    def _is_overtaken(self, held: Held) -> bool:
+        overtaken = self._behaviour.order.overtaken
+        return self.ordered and overtaken(held) and bool(self.backlog.upcoming())
 
     def _pick(self, window: deque[Message]) -> Message:
         place = 0 if self.ordered else self._behaviour.order.pick(len(window))
@@ -159,6 +166,29 @@ class Channel:
                 subscriber.outlet.push(self._data(held, subscriber))
         self.in_flight.start(held, first, now_ns)
 
+    def _note_astray(
+        self,
+        held: Held,
+        late: Sequence[Subscriber],
+        chosen: Sequence[Subscriber],
+        *,
+        now_ns: int,
+    ) -> None:
+        """Remember which clients are to get a message late to which it is not due."""
+        astray = [subscriber for subscriber in late if subscriber not in chosen]
+        if astray:
+            held.astray = True
+            self._timers.at(now_ns + LATE_NS, lambda due_ns: self._go_astray(held, astray, due_ns))
+
+    def _go_astray(self, held: Held, astray: Sequence[Subscriber], now_ns: int) -> None:
+        ready = [each for each in astray if each in self.subscribers and each.wants]
+        if ready and self._next is held:
+            self._next = None
+            self._send(held, ready, now_ns)
+            return
+        for subscriber in ready:
+            subscriber.outlet.push(self._data(held, subscriber))
+
     def _survives_upgrade(self, subscriber: Subscriber) -> bool:
         choice = self._behaviour.upgrade.open_subscription
         if choice is OpenSubscription.CLOSED:
@@ -177,13 +207,19 @@ class Channel:
         position = rules.position(message) if subscriber.position else b""
         return b"".join((head, extend, position, rules.body(message)))
 
-    def _come_back(self, held: Held, now_ns: int, *, delay_ns: int = 0) -> None:
-        delay_ns += self._behaviour.output.redelivery_delay_ns
-        if not delay_ns:
-            self._again.append(held)
+    def _come_back(
+        self, held: Held, now_ns: int, *, delay_ns: int = 0, why: Return = Return.TIMED_OUT
+    ) -> None:
+        back = self._behaviour.dispatch.comes_back(held, why)
+        if back is None:
             self.serve(now_ns)
             return
-        self._later(held, now_ns + delay_ns)
+        delay_ns += self._behaviour.output.redelivery_delay_ns
+        if not delay_ns:
+            self._again.append(back)
+            self.serve(now_ns)
+            return
+        self._later(back, now_ns + delay_ns)
 
     def _later(self, held: Held, when_ns: int) -> None:
         self._deferred[held.message.internal_id] = held

@@ -49,6 +49,7 @@ class Connection:
         self.published: Header | None = None
         self.body = b""
         self.pieces = 0
+        self.cut = False
         self._command = b""
         self._spoiled = False
         self._deaf = False

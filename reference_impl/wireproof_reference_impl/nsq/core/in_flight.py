@@ -1,6 +1,7 @@
 """The messages of a channel that clients hold, and how each comes back."""
 
 from collections.abc import Callable
+from enum import Enum, auto
 
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
@@ -8,13 +9,17 @@ from wireproof_reference_impl.nsq.core.timers import Timer, Timers
 
 
 class Held:
-    """A message on its way: how often it was sent, who has it, when that ends."""
+    """A message on its way: how often it was sent, who has it, when that ends.
 
-    __slots__ = ("attempts", "message", "sent_ns", "subscriber", "timer")
+    `astray`: it is to go to a client it is not due to as well.
+    """
+
+    __slots__ = ("astray", "attempts", "message", "sent_ns", "subscriber", "timer")
 
     def __init__(self, message: Message) -> None:
         self.message = message
         self.attempts = 0
+        self.astray = False
         self.subscriber: Subscriber | None = None
         self.timer: Timer | None = None
         self.sent_ns = 0
@@ -30,6 +35,29 @@ def requeue_all(held: list[Held], subscriber: Subscriber) -> list[Held]:
     Clause: ext.dispatch.leave
     """
     return held
+
+
+class Return(Enum):
+    """Why a message comes back while its client stays."""
+
+    PUT_BACK = auto()
+    TIMED_OUT = auto()
+
+
+def comes_back(held: Held, why: Return) -> Held | None:
+    """Return what is to be sent again of what was put back or has timed out: just that.
+
+    Clause: smart.history.kept
+    """
+    return held
+
+
+def never_overtaken(held: Held) -> bool:
+    """Tell whether later messages of an ordered channel go before one that has come back.
+
+    Clause: smart.history.order
+    """
+    return False
 
 
 class InFlight:

@@ -4,6 +4,9 @@ import heapq
 from collections.abc import Callable
 from itertools import count
 
+LATE_NS = 3_000_000_000
+"""How late a broker is that is late on purpose: longer than a judge looks who looks once."""
+
 
 class Timer:
     """One thing to do at one time; cancelling is free."""

@@ -1,11 +1,14 @@
 """PUB and PUB_TRACE, and what every publish command checks first."""
 
 from collections.abc import Generator, Sequence
+from functools import partial
 
 from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
+from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import shown
 from wireproof_spec.nsq import error_codes
@@ -87,7 +90,10 @@ def body(connection: Connection, size: int) -> sized.Bytes:
     except EndOfStream as end:
         rest = rules.cut_body(end.data, size)
         if rest is None:
-            raise Refusal(error_codes.E_BAD_MESSAGE, "failed to read message body") from end
+            rest = rules.late_cut_body(end.data, size)
+            connection.cut = True
+        if rest is None:
+            raise _cut() from end
         return rest
     connection.body = data
     return rules.assembled(data, connection.pieces)
@@ -100,12 +106,24 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     check_role(partition)
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
+    if connection.cut:
+        node.timers.at(connection.now_ns + LATE_NS, partial(_late, node, partition, entries))
+        raise _cut()
     try:
         stored = partition.publish(entries, connection.now_ns)
     except OSError as error:
         raise Refusal(error_codes.E_PUB_FAILED, str(error), fatal=False) from error
     node.touch(partition)
     return stored
+
+
+def _cut() -> Refusal:
+    return Refusal(error_codes.E_BAD_MESSAGE, "failed to read message body")
+
+
+def _late(node: Node, partition: Partition, entries: Sequence[Entry], now_ns: int) -> None:
+    partition.publish(entries, now_ns)
+    node.touch(partition)
 
 
 def check_role(partition: Partition) -> None:

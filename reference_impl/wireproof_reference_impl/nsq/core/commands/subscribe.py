@@ -12,6 +12,7 @@ from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import BadWord, integer, shown
 from wireproof_spec.nsq import error_codes
@@ -36,6 +37,10 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     wish = Wish(connection.identity, words[0], topic.extend, topic.born_extend)
     refusal = connection.node.behaviour.subscribe.rule(wish)
     if refusal is not None:
+        late_rule = connection.node.behaviour.subscribe.late_rule
+        if late_rule is not None and late_rule(wish) is None:
+            _join_late(connection, _channel(connection, partition, shown(words[2])), wish)
+            raise Refusal(refusal.code, refusal.text, fatal=False)
         raise refusal
     _check_role(partition, shown(words[2]))
     ordered = words[0] not in (SUB, SUB_ADVANCED)
@@ -111,6 +116,23 @@ def _start_at(channel: Channel, offset: Offset) -> None:
 
 
 def _join(connection: Connection, channel: Channel, wish: Wish) -> None:
+    channel.subscribers.append(_subscriber(connection, channel, wish))
+
+
+def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
+    """Let a client that was refused join all the same, when nobody looks any more."""
+    subscriber = _subscriber(connection, channel, wish)
+
+    def join(now_ns: int) -> None:
+        if not connection.closed:
+            channel.subscribers.append(subscriber)
+            channel.serve(now_ns)
+
+    connection.node.timers.at(connection.now_ns + LATE_NS, join)
+
+
+def _subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
+    """Make a connection a client of the channel that does not stand among the others yet."""
     identity = connection.identity
     order = connection.node.behaviour.order
     subscriber = Subscriber(
@@ -126,7 +148,7 @@ def _join(connection: Connection, channel: Channel, wish: Wish) -> None:
         subscriber.ready = 1
     connection.subscriber = subscriber
     connection.channel = channel
-    channel.subscribers.append(subscriber)
+    return subscriber
 
 
 def _sampled(identity: Identity) -> Callable[[Message], bool] | None:
