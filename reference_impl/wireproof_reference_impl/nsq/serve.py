@@ -21,7 +21,7 @@ from wireproof_reference_impl.nsq.options import (
     read_loopback,
 )
 from wireproof_reference_impl.nsq.preset import Preset
-from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
+from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build, listed
 from wireproof_reference_impl.nsq.queue_place import QueueFault
 from wireproof_reference_impl.nsq.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
@@ -99,8 +99,7 @@ def _announce(options: ServeOptions, fields: Mapping[str, object]) -> None:
 
 def _print_list(presets: Mapping[str, Preset]) -> int:
     for preset in presets.values():
-        clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
-        print(preset.name, preset.kind, clauses, preset.text, sep="\t")
+        print(listed(preset))
     return 0
 
 
