@@ -13,7 +13,9 @@ from importlib import resources
 import msgspec
 
 _FENCE = "```"
-_SENTENCE_END = re.compile(r"(?<=[.?!])\s+(?=[A-Z(`\"])")
+_PRE = re.compile(r"</?pre>")
+_SENTENCE_END = re.compile(r"(?<=[.?!。])\s+(?=[A-Z(`\"])|(?<=[a-z]\.)(?=[A-Z][a-z]+ )")
+_BULLET = re.compile(r"(?:> *)?(?:[-*]|\d+\.) ")
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -58,7 +60,10 @@ def load_accounts(protocol: str) -> tuple[Account, ...]:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Split a Markdown text: prose at sentence ends, bullets and code line by line."""
+    """Split a Markdown text: prose at sentence ends, bullets and code line by line.
+
+    A `pre` element is a code block as well.
+    """
     section, position = "", 0
     for kind, piece in _pieces(text):
         if kind == "heading":
@@ -73,7 +78,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """Return headings, paragraphs, and single lines of code blocks and lists."""
     in_code = False
     paragraph: list[str] = []
-    for line in [*text.splitlines(), ""]:
+    for line in [*_PRE.sub(f"\n{_FENCE}\n", text).splitlines(), ""]:
         kind = _kind(line, in_code)
         if kind != "prose" and paragraph:
             yield "prose", " ".join(paragraph)
@@ -83,7 +88,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
         elif kind == "prose":
             paragraph.append(line.strip())
         elif kind != "blank":
-            yield kind, line.lstrip("#- ").strip() if kind != "code" else line.strip()
+            yield kind, _bare(kind, line.strip())
 
 
 def _kind(line: str, in_code: bool) -> str:
@@ -96,7 +101,14 @@ def _kind(line: str, in_code: bool) -> str:
         return "code"
     if stripped.startswith("#"):
         return "heading"
-    return "bullet" if stripped.startswith("- ") else "prose"
+    return "bullet" if _BULLET.match(stripped) else "prose"
+
+
+def _bare(kind: str, line: str) -> str:
+    """Return a line without the marks that made it a heading or a bullet."""
+    if kind == "heading":
+        return line.lstrip("# ")
+    return _BULLET.sub("", line, count=1).strip() if kind == "bullet" else line
 
 
 def _parts(kind: str, piece: str) -> list[str]:
