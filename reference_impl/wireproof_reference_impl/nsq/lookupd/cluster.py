@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
 from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters, records
-from wireproof_reference_impl.nsq.lookupd.lookup import channels_of
+from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, is_registered
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_spec.nsq import error_codes
 
@@ -35,7 +35,11 @@ def nodes(server: LookupServer, request: Request) -> object:
 
 def topics(server: LookupServer, request: Request) -> object:
     """Name the topics, and with `metaInfo` what they are like."""
-    found = list(server.cluster.topics.values())
+    found = [
+        topic
+        for topic in server.cluster.topics.values()
+        if any(is_registered(topic, place) for place in topic.places.values())
+    ]
     answer: dict[str, object] = {"topics": [each.name for each in found]}
     if parameters.flag(request, "metaInfo"):
         answer["meta_info"] = [_topic(each) for each in found]
@@ -84,7 +88,14 @@ def _node(server: LookupServer, member: Member) -> records.Record:
 
 def _led_by(server: LookupServer, member: Member) -> Sequence[tuple[ClusterTopic, Sequence[int]]]:
     found = [
-        (topic, [each.number for each in topic.places.values() if each.leader is member])
+        (
+            topic,
+            [
+                place.number
+                for place in topic.places.values()
+                if place.leader is member and is_registered(topic, place)
+            ],
+        )
         for topic in server.cluster.topics.values()
     ]
     return [each for each in found if each[1]]

@@ -78,7 +78,7 @@ def _for_producers(
 ) -> list[Led]:
     if topic is None:
         raise HttpRefusal(404, "Key not found")
-    registered = [each for each in _led(places) if _is_registered(topic, each[0])]
+    registered = [each for each in _led(places) if is_registered(topic, each[0])]
     kept = [each for each in registered if (topic.name, each[1]) not in server.cluster.tombstones]
     if now_ns < topic.paused_until_ns:
         usable: list[Led] = []
@@ -91,7 +91,7 @@ def _for_producers(
     return usable
 
 
-def _is_registered(topic: ClusterTopic, place: Place) -> bool:
+def is_registered(topic: ClusterTopic, place: Place) -> bool:
     """Tell whether the leader offers a partition to producers.
 
     One that takes no messages is not offered, nor one whose topic makes no channels by itself
