@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Tests start many processes; without compiled modules each start costs several times as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup check lint types imports matrix clean help
+.PHONY: run test setup check lint types imports matrix crash connections clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -20,6 +20,14 @@ test:
 matrix:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_MATRIX=whole $(BIN)/python -m pytest -q -n 4 -o timeout=600 kit/tests/test_fault_matrix.py
+
+crash:
+	@$(PYTHON) tools/setup.py dev
+	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s -o timeout=1800 reference_impl/tests/test_crash.py
+
+connections:
+	@$(PYTHON) tools/setup.py dev
+	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/test_many_connections.py
 
 setup:
 	@$(PYTHON) tools/setup.py all
@@ -47,6 +55,8 @@ help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make test     all tests"
 	@echo "make matrix   every fault and every variant against every case"
+	@echo "make crash    kill a loaded broker 200 times"
+	@echo "make connections   5 000 connections with flat memory"
 	@echo "make check    lint, types, import contracts"
 	@echo "make setup    everything: all extras, Java for Spark"
 	@echo "make clean    remove what the other commands made"
