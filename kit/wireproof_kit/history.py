@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.observation import Observation, observed
@@ -288,9 +288,17 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
         report_multiple_bugs=False,
         print_blob=False,
     )
-    machine = hypothesis.seed(seed)(_machine(state, moves))
+    machine = _machine(state, moves)
+
+    # A function: of a class Hypothesis would parse the source, see _warm_up.
+    @hypothesis.seed(seed)
+    def histories() -> "RuleBasedStateMachine":
+        return machine()
+
     try:
-        run_state_machine_as_test(machine, settings=settings)
+        run_state_machine_as_test(
+            cast("type[RuleBasedStateMachine]", histories), settings=settings
+        )
     except _Enough:
         return
     except (Broken, Flaky):
