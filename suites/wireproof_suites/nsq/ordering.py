@@ -195,24 +195,6 @@ def then_first(
     return observed(named) if rest.value == IN_ORDER else rest
 
 
-def read_own(consumer: Consumer, own: Sequence[bytes], others: Sequence[bytes]) -> Observation:
-    """Read the own bodies, then a sentinel published to the same place; none of the others.
-
-    ``own``, ``strayed`` when one of the others comes, ``missing`` or ``no-sentinel``.
-    """
-    left = list(own)
-    for _ in range(COPIES_LIMIT):
-        delivery = consumer.next()
-        if delivery is None:
-            return observed("no-sentinel" if left == own[-1:] else "missing", overdue=True)
-        if any(body in delivery.raw for body in others):
-            return observed("strayed")
-        left = [body for body in left if body not in delivery.raw]
-        if not left:
-            return observed("own")
-    return MISSING
-
-
 def as_sent(delivery: Delivery | None, body: bytes, header: Header | None = None) -> Observation:
     """Compare a delivery with what was published; without a header two layouts are as sent."""
     if delivery is not None and header is None and delivery.layout in NO_EXT_LAYOUTS:
