@@ -7,7 +7,7 @@ BIN := .venv/bin
 # Tests start many processes; without compiled modules each start costs several times as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup check lint types imports matrix crash connections clean help
+.PHONY: run test setup check lint types imports matrix crash connections mutation clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -28,6 +28,10 @@ crash:
 connections:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/test_many_connections.py
+
+mutation:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/mutation/run.py
 
 setup:
 	@$(PYTHON) tools/setup.py all
@@ -57,6 +61,7 @@ help:
 	@echo "make matrix   every fault and every variant against every case"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
+	@echo "make mutation   mutants of the reference's cores, judged by the suites"
 	@echo "make check    lint, types, import contracts"
 	@echo "make setup    everything: all extras, Java for Spark"
 	@echo "make clean    remove what the other commands made"

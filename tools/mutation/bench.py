@@ -1,0 +1,134 @@
+"""Running cases against one forked broker, as a run does, without its repeats."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest import mock
+
+from forked_broker import ForkedBroker, ForkServer
+
+from wireproof_kit.collecting import collect
+from wireproof_kit.engine import Engine, RunOptions, judged
+from wireproof_kit.instance import Instance
+from wireproof_kit.judge import Bench, claim_state
+from wireproof_kit.nsq import measuring
+from wireproof_kit.run import REFERENCE, Run, RunPlan
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
+
+PROTOCOL = "nsq"
+DIALECTS = ("published", "deployed")
+PATIENCE_S = 1.0
+SURE_S = 4.0
+READY_WITHIN_S = 5.0
+WAITERS = 24
+CASE_TIMEOUT_S = 40.0
+CONFORMING = ("pass", "reading")
+
+
+@dataclass(frozen=True)
+class Clean:
+    """What the reference without a mutant showed."""
+
+    claims: dict[str, ClaimRecord]
+    readings: dict[str, BindingRecord]
+
+
+@contextmanager
+def forked(server: ForkServer) -> Iterator[None]:
+    """Let the kit's embedded reference be a forked broker."""
+    ForkedBroker.server = server
+    with (
+        mock.patch("wireproof_kit.embedded.subprocess.Popen", ForkedBroker),
+        mock.patch("wireproof_kit.embedded.READY_WITHIN_S", READY_WITHIN_S),
+    ):
+        yield
+
+
+def opened(dialect: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
+    """Open a run against a forked broker; with a clean run's claims and readings, unprobed."""
+    options = ("--dialect", dialect)
+    plan = RunPlan(
+        url=REFERENCE, protocol=PROTOCOL, seed=1, timeout=seconds, reference_options=options
+    )
+    if clean is None:
+        return Run.open(plan)
+    with (
+        mock.patch("wireproof_kit.run._probe_claims", return_value=clean.claims),
+        mock.patch("wireproof_kit.run._bind_readings", return_value=clean.readings),
+    ):
+        run = Run.open(plan)
+    run.session.bind({name: bound.reading for name, bound in clean.readings.items()})
+    return run
+
+
+def engine(run: Run) -> Engine:
+    """Return an engine that runs each case once and is never in a hurry."""
+    options = RunOptions(
+        repeats=1, waiters=WAITERS, hurry_after=1_000_000, case_timeout_s=CASE_TIMEOUT_S
+    )
+    return Engine(run.session, run.bench, options)
+
+
+def cases() -> tuple[Instance, ...]:
+    """Return every case of the suites; what may kill a broker comes last."""
+    return tuple(sorted(collect(PROTOCOL), key=lambda item: item.mark.hazard))
+
+
+def judged_under_own_readings(run: Run, item: Instance, record: CaseRecord) -> CaseRecord:
+    """Judge a failure again under the readings and the claims that this broker shows itself.
+
+    A mutant may only have moved from one legal reading to another, and said so consistently.
+    """
+    catalogue = load_catalogue(PROTOCOL)
+    law = catalogue.law(record.clause, record.case)
+    readings, claims = dict(run.bench.readings), dict(run.bench.claims)
+    for name in law.reading if law else ():
+        decision = catalogue.decision(name)
+        if decision is not None:
+            seen = run.session.probe_reading(decision.probe).observation.value
+            readings[name] = BindingRecord(decision.shown(seen), seen)
+    for name in item.needs:
+        capability = catalogue.capability(name)
+        if capability is not None:
+            seen = run.session.probe_capability(capability.probe).observation.value
+            state = claim_state(capability, seen, claimed=False)
+            claims[name] = replace_claim(claims[name], state, seen)
+    bench = Bench(catalogue, claims, readings, run.bench.reading)
+    return judged(record, bench)
+
+
+def replace_claim(claim: ClaimRecord, state: str, seen: str) -> ClaimRecord:
+    """Return the claim as another probe showed it."""
+    return ClaimRecord(state, seen, claim.claimed)  # type: ignore[arg-type]  # one of the states
+
+
+def patient(run: Run, seconds: float) -> None:
+    """Wait longer from now on."""
+    run.session.patience = measuring.fixed(seconds)
+
+
+def ran(
+    run: Run, machine: Engine, items: Sequence[Instance]
+) -> Iterator[tuple[Instance, CaseRecord]]:
+    """Run cases one by one, those that mostly wait all at once behind the others."""
+    quick = [item for item in items if not item.mark.waiting or item.mark.alone]
+    waiting = [item for item in items if item.mark.waiting and not item.mark.alone]
+    for item in quick:
+        yield item, machine.run(item)
+    machine.start(waiting)
+    for item in waiting:
+        yield item, machine.run(item)
+
+
+def timed(machine: Engine, item: Instance) -> tuple[CaseRecord, float]:
+    """Run a case and return its seconds as well."""
+    started = time.monotonic()
+    record = machine.run(item)
+    return record, time.monotonic() - started
+
+
+def by_id(items: Iterable[Instance]) -> dict[str, Instance]:
+    """Return cases by id."""
+    return {item.id: item for item in items}

@@ -1,0 +1,220 @@
+"""All mutants on trial: what is known is kept in a folder, so that a campaign can be resumed."""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import bench
+import msgspec
+import touching
+import trial
+from forked_broker import ForkServer
+from mutants import Mutant, generate
+from slots import spread
+
+from wireproof_kit.instance import Instance
+
+SLOTS = 2
+CHUNKS = 8
+NOTE_WITHIN_S = 600.0
+TRIAL_WITHIN_S = 150.0
+HISTORY = 6
+
+
+class Seen(msgspec.Struct):
+    """What the clean broker showed in one case; the entry "" is what comes before any."""
+
+    functions: list[str]
+    verdict: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+    def conforms(self) -> bool:
+        return self.verdict in bench.CONFORMING
+
+
+class Plan(NamedTuple):
+    """A mutant's cases, the most telling first, and the dialect in which they touch it."""
+
+    dialect: str
+    items: Sequence[Instance]
+
+
+@dataclass
+class Campaign:
+    """A snapshot, its mutants, what each case touches, and the outcomes so far."""
+
+    folder: Path
+    items: dict[str, Instance] = field(default_factory=dict)
+    touched: dict[str, dict[str, Seen]] = field(default_factory=dict)
+    mutants: list[Mutant] = field(default_factory=list)
+    outcomes: dict[str, dict[str, object]] = field(default_factory=dict)
+
+    @property
+    def tree(self) -> Path:
+        return self.folder / "tree"
+
+    def prepare(self) -> None:
+        """Generate mutants and note what the cases touch, unless that is known already."""
+        self.items = bench.by_id(bench.cases())
+        self.mutants = self._generated()
+        for dialect in bench.DIALECTS:
+            self._probe(dialect)
+            self.touched[dialect] = self._noted(dialect)
+        outcomes = self.folder / "outcomes.jsonl"
+        for line in outcomes.read_text().splitlines() if outcomes.exists() else ():
+            told = json.loads(line)
+            self.outcomes[told["key"]] = told
+
+    def clean(self, dialect: str) -> bench.Clean:
+        """Return what the reference shows without a mutant."""
+        return msgspec.json.decode(self._place("clean", dialect).read_bytes(), type=bench.Clean)
+
+    def odd(self) -> list[str]:
+        """Name the cases that do not conform on the clean reference; they judge no mutant."""
+        return [
+            f"{case} ({dialect}): {seen.verdict}, {seen.reason}"
+            for dialect, cases in self.touched.items()
+            for case, seen in cases.items()
+            if case and not seen.conforms()
+        ]
+
+    def sample(self, mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+        """Return so many mutants, spread over all modules alike."""
+        chance = random.Random(seed)
+        by_file: dict[str, list[Mutant]] = defaultdict(list)
+        for mutant in chance.sample(mutants, len(mutants)):
+            by_file[mutant.file].append(mutant)
+        chosen: list[Mutant] = []
+        while len(chosen) < min(count, len(mutants)):
+            for own in by_file.values():
+                chosen += [own.pop()] if own and len(chosen) < count else []
+        return chosen
+
+    def seconds(self) -> float:
+        """Return what all trials took, on so many slots."""
+        return sum(float(str(each.get("seconds", 0.0))) for each in self.outcomes.values()) / SLOTS
+
+    def run(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, dict[str, object]]]:
+        """Try each mutant that has no outcome yet, and keep what comes out."""
+        clean = {dialect: self.clean(dialect) for dialect in bench.DIALECTS}
+        killers = _Killers()
+        todo = [mutant for mutant in mutants if mutant.key not in self.outcomes]
+        plans = {m.key: self._plan(m) for m in todo}
+
+        def work(server: ForkServer, mutant: Mutant) -> object:
+            dialect, items = plans[mutant.key]
+            ordered = killers.ordered(mutant, items)
+            return trial.tried(server, asdict(mutant), dialect, ordered, clean[dialect])
+
+        untouched = [mutant for mutant in todo if not plans[mutant.key].items]
+        for mutant in untouched:
+            yield mutant, self._keep(mutant, {"how": "survived", "why": "no case touches it"})
+        touched = [mutant for mutant in todo if plans[mutant.key].items]
+        found = spread(touched, work, tree=self.tree, slots=SLOTS, within_s=TRIAL_WITHIN_S)
+        for mutant, said in found:
+            outcome = said if "how" in said else {"how": "lost", "why": said["lost"]}
+            killers.learn(mutant, str(outcome.get("case", "")))
+            yield mutant, self._keep(mutant, outcome)
+
+    def _plan(self, mutant: Mutant) -> Plan:
+        """Return the cases that touch the mutated function.
+
+        What is called only before the first case may concern any of them. The deployed dialect
+        is looked at where the published one does not come to the function.
+        """
+        name = f"{mutant.file}:{mutant.function}"
+        for dialect in bench.DIALECTS:
+            seen = self.touched[dialect]
+            good = {c: s for c, s in seen.items() if c in self.items and s.conforms()}
+            about = [case for case, each in good.items() if name in each.functions]
+            if not about and name in seen[""].functions:
+                about = list(good)
+            if about:
+                return Plan(dialect, _ordered([self.items[case] for case in about], good))
+        return Plan(bench.DIALECTS[0], ())
+
+    def _keep(self, mutant: Mutant, outcome: Mapping[str, object]) -> dict[str, object]:
+        told = {"key": mutant.key, "was": mutant.was, "becomes": mutant.becomes, **outcome}
+        self.outcomes[mutant.key] = told
+        with (self.folder / "outcomes.jsonl").open("a") as file:
+            file.write(json.dumps(told) + "\n")
+        return told
+
+    def _generated(self) -> list[Mutant]:
+        path = self.folder / "mutants.json"
+        if not path.exists():
+            path.write_bytes(msgspec.json.encode(list(generate(self.tree))))
+        return msgspec.json.decode(path.read_bytes(), type=list[Mutant])
+
+    def _probe(self, dialect: str) -> None:
+        out = self._place("clean", dialect)
+
+        def work(server: ForkServer, place: Path) -> object:
+            touching.probe_clean(server, dialect, place)
+            return {}
+
+        todo = [] if out.exists() else [out]
+        for _, said in spread(todo, work, tree=self.tree, slots=1, within_s=NOTE_WITHIN_S):
+            if "lost" in said:
+                raise RuntimeError(f"the clean reference cannot be probed: {said['lost']}")
+
+    def _noted(self, dialect: str) -> dict[str, Seen]:
+        path = self._place("touched", dialect)
+        if not path.exists():
+            path.write_bytes(msgspec.json.encode(self._note(dialect)))
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Seen])
+
+    def _note(self, dialect: str) -> dict[str, Seen]:
+        clean = self.clean(dialect)
+        items = tuple(self.items.values())
+        parts = [self.folder / f"part-{number}.json" for number in range(CHUNKS)]
+
+        def work(server: ForkServer, number: int) -> object:
+            touching.note(server, dialect, items[number::CHUNKS], clean, parts[number])
+            return {}
+
+        found: dict[str, Seen] = {}
+        done = spread(range(CHUNKS), work, tree=self.tree, slots=SLOTS, within_s=NOTE_WITHIN_S)
+        for number, said in done:
+            if "lost" in said:
+                raise RuntimeError(f"the clean reference cannot be run: {said['lost']}")
+            part = parts[number].read_bytes()
+            found.update(msgspec.json.decode(part, type=dict[str, Seen]))
+            parts[number].unlink()
+        return found
+
+    def _place(self, what: str, dialect: str) -> Path:
+        return self.folder / f"{what}-{dialect}.json"
+
+
+class _Killers:
+    """Which cases killed the last mutants of a function: they are likely to kill the next."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[str]] = defaultdict(list)
+
+    def learn(self, mutant: Mutant, case: str) -> None:
+        names = self._of[f"{mutant.file}:{mutant.function}"]
+        if case:
+            names[:] = [case, *(name for name in names if name != case)][:HISTORY]
+
+    def ordered(self, mutant: Mutant, items: Sequence[Instance]) -> list[Instance]:
+        names = self._of[f"{mutant.file}:{mutant.function}"]
+        first = [item for name in names for item in items if item.id == name]
+        return [*first, *(item for item in items if item not in first)]
+
+
+def _ordered(items: Iterable[Instance], seen: Mapping[str, Seen]) -> list[Instance]:
+    """Put one case of each clause first, then a second of each, and so on; quick ones first."""
+    quickest = sorted(items, key=lambda item: (item.mark.hazard, seen[item.id].seconds))
+    rounds: dict[str, int] = defaultdict(int)
+    ranked: list[tuple[int, int, Instance]] = []
+    for place, item in enumerate(quickest):
+        rounds[item.clause.id] += 1
+        ranked.append((rounds[item.clause.id] + 1000 * item.mark.hazard, place, item))
+    return [item for _, _, item in sorted(ranked, key=lambda entry: entry[:2])]

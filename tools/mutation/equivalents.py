@@ -1,0 +1,70 @@
+"""Mutants that do not count: the list of those that change nothing the law speaks of, and why."""
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutants import Mutant
+
+LIST = Path(__file__).with_name("equivalent.toml")
+ANY = "*"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry: mutants of one changed line of one function, and the reason.
+
+    ``becomes`` are the lines it is changed into; ``*`` stands for whatever mutmut makes of it.
+    """
+
+    function: str
+    was: str
+    becomes: tuple[str, ...]
+    reason: str
+
+    def is_about(self, mutant: Mutant) -> bool:
+        return (
+            self.function == f"{mutant.file}:{mutant.function}"
+            and self.was in (mutant.was, ANY)
+            and (ANY in self.becomes or mutant.becomes in self.becomes)
+        )
+
+
+def read(path: Path = LIST) -> tuple[Entry, ...]:
+    """Read the list.
+
+    Raises:
+        ValueError: an entry lacks a key, has one too many, or gives no reason.
+    """
+    entries: list[Entry] = []
+    for number, fields in enumerate(tomllib.loads(path.read_text("utf-8"))["mutant"], 1):
+        if set(fields) != {"function", "was", "becomes", "reason"} or not fields["reason"].strip():
+            raise ValueError(
+                f"{path}, entry {number}: expected function, was, becomes and a reason; "
+                f"found {sorted(fields)}"
+            )
+        becomes = fields["becomes"]
+        listed = tuple(becomes) if isinstance(becomes, list) else (becomes,)
+        entries.append(Entry(fields["function"], fields["was"], listed, fields["reason"]))
+    return tuple(entries)
+
+
+def split(
+    mutants: Iterable[Mutant], entries: Sequence[Entry]
+) -> tuple[list[Mutant], dict[str, Entry]]:
+    """Return the mutants that count, and those that do not by key."""
+    count: list[Mutant] = []
+    excused: dict[str, Entry] = {}
+    for mutant in mutants:
+        entry = next((each for each in entries if each.is_about(mutant)), None)
+        if entry is None:
+            count.append(mutant)
+        else:
+            excused[mutant.key] = entry
+    return count, excused
+
+
+def idle(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that are about no mutant: the source has changed under them."""
+    return [each for each in entries if not any(each.is_about(mutant) for mutant in mutants)]

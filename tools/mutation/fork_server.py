@@ -1,0 +1,186 @@
+"""Brokers in a hurry: one process imports the reference once and forks a broker for each mutant.
+
+Runs in a snapshot: `python fork_server.py TREE`. Requests and answers are JSON lines on stdin and
+stdout: {"do": "start", "argv": […], "out": FIFO, "mutant": {…}|null, "trace": FILE|null} → pid;
+{"do": "status", "pid": N} → exit status or null; {"do": "stop", "pid": N} and {"do": "stop-all"}
+→ null. Each request has a number, ``of``, which its answer repeats.
+The broker itself is met through its sockets only.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import pkgutil
+import resource
+import signal
+import sys
+import types
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+PACKAGE = "wireproof_reference_impl.nsq"
+MEMORY_BYTES = 2 << 30
+CPU_SECONDS = 120
+
+
+def main(tree: Path) -> None:
+    _import_all()
+    gc.collect()
+    gc.freeze()
+    statuses: dict[int, int] = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = _answer(request, tree, statuses)
+        print(json.dumps({"of": request["of"], "answer": answer}), flush=True)
+    _stop_all(statuses)
+
+
+def _import_all() -> None:
+    """Import every module, so that forks share them and no mutant is missed by a late import."""
+    package = import_module(PACKAGE)
+    for found in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."):
+        import_module(found.name)
+
+
+def _answer(request: dict, tree: Path, statuses: dict[int, int]) -> int | None:  # type: ignore[type-arg]
+    if request["do"] == "start":
+        pid = os.fork()
+        if not pid:
+            _be_broker(request, tree)
+        statuses[pid] = -1
+        return pid
+    if request["do"] == "stop":
+        _stop(request["pid"], statuses)
+        return None
+    if request["do"] == "stop-all":
+        _stop_all(statuses)
+        return None
+    return _status(request["pid"], statuses)
+
+
+def _stop_all(statuses: dict[int, int]) -> None:
+    for pid in list(statuses):
+        _stop(pid, statuses)
+
+
+def _status(pid: int, statuses: dict[int, int]) -> int | None:
+    if statuses.get(pid, -1) == -1:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if not done:
+            return None
+        statuses[pid] = os.waitstatus_to_exitcode(status) & 0xFF
+    return statuses[pid]
+
+
+def _stop(pid: int, statuses: dict[int, int]) -> None:
+    if _status(pid, statuses) is None:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    statuses.pop(pid, None)
+
+
+def _be_broker(request: dict, tree: Path) -> None:  # type: ignore[type-arg]
+    code = 1
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(null, 2)
+        os.dup2(os.open(request["out"], os.O_WRONLY), 1)
+        sys.stdout = os.fdopen(1, "w")
+        if request["mutant"]:
+            apply(request["mutant"], tree)
+        if request["trace"]:
+            _trace(Path(request["trace"]), tree)
+        from wireproof_reference_impl.nsq import serve
+
+        code = serve.main(request["argv"])
+    except BaseException as error:
+        code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
+    finally:
+        os._exit(code)
+
+
+def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
+    """Give the function that a mutant is about its mutated code and defaults, wherever it is.
+
+    Raises:
+        LookupError: the snapshot has no such function.
+    """
+    path = tree / PACKAGE.replace(".", "/") / mutant["file"]
+    lines = path.read_text("utf-8").splitlines()
+    lines[mutant["first"] - 1 : mutant["last"]] = mutant["text"].split("\n")
+    whole = compile("\n".join(lines) + "\n", str(path), "exec")
+    name = mutant["function"]
+    mutated = next(code for code in _codes(whole) if code.co_qualname == name)
+    gc.unfreeze()
+    found = [
+        each
+        for each in gc.get_objects()
+        if isinstance(each, types.FunctionType)
+        and each.__code__.co_qualname == name
+        and each.__code__.co_filename == str(path)
+    ]
+    if not found:
+        raise LookupError(f"{path} has no function {name} in use")
+    for function in found:
+        function.__code__ = mutated
+        _set_defaults(function, mutant["text"])
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield each
+            yield from _codes(each)
+
+
+def _set_defaults(function: types.FunctionType, text: str) -> None:
+    """Evaluate the defaults in the mutated text, in the function's own module."""
+    import ast
+    import textwrap
+
+    node = ast.parse(textwrap.dedent(text)).body[0]
+    if not isinstance(node, ast.FunctionDef):
+        return
+    node.body, node.decorator_list, node.returns = [ast.Pass()], [], None
+    for argument in ast.walk(node.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    space: dict[str, types.FunctionType] = {}
+    module = ast.fix_missing_locations(ast.Module([node], []))
+    exec(compile(module, "defaults", "exec"), function.__globals__, space)
+    function.__defaults__ = space[node.name].__defaults__
+    function.__kwdefaults__ = space[node.name].__kwdefaults__
+
+
+def _trace(out: Path, tree: Path) -> None:
+    """Note which functions are called; on SIGUSR1 write them down and begin anew."""
+    root = str(tree / PACKAGE.replace(".", "/")) + "/"
+    seen: set[types.CodeType] = set()
+
+    def note(frame: types.FrameType, event: str, _arg: object) -> None:
+        if event == "call":
+            seen.add(frame.f_code)
+
+    def write(_number: int, _frame: object) -> None:
+        names = {
+            f"{code.co_filename.removeprefix(root)}:{code.co_qualname.partition('.<locals>')[0]}"
+            for code in tuple(seen)
+            if code.co_filename.startswith(root)
+        }
+        seen.clear()
+        beside = out.with_suffix(".new")
+        beside.write_text(json.dumps(sorted(names)))
+        beside.replace(out)
+
+    signal.signal(signal.SIGUSR1, write)
+    sys.setprofile(note)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main(Path(sys.argv[1]))

@@ -1,0 +1,88 @@
+"""Mutation of the reference's cores, judged through the socket by the suites.
+
+    python tools/mutation/run.py [--sample N [--seed N]] [--only PREFIX] [--known]
+
+Everything is kept in a folder: a campaign that was cut off goes on where it was. When all mutants
+were tried, the table in docs/mutation.md is written anew and the exit code tells whether the rate
+is met. ``--known`` tries a handful whose outcome is known, and whether it came out.
+"""
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import snapshot
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+TREE = "WIREPROOF_MUTATION_TREE"
+
+
+def main(argv: list[str]) -> int:
+    arguments = _parser().parse_args(argv)
+    folder = Path(arguments.folder).resolve()
+    if os.environ.get(TREE) != str(folder):
+        return _again_in_snapshot(folder, Path(arguments.source), argv)
+    if arguments.known:
+        import known
+
+        return known.run(folder / "tree")
+    return _campaign(folder, arguments)
+
+
+def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
+    import equivalents
+    import tally
+    from campaign import Campaign
+
+    campaign = Campaign(folder)
+    campaign.prepare()
+    entries = equivalents.read()
+    for sentence in tally.forgotten(
+        campaign.mutants, (*entries, *equivalents.read(tally.EXPLAINED))
+    ):
+        print(f"forgotten  {sentence}")
+    for sentence in campaign.odd():
+        print(f"not used   {sentence}")
+    count, excused = equivalents.split(campaign.mutants, entries)
+    print(f"{len(count)} mutants count, {len(excused)} do not", flush=True)
+    chosen = [m for m in count if m.key.startswith(arguments.only)]
+    if arguments.sample:
+        chosen = campaign.sample(chosen, arguments.sample, arguments.seed)
+    started = time.monotonic()
+    for number, (mutant, outcome) in enumerate(campaign.run(chosen), 1):
+        if outcome["how"] not in tally.DEAD:
+            change = f"{mutant.was} -> {mutant.becomes}"
+            print(f"{outcome['how']}  {mutant.key}  {change}  {outcome['why']}")
+        if number % 100 == 0:
+            spent = time.monotonic() - started
+            print(f"{number} of {len(chosen)}, {spent:.0f} s", flush=True)
+    print(tally.told(chosen, campaign.outcomes, excused=len(excused)))
+    if arguments.sample or arguments.only:
+        return 0
+    tally.write(chosen, campaign.outcomes, excused, campaign.seconds())
+    return 0 if tally.rate(chosen, campaign.outcomes) >= tally.WANTED else 1
+
+
+def _again_in_snapshot(folder: Path, source: Path, argv: list[str]) -> int:
+    """Run this script again with the snapshot's packages in place of the project's."""
+    tree = snapshot.renewed(folder, source)
+    environment = {**os.environ, "PYTHONPATH": str(tree), TREE: str(folder)}
+    os.execve(sys.executable, [sys.executable, __file__, *argv], environment)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--folder", default=str(ROOT / "out" / "mutation"))
+    parser.add_argument("--source", default=str(ROOT), metavar="DIR", help="of the packages")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many, not all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", metavar="PREFIX", help="e.g. core/channel.py")
+    parser.add_argument("--known", action="store_true", help="a handful with known outcomes")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,45 @@
+"""A copy of the sources that stays as it is while mutants are tried."""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = (
+    "spec/wireproof_spec",
+    "kit/wireproof_kit",
+    "kit/wireproof",
+    "reference_impl/wireproof_reference_impl",
+    "suites/wireproof_suites",
+    "reports/wireproof_reports",
+)
+
+
+def take(tree: Path, source: Path = ROOT) -> None:
+    """Copy the packages side by side into a folder that must not be there yet."""
+    for package in PACKAGES:
+        name = package.rpartition("/")[2]
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source / package, tree / name, ignore=ignored)
+
+
+def fingerprint(source: Path = ROOT) -> str:
+    """Return a hash over the sources; another one means that old outcomes say nothing."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted((source / package).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(str(path.relative_to(source)).encode() + b"\0")
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def renewed(folder: Path, source: Path = ROOT) -> Path:
+    """Return the snapshot in a folder; one of other sources is taken anew, and all with it."""
+    mark = folder / "fingerprint"
+    if not mark.exists() or mark.read_text() != fingerprint(source):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        take(folder / "tree", source)
+        mark.write_text(fingerprint(source))
+    return folder / "tree"

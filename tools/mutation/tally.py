@@ -1,0 +1,99 @@
+"""What a campaign comes to: the rate, the survivors, and the table in docs/mutation.md."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from equivalents import ANY, Entry, idle, read
+from mutants import Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "mutation.md"
+EXPLAINED = Path(__file__).with_name("survivors.toml")
+BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
+WANTED = 0.85
+DEAD = ("failed", "claim", "died", "undecided")
+LONGEST = 110
+
+Outcomes = Mapping[str, Mapping[str, object]]
+
+
+def rate(mutants: Sequence[Mutant], outcomes: Outcomes) -> float:
+    """Return the share that died of those that were tried."""
+    tried = [str(outcomes[m.key]["how"]) for m in mutants if m.key in outcomes]
+    return sum(how in DEAD for how in tried) / len(tried) if tried else 0.0
+
+
+def told(mutants: Sequence[Mutant], outcomes: Outcomes, *, excused: int) -> str:
+    """Say in one line what came out."""
+    hows = Counter(str(outcomes[m.key]["how"]) for m in mutants if m.key in outcomes)
+    parts = ", ".join(f"{count} {how}" for how, count in hows.most_common())
+    return (
+        f"{rate(mutants, outcomes):.1%} of {sum(hows.values())} mutants dead "
+        f"({parts}); {excused} do not count"
+    )
+
+
+def write(
+    mutants: Sequence[Mutant], outcomes: Outcomes, excused: Mapping[str, Entry], seconds: float
+) -> None:
+    """Write the generated part of the page anew."""
+    text = PAGE.read_text("utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    lines = "\n".join(_page(mutants, outcomes, excused, seconds))
+    PAGE.write_text(f"{head}{BEGIN}\n\n{lines}\n\n{END}{tail}", "utf-8")
+
+
+def forgotten(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[str]:
+    """Say which entries are about no mutant any more."""
+    return [f"{e.function}: {e.was!r} is no mutant's line" for e in idle(mutants, entries)]
+
+
+def _page(
+    mutants: Sequence[Mutant], outcomes: Outcomes, excused: Mapping[str, Entry], seconds: float
+) -> Iterator[str]:
+    tried = [m for m in mutants if m.key in outcomes]
+    summary = told(tried, outcomes, excused=len(excused))
+    yield f"{summary}; {seconds / 60:.0f} minutes on two cores."
+    yield ""
+    yield "| module | counted | dead | survived | rate | do not count |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    aside = Counter(key.partition(":")[0] for key in excused)
+    for file in sorted({m.file for m in tried} | set(aside)):
+        own = [m for m in tried if m.file == file]
+        dead = sum(outcomes[m.key]["how"] in DEAD for m in own)
+        share = f"{rate(own, outcomes):.0%}" if own else ""
+        yield f"| {file} | {len(own)} | {dead} | {len(own) - dead} | {share} | {aside[file]} |"
+    yield ""
+    yield "### Survivors"
+    yield ""
+    yield from _survivors([m for m in tried if outcomes[m.key]["how"] not in DEAD], outcomes)
+    yield ""
+    yield "### Do not count"
+    yield ""
+    yield from _excused(excused)
+
+
+def _survivors(survivors: Sequence[Mutant], outcomes: Outcomes) -> Iterator[str]:
+    explained = read(EXPLAINED)
+    for function in dict.fromkeys(f"{m.file}:{m.function}" for m in survivors):
+        own = [m for m in survivors if f"{m.file}:{m.function}" == function]
+        yield f"- `{function}`"
+        for mutant in own:
+            entry = next((each for each in explained if each.is_about(mutant)), None)
+            reached = outcomes[mutant.key].get("why") or "touched, no case shows it"
+            why = entry.reason if entry else f"not explained ({reached})"
+            yield f"  - {_code(mutant.was)} → {_code(mutant.becomes)}: {why}"
+
+
+def _excused(excused: Mapping[str, Entry]) -> Iterator[str]:
+    counts = Counter(excused.values())
+    for entry in dict.fromkeys(excused.values()):
+        was = "" if entry.was == ANY else f" {_code(entry.was)}"
+        yield f"- `{entry.function}`{was} ({counts[entry]}): {entry.reason}"
+
+
+def _code(line: str) -> str:
+    short = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return f"`` {short} ``" if short else "(nothing)"

@@ -1,0 +1,59 @@
+"""Which case touches which function: a clean broker that notes its calls, case by case."""
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import bench
+from forked_broker import ForkServer, wait_until_dumped
+from msgspec import json as typed
+
+from wireproof_kit.engine import Engine
+from wireproof_kit.instance import Instance
+from wireproof_kit.run import Run
+
+
+def probe_clean(server: ForkServer, dialect: str, out: Path) -> None:
+    """Write down what the clean reference claims and which readings it follows."""
+    with bench.forked(server):
+        run = bench.opened(dialect, None, seconds=bench.SURE_S)
+        told = {"claims": run.bench.claims, "readings": run.bench.readings}
+        out.write_bytes(typed.encode(told))
+        run.close()
+
+
+def note(
+    server: ForkServer, dialect: str, items: Sequence[Instance], clean: bench.Clean, out: Path
+) -> None:
+    """Run cases one at a time; write case → functions, verdict, seconds, as a JSON object.
+
+    The key ``""`` holds what is called before any case.
+    """
+    trace = out.with_suffix(".trace")
+    server.trace = trace
+    with bench.forked(server):
+        run = bench.opened(dialect, clean, seconds=bench.SURE_S)
+        machine = bench.engine(run)
+        found: dict[str, object] = {"": {"functions": _called(run, trace)}}
+        for item in items:
+            found[item.id] = _noted(run, machine, item, trace)
+        run.close()
+    out.write_text(json.dumps(found))
+
+
+def _noted(run: Run, machine: Engine, item: Instance, trace: Path) -> dict[str, object]:
+    record, seconds = bench.timed(machine, item)
+    return {
+        "functions": _called(run, trace),
+        "verdict": record.verdict,
+        "reason": record.reason,
+        "seconds": round(seconds, 4),
+    }
+
+
+def _called(run: Run, trace: Path) -> list[str]:
+    assert run.embedded is not None
+    os.kill(run.embedded.process.pid, signal.SIGUSR1)
+    return wait_until_dumped(trace)

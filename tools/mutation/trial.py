@@ -1,0 +1,134 @@
+"""One mutant on trial: the cases that touch its function, until one shows the difference."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import bench
+from forked_broker import ForkServer
+
+from wireproof_kit.engine import Engine
+from wireproof_kit.errors import KitError
+from wireproof_kit.instance import Instance
+from wireproof_kit.run import Run
+from wireproof_spec.record import CaseRecord
+
+UNDECIDED_LEAST = 2
+UNDECIDED_ENOUGH = 8
+UNDECIDED_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant.
+
+    ``how``: ``failed`` (a case fails, twice, under the readings the mutant itself shows),
+    ``claim`` (a capability is no longer shown), ``died`` (the broker ended or never began),
+    ``undecided`` (cases that decide on the clean broker decide nothing, also alone and with
+    patience), ``survived``.
+    """
+
+    how: str
+    case: str = ""
+    why: str = ""
+    run: int = 0
+    seconds: float = 0.0
+
+    def is_dead(self) -> bool:
+        return self.how != "survived"
+
+
+def tried(
+    server: ForkServer,
+    mutant: object,
+    dialect: str,
+    items: Sequence[Instance],
+    clean: bench.Clean,
+) -> dict[str, object]:
+    """Try a mutant; return the outcome's fields."""
+    started = time.monotonic()
+    server.mutant = mutant
+    with bench.forked(server):
+        outcome = _tried(dialect, items, clean)
+    return {**asdict(outcome), "seconds": round(time.monotonic() - started, 3)}
+
+
+def _tried(dialect: str, items: Sequence[Instance], clean: bench.Clean) -> Outcome:
+    try:
+        run = bench.opened(dialect, clean)
+    except KitError as error:
+        return Outcome("died", why=f"not ready: {error}")
+    trial = _Trial(run, bench.engine(run))
+    for item, record in bench.ran(run, trial.machine, items):
+        outcome = trial.look(item, record)
+        if outcome is not None:
+            return outcome
+    return trial.end()
+
+
+class _Trial:
+    def __init__(self, run: Run, machine: Engine) -> None:
+        self.run = run
+        self.machine = machine
+        self.doubts: list[str] = []
+        self.undecided: list[str] = []
+        self.count = 0
+        self._lost_seconds = 0.0
+
+    def end(self) -> Outcome:
+        """Return what it comes to when every case was looked at."""
+        if len(self.undecided) >= UNDECIDED_LEAST:
+            return self._undecided()
+        why = "; ".join([*self.doubts, *(f"{name}: undecided" for name in self.undecided)])
+        return Outcome("survived", why=why, run=self.count)
+
+    def look(self, item: Instance, record: CaseRecord) -> Outcome | None:
+        """Return the outcome if this record settles it."""
+        self.count += 1
+        if record.verdict in bench.CONFORMING:
+            return None
+        if self._is_gone():
+            return Outcome("died", item.id, record.observation, self.count)
+        started = time.monotonic()
+        bench.patient(self.run, bench.SURE_S)
+        settled = self._settle(item, record)
+        bench.patient(self.run, bench.PATIENCE_S)
+        self._lost_seconds += time.monotonic() - started
+        if settled is None and self._is_hopeless():
+            return self._undecided()
+        return settled
+
+    def _settle(self, item: Instance, record: CaseRecord) -> Outcome | None:
+        again = self.machine.run(item)
+        if self._is_gone():
+            return Outcome("died", item.id, again.observation, self.count)
+        if again.verdict == record.verdict == "fail":
+            return self._fails(item, again)
+        if again.verdict in bench.CONFORMING:
+            told = f"{record.verdict} ({record.reason[:100]})"
+            self.doubts.append(f"{item.id}: {told}, then {again.verdict}")
+        else:
+            self.undecided.append(f"{item.id} ({again.reason[:100]})")
+        return None
+
+    def _is_hopeless(self) -> bool:
+        """Tell whether enough cases decided nothing; no failure is waited for then."""
+        count = len(self.undecided)
+        lost = self._lost_seconds > UNDECIDED_SECONDS
+        return count >= UNDECIDED_ENOUGH or (count >= UNDECIDED_LEAST and lost)
+
+    def _undecided(self) -> Outcome:
+        case, _, why = self.undecided[0].partition(" ")
+        return Outcome("undecided", case, why, self.count)
+
+    def _fails(self, item: Instance, record: CaseRecord) -> Outcome | None:
+        own = bench.judged_under_own_readings(self.run, item, record)
+        if own.verdict in bench.CONFORMING:
+            self.doubts.append(f"{item.id}: conforms under {own.reading or 'another reading'}")
+            return None
+        how = "claim" if own.verdict == "unsupported" else "failed"
+        return Outcome(how, item.id, own.reason, self.count)
+
+    def _is_gone(self) -> bool:
+        embedded = self.run.embedded
+        return embedded is None or embedded.process.poll() is not None
