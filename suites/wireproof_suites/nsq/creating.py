@@ -1,6 +1,6 @@
 """Creating topics over a lookup server, and what has become of them then."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
@@ -14,7 +14,7 @@ from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.patience import REDELIVERY
 from wireproof_suites.nsq.consuming import deliver
-from wireproof_suites.nsq.looking_up import POLL_SECONDS
+from wireproof_suites.nsq.looking_up import POLL_SECONDS, eventually, look
 
 # Measured: a topic may need ten times as long to appear as a message to come again.
 APPEARING = 10
@@ -58,6 +58,26 @@ def created(
     if info is None:
         return observed("not-led", overdue=True)
     return _topic(broker, name, info, parameters)
+
+
+def told(
+    broker: Broker,
+    lookup: LookupClient,
+    name: str,
+    parameters: Parameters,
+    observe: Callable[[HttpAnswer], Observation],
+    *,
+    due: str,
+) -> Observation:
+    """Create a topic and say what its meta comes to tell, which may be before it is led."""
+    answer = create(lookup, name, **{**ONE, **parameters})
+    if answer.status != 200:
+        return observe_http(answer)
+
+    def look_up() -> Observation:
+        return observe(look(lookup, name, access="r", metainfo="true"))
+
+    return eventually(broker, look_up, due=[due])
 
 
 def appeared(

@@ -4,15 +4,21 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer
 from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.limits import MAX_NAME_SIZE
-from wireproof_suites.nsq.creating import ONE, create, created, observe_count, observe_kind
+from wireproof_suites.nsq.creating import ONE, create, created, observe_count, observe_kind, told
 from wireproof_suites.nsq.looking_up import look, tell
 from wireproof_suites.nsq.lookup_truth import observe_extend, observe_meta
 
 EXTEND = {"extend": "true"}
+MORE: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "ordered": {"orderedmulti": "true"},
+    "multipart": {"multipart": "true"},
+}
 NAMES = {
     "longest": "{}" + "a" * MAX_NAME_SIZE,
     "every-sign": "{}.-_Az09",
@@ -40,13 +46,17 @@ def test_extend(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Ob
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
 
-@case("nsq/create/extend-meta", clause="ext.create.extend", waiting=True)
-def test_extend_in_meta(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A topic created with extend=true has extend_support in its meta."""
-    topic = created(broker, lookup, new_topic_name, EXTEND)
-    if not isinstance(topic, Topic):
-        return topic
-    return observe_extend(look(lookup, topic, access="r", metainfo="true"))
+@case("nsq/create/extend-meta", clause="ext.create.extend")
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"orderedmulti": "true"}, {"multipart": "true"}],
+    ids=["plain", "ordered", "parts"],
+)
+def test_extend_in_meta(
+    broker: Broker, lookup: LookupClient, new_topic_name: str, more: dict[str, str]
+) -> Observation:
+    """A topic created with extend=true has extend_support in its meta, whatever else it is."""
+    return told(broker, lookup, new_topic_name, {**EXTEND, **more}, observe_extend, due="true")
 
 
 @case(
@@ -58,17 +68,6 @@ def test_extend_everywhere(
     """Every partition of a topic created with extend=true takes and delivers headers."""
     topic = created(broker, lookup, new_topic_name, EXTEND, partitions=2)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
-
-
-@case("nsq/create/extend-ordered", clause="ext.create.extend", waiting=True)
-def test_extend_beside_ordered(
-    broker: Broker, lookup: LookupClient, new_topic_name: str
-) -> Observation:
-    """A topic created with extend=true and orderedmulti=true has extend_support in its meta."""
-    topic = created(broker, lookup, new_topic_name, {**EXTEND, "orderedmulti": "true"})
-    if not isinstance(topic, Topic):
-        return topic
-    return observe_extend(look(lookup, topic, access="r", metainfo="true"))
 
 
 @case("nsq/create/no-extend", clause="ext.create.parameters", waiting=True)
@@ -107,26 +106,23 @@ def test_two_partitions(
     return observe_count(topic, lookup, due=2)
 
 
-@case("nsq/create/replicator", clause="ext.create.parameters", waiting=True)
-def test_replicator(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Observation:
+@case("nsq/create/replicator", clause="ext.create.parameters")
+@pytest.mark.parametrize("parameters", [{}, EXTEND], ids=["plain", "ext"])
+def test_replicator(
+    broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
+) -> Observation:
     """A topic created with replicator=1 is kept by one node."""
-    topic = created(broker, lookup, new_topic_name, EXTEND)
-    if not isinstance(topic, Topic):
-        return topic
-    answer = look(lookup, topic, access="r", metainfo="true")
-    return observe_meta(answer, partitions=1, replicas=1)
+    return told(broker, lookup, new_topic_name, parameters, one_copy, due="true")
 
 
-@case(
-    "nsq/create/replicator-two", clause="ext.create.parameters", needs=("replica",), waiting=True
-)
-def test_two_replicas(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Observation:
+@case("nsq/create/replicator-two", clause="ext.create.parameters", needs=("replica",))
+@pytest.mark.parametrize("parameters", [{}, EXTEND], ids=["plain", "ext"])
+def test_two_replicas(
+    broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
+) -> Observation:
     """A topic created with replicator=2 is kept by two nodes."""
-    topic = created(broker, lookup, new_topic_name, {**EXTEND, "replicator": "2"})
-    if not isinstance(topic, Topic):
-        return topic
-    answer = look(lookup, topic, access="r", metainfo="true")
-    return observe_meta(answer, partitions=1, replicas=2)
+    wanted = {"replicator": "2", **parameters}
+    return told(broker, lookup, new_topic_name, wanted, two_copies, due="true")
 
 
 @case("nsq/create/topic", clause="ext.create.parameters", waiting=True)
@@ -151,3 +147,13 @@ def test_others_stay_as_they_are(
     create(lookup, new_topic_name, **ONE, **EXTEND)
 
     return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))
+
+
+def one_copy(answer: HttpAnswer) -> Observation:
+    """Compare meta with one partition that one node keeps."""
+    return observe_meta(answer, partitions=1, replicas=1)
+
+
+def two_copies(answer: HttpAnswer) -> Observation:
+    """Compare meta with one partition that two nodes keep."""
+    return observe_meta(answer, partitions=1, replicas=2)

@@ -4,6 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer
 from wireproof_kit.nsq.lookup import CREATE_PATHS, DELETE_PATH, UPDATE_PATH, LookupClient
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
@@ -14,12 +15,14 @@ from wireproof_suites.nsq.creating import (
     create,
     create_at,
     created,
-    observe_kind,
     observe_word,
+    told,
 )
 from wireproof_suites.nsq.looking_up import eventually, look, slaves, tell
 from wireproof_suites.nsq.lookup_truth import (
+    observe_extend,
     observe_lists,
+    observe_meta,
     observe_places,
 )
 
@@ -141,14 +144,13 @@ def test_put(lookup: LookupClient, new_topic_name: str) -> Observation:
     return observe_word(create(lookup, new_topic_name, "PUT", **ONE))
 
 
-@case("nsq/create/odd", clause="ext.create.odd", waiting=True)
+@case("nsq/create/odd", clause="ext.create.odd")
 @pytest.mark.parametrize("parameters", ODD.values(), ids=ODD)
 def test_odd(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
     """Parameters nobody knows or expects do not keep a plain topic from being made."""
-    topic = created(broker, lookup, new_topic_name, parameters)
-    return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
+    return told(broker, lookup, new_topic_name, parameters, plain_of_one, due="plain")
 
 
 @case("nsq/create/no-auto-channels", clause="ext.create.odd", waiting=True)
@@ -200,3 +202,12 @@ def test_deletion_at_slave(lookup: LookupClient, fresh_plain_topic: Topic) -> Ob
     """A slave refuses to delete a topic, or has it deleted."""
     slave = slaves(lookup)[0]
     return observe_http(tell(slave, DELETE_PATH, topic=fresh_plain_topic.name, partition="**"))
+
+
+def plain_of_one(answer: HttpAnswer) -> Observation:
+    """Say ``plain`` when meta tells of one partition without the extend feature."""
+    seen = observe_meta(answer, partitions=1, replicas=1)
+    if seen.value != "true":
+        return seen
+    extend = observe_extend(answer)
+    return observed("plain") if extend.value in ("false", "absent") else extend

@@ -1,12 +1,15 @@
 """access=r and access=w: who may be read, and who may be written to."""
 
+import contextlib
 import functools
+from collections.abc import Iterator
 
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup import TOMBSTONE_PATH, LookupClient
+from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.looking_up import (
@@ -30,6 +33,7 @@ from wireproof_suites.nsq.lookup_truth import (
 ALL_TOPICS, ORDERED_TOPICS = "all", "ordered"
 
 disabling = functools.partial(case, needs=("write-disable",), alone=True)
+entombing = functools.partial(case, needs=("tombstone",), alone=True)
 
 
 @case("nsq/lookup/readable", clause="smart.lookup.access")
@@ -137,10 +141,10 @@ def test_null_lists(
 )
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_ordered_disabled(
-    broker: Broker, lookup: LookupClient, partitioned_ordered_topic: Topic, v1: bool
+    broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic, v1: bool
 ) -> Observation:
     """While writing to ordered topics is disabled their lists are null for access=w."""
-    topic = partitioned_ordered_topic
+    topic = shared_partitioned_ordered_topic
     for place in topic.places:
         broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
     with writes_disabled(lookup, ORDERED_TOPICS):
@@ -190,50 +194,52 @@ def test_no_access(lookup: LookupClient, shared_partitioned_topic: Topic, v1: bo
 
 
 @case("nsq/lookup/no-channel", clause="smart.lookup.no-channel")
-@pytest.mark.parametrize("access", ["r", "w"])
-def test_no_channel(
-    lookup: LookupClient, partitioned_ext_topic: Topic, access: str
-) -> Observation:
+def test_no_channel(lookup: LookupClient, partitioned_topic: Topic) -> Observation:
     """A topic without a channel is listed for reading; for writing it may be refused."""
-    return observe_places(
-        look(lookup, partitioned_ext_topic, access=access), partitioned_ext_topic
+    topic = partitioned_topic
+    for_reading, for_writing = (
+        observe_places(look(lookup, topic, access=access), topic) for access in ("r", "w")
     )
+    return observed(f"{for_reading.value}/{for_writing.value}")
 
 
-@case("nsq/lookup/tombstone-w", clause="smart.lookup.tombstone", needs=("tombstone",))
+@entombing("nsq/lookup/tombstone-w", clause="smart.lookup.tombstone")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_tombstone_hides(
-    broker: Broker, lookup: LookupClient, partitioned_topic: Topic, v1: bool
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
     """A node with a tombstone for a topic is not listed for access=w."""
-    topic = partitioned_topic
+    topic = shared_partitioned_topic
     with_channel(broker, topic)
-    eventually(broker, lambda: observe_places(look(lookup, topic, access="w"), topic), due=[ALL])
+    with entombed(lookup, topic):
 
-    entomb(lookup, topic)
-    return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
+        def places() -> Observation:
+            return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
+
+        return eventually(broker, places, due=["some"])
 
 
-@case("nsq/lookup/tombstone-r", clause="smart.lookup.tombstone", needs=("tombstone",))
+@entombing("nsq/lookup/tombstone-r", clause="smart.lookup.tombstone")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_tombstone_and_reading(
-    lookup: LookupClient, partitioned_topic: Topic, v1: bool
+    lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
     """A node with a tombstone for a topic is listed for access=r."""
-    entomb(lookup, partitioned_topic)
-    return observe_places(look(lookup, partitioned_topic, v1=v1, access="r"), partitioned_topic)
+    topic = shared_partitioned_topic
+    with entombed(lookup, topic):
+        return observe_places(look(lookup, topic, v1=v1, access="r"), topic)
 
 
-@case("nsq/lookup/tombstone-restored", clause="smart.lookup.tombstone", needs=("tombstone",))
+@entombing("nsq/lookup/tombstone-restored", clause="smart.lookup.tombstone")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_tombstone_restored(
-    broker: Broker, lookup: LookupClient, partitioned_topic: Topic, v1: bool
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
     """A node whose tombstone was taken away is listed for access=w again."""
-    topic = partitioned_topic
+    topic = shared_partitioned_topic
     with_channel(broker, topic)
-    entomb(lookup, topic)
-    entomb(lookup, topic, restore="true")
+    with entombed(lookup, topic):
+        look(lookup, topic, v1=v1, access="w")
 
     def places() -> Observation:
         return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
@@ -241,7 +247,21 @@ def test_tombstone_restored(
     return eventually(broker, places, due=[ALL])
 
 
-def entomb(lookup: LookupClient, topic: Topic, **more: str) -> None:
-    """Put a tombstone on the node that leads the topic's own partition."""
+@case(
+    "nsq/lookup/tombstone-no-node", clause="smart.lookup.tombstone-refused", needs=("tombstone",)
+)
+def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observation:
+    """A tombstone that names no node is refused."""
+    return observe_http(tell(lookup, TOMBSTONE_PATH, topic=shared_partitioned_topic.name))
+
+
+@contextlib.contextmanager
+def entombed(lookup: LookupClient, topic: Topic) -> Iterator[None]:
+    """Put a tombstone on the node that leads the topic's own partition, for a while."""
     host, port = topic.http_address or topic.address
-    tell(lookup, TOMBSTONE_PATH, topic=topic.name, node=f"{host}:{port}", **more)
+    node = f"{host}:{port}"
+    try:
+        tell(lookup, TOMBSTONE_PATH, topic=topic.name, node=node)
+        yield
+    finally:
+        tell(lookup, TOMBSTONE_PATH, topic=topic.name, node=node, restore="true")

@@ -32,19 +32,19 @@ def test_metainfo(
 
 @case("nsq/lookup/metainfo-ordered", clause="smart.lookup.metainfo")
 def test_metainfo_of_ordered_topic(
-    lookup: LookupClient, partitioned_ordered_topic: Topic
+    lookup: LookupClient, shared_partitioned_ordered_topic: Topic
 ) -> Observation:
     """The meta of an ordered topic lets a producer tell whether the lookup is complete."""
-    topic = partitioned_ordered_topic
+    topic = shared_partitioned_ordered_topic
     answer = look(lookup, topic, access="r", metainfo=ASKED)
     return observe_meta(answer, partitions=len(topic.places), replicas=1)
 
 
 @case("nsq/lookup/metainfo-copies", clause="smart.lookup.metainfo", needs=("replica",))
-def test_metainfo_of_copies(lookup: LookupClient, replicated_topic: Topic) -> Observation:
+def test_metainfo_of_copies(lookup: LookupClient, shared_replicated_topic: Topic) -> Observation:
     """The meta of a topic that two nodes keep says so."""
-    answer = look(lookup, replicated_topic, access="r", metainfo=ASKED)
-    return observe_meta(answer, partitions=len(replicated_topic.places), replicas=2)
+    answer = look(lookup, shared_replicated_topic, access="r", metainfo=ASKED)
+    return observe_meta(answer, partitions=len(shared_replicated_topic.places), replicas=2)
 
 
 @case("nsq/lookup/no-metainfo", clause="smart.lookup.metainfo-unasked")
@@ -103,10 +103,10 @@ def test_extend_support(
 
 @case("nsq/lookup/extend-partitioned", clause="ext.lookup.extend-support")
 def test_extend_support_of_partitions(
-    lookup: LookupClient, partitioned_ext_topic: Topic
+    lookup: LookupClient, shared_partitioned_ext_topic: Topic
 ) -> Observation:
     """The meta of an ext topic of several partitions says extend_support true."""
-    return observe_extend(look(lookup, partitioned_ext_topic, access="r", metainfo=ASKED))
+    return observe_extend(look(lookup, shared_partitioned_ext_topic, access="r", metainfo=ASKED))
 
 
 @case("nsq/lookup/extend-plain", clause="ext.lookup.extend-support")
@@ -137,10 +137,10 @@ def test_extend_support_after_upgrade(
 @case("nsq/lookup/extend-meta", clause="ext.lookup.meta-fields")
 @pytest.mark.parametrize("access", ACCESS)
 def test_meta_of_ext_topic(
-    broker: Broker, lookup: LookupClient, partitioned_ext_topic: Topic, access: str
+    broker: Broker, lookup: LookupClient, shared_partitioned_ext_topic: Topic, access: str
 ) -> Observation:
     """The meta of an ext topic has the numbers of partitions and copies beside extend_support."""
-    topic = partitioned_ext_topic
+    topic = shared_partitioned_ext_topic
     with_channel(broker, topic)
 
     def meta() -> Observation:
