@@ -124,7 +124,7 @@ def _decided(engine: Engine, record: CaseRecord, instance: Instance) -> CaseReco
 
 
 def _switch(line: str) -> Switch:
-    name, kind, clauses, text = line.split("\t")
+    name, kind, clauses, text, *_ = line.split("\t")
     names = [word for word in clauses.split(",") if word]
     breaks = tuple(word for word in names if not word.endswith("?"))
     may_break = tuple(word.removesuffix("?") for word in names if word.endswith("?"))
