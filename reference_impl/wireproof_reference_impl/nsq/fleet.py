@@ -6,6 +6,7 @@ from pathlib import Path
 from wireproof_reference_impl.nsq import http_api
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster import control
+from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
 from wireproof_reference_impl.nsq.cluster.control import Control
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -15,7 +16,7 @@ from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
-from wireproof_reference_impl.nsq.options import ServeOptions, address_text
+from wireproof_reference_impl.nsq.options import Fsync, ServeOptions, address_text
 from wireproof_reference_impl.nsq.shell import Shell
 
 
@@ -45,7 +46,7 @@ class Fleet:
         self._control: Control | None = None
         self._control_address: str | None = None
         if options.lookupds:
-            self._gather(Coordinator(self._members, behaviour))
+            self._gather(self._coordinator(behaviour, now_ns))
 
     @property
     def halted(self) -> bool:
@@ -94,6 +95,14 @@ class Fleet:
         """Let every node keep what it has to keep."""
         for member in self._members:
             member.node.close()
+
+    def _coordinator(self, behaviour: Behaviour, now_ns: int) -> Coordinator:
+        if self._options.data is None:
+            return Coordinator(self._members, behaviour)
+        file = ClusterFile(self._options.data, synced=self._options.fsync is not Fsync.NEVER)
+        cluster = Coordinator(self._members, behaviour, keep=file.save)
+        cluster.restore(file.load(self._members), now_ns)
+        return cluster
 
     def _gather(self, cluster: Coordinator) -> None:
         numbers = range(1, self._options.lookupds + 1)

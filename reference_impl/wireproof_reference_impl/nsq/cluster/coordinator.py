@@ -11,9 +11,11 @@ Like everything in the core it is told the time and opens nothing.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.cluster import ledger
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings, spread
 from wireproof_reference_impl.nsq.core.topic import Partition
@@ -38,15 +40,27 @@ class Impossible(Exception):
 class Coordinator:
     """The nodes of a cluster and its topics."""
 
-    def __init__(self, members: Sequence[Member], behaviour: Behaviour) -> None:
+    def __init__(
+        self,
+        members: Sequence[Member],
+        behaviour: Behaviour,
+        *,
+        keep: ledger.Keep = ledger.keep_nothing,
+    ) -> None:
         self.members = tuple(members)
         self.behaviour = behaviour
         self.topics: dict[str, ClusterTopic] = {}
         self.tombstones: set[tuple[str, Member]] = set()
         self.writes = Writes.NONE
         self._created = 0
+        self._keep = keep
         for member in members:
             member.node.clustered = True
+
+    @property
+    def stable(self) -> bool:
+        """Tell whether every node is there."""
+        return all(member.up for member in self.members)
 
     def create(self, name: str, settings: Settings) -> None:
         """Make a topic.
@@ -60,6 +74,7 @@ class Coordinator:
         places = spread(up, settings, self._created)
         self._created += 1
         topic = self.topics[name] = ClusterTopic(name, settings, places)
+        self._save()
         for place in places:
             for member in place.replicas:
                 self._hold(topic, place, member)
@@ -68,6 +83,7 @@ class Coordinator:
     def delete(self, topic: ClusterTopic, now_ns: int) -> None:
         """Remove a topic from every node."""
         del self.topics[topic.name]
+        self._save()
         self.tombstones = {each for each in self.tombstones if each[0] != topic.name}
         for member in self.members:
             if topic.name in member.node.topics:
@@ -78,6 +94,7 @@ class Coordinator:
         if topic.settings.extend:
             return
         topic.upgrade()
+        self._save()
         topic.paused_until_ns = now_ns + self.behaviour.lookup.upgrade_pause_ns
         for member in self.members:
             if topic.name in member.node.topics:
@@ -102,15 +119,83 @@ class Coordinator:
         if new not in place.replicas:
             self._replace(topic, place, old=old, new=new)
         place.replicas.sort(key=lambda each: each is not new)
-        hand_over(topic.partition(place, old), topic.partition(place, new))
+        hand_over(topic, place, old=old, new=new)
         self._assign(topic, place)
+        self._save()
         self._drop_strangers(topic, place, now_ns)
+        self._settle(now_ns)
+
+    def move_copy(
+        self, topic: ClusterTopic, place: Place, *, old: Member, new: Member, now_ns: int
+    ) -> None:
+        """Let another node hold a partition instead of one that follows.
+
+        Raises:
+            Impossible: the partition has no leader to copy from.
+        """
+        led = topic.led(place)
+        if led is None:
+            raise Impossible(f"no node leads partition {place.number} of {topic.name!r} now")
+        self._hold(topic, place, new)
+        copy_missing(led, topic.partition(place, new))
+        place.replicas[place.replicas.index(old)] = new
+        place.in_sync = place.in_sync - {old} | {new}
+        self._assign(topic, place)
+        self._save()
+        old.node.remove(old.node.topics[topic.name], place.number, now_ns)
+
+    def expand(self, topic: ClusterTopic, partitions: int) -> None:
+        """Give a topic more partitions.
+
+        Raises:
+            NoRoom: there are not enough nodes.
+        """
+        up = [member for member in self.members if member.up]
+        settings = replace(topic.settings, partitions=partitions)
+        if not self.behaviour.cluster.fits(settings.wanted, len(up)):
+            raise NoRoom(topic.name)
+        known = len(topic.places)
+        first = self.members.index(topic.places[0].replicas[0])
+        topic.settings = settings
+        for place in spread(up, settings, first)[known:]:
+            topic.places[place.number] = place
+            for member in place.replicas:
+                self._hold(topic, place, member)
+            self._assign(topic, place)
+        self._save()
+
+    def set_channels_made(self, topic: ClusterTopic, *, made: bool) -> None:
+        """Let subscribing make the channels of a topic, or only their registration."""
+        topic.settings = replace(topic.settings, channels_made=made)
+        self._save()
+        for member in self.members:
+            if topic.name in member.node.topics:
+                member.node.topics[topic.name].channels_made = made
+
+    def register(self, topic: ClusterTopic, channel: str) -> None:
+        """Make a channel on every partition of a topic."""
+        topic.registered.append(channel)
+        self._save()
+        for place in topic.places.values():
+            led = topic.led(place)
+            if led is not None and place.leader is not None:
+                place.leader.node.channel(led, channel)
+
+    def unregister(self, topic: ClusterTopic, channel: str, now_ns: int) -> None:
+        """Remove a channel from every partition of a topic, and send its clients away."""
+        topic.registered.remove(channel)
+        self._save()
+        for place in topic.places.values():
+            led = topic.led(place)
+            if led is not None and channel in led.channels:
+                led.remove_channel(channel)
         self._settle(now_ns)
 
     def set_writable(self, topic: ClusterTopic, place: Place, *, writable: bool) -> None:
         """Let a partition take messages, or no more."""
         place.writable = writable
         self._assign(topic, place)
+        self._save()
 
     def take_down(self, member: Member, now_ns: int) -> None:
         """Take a node away; others lead what it led, if they have every record."""
@@ -121,9 +206,10 @@ class Coordinator:
         for topic, place in self.places():
             self._leave_behind(place, member)
             if place in led and place.leader is not None:
-                hand_over(topic.partition(place, member), topic.partition(place, place.leader))
+                hand_over(topic, place, old=member, new=place.leader)
                 place.replicas.sort(key=lambda each: each is member)
             self._assign(topic, place)
+        self._save()
         self._settle(now_ns)
 
     def bring_up(self, member: Member, now_ns: int) -> None:
@@ -132,7 +218,26 @@ class Coordinator:
         for topic, place in self.places():
             self._catch_up(topic, place)
             self._assign(topic, place)
+        self._save()
         self._settle(now_ns)
+
+    def restore(self, topics: Sequence[ClusterTopic], now_ns: int) -> None:
+        """Take up the topics of an earlier run; what nodes hold besides is removed.
+
+        A node whose queue is longest leads: the others were cut off when the run ended.
+        """
+        self._created = len(topics)
+        self.topics = {topic.name: topic for topic in topics}
+        for topic in topics:
+            for place in topic.places.values():
+                for member in place.replicas:
+                    self._hold(topic, place, member)
+                self._lead_with_the_longest(topic, place)
+                place.in_sync = {place.replicas[0]}
+                self._catch_up(topic, place)
+                self._assign(topic, place)
+        for member in self.members:
+            self._remove_strangers(member, now_ns)
 
     def places(self) -> list[tuple[ClusterTopic, Place]]:
         """Return every partition of every topic."""
@@ -148,6 +253,8 @@ class Coordinator:
             topic.name, numbers, extend=settings.extend, ordered=settings.ordered
         )
         held.channels_made = settings.channels_made
+        if settings.extend and not held.extend:
+            member.node.upgrade(held)
 
     def _assign(self, topic: ClusterTopic, place: Place) -> None:
         """Tell every node that holds a partition whether it leads or follows."""
@@ -200,18 +307,39 @@ class Coordinator:
                 copy_missing(led, topic.partition(place, member))
                 place.in_sync.add(member)
 
+    def _lead_with_the_longest(self, topic: ClusterTopic, place: Place) -> None:
+        first = place.replicas[0]
+        place.replicas.sort(key=lambda each: each not in place.in_sync)
+        place.replicas.sort(key=lambda each: -topic.partition(place, each).log.end)
+        if place.replicas[0] is not first:
+            hand_over(topic, place, old=first, new=place.replicas[0])
+        for member in place.replicas[1:]:
+            topic.partition(place, member).channels.clear()
+
+    def _remove_strangers(self, member: Member, now_ns: int) -> None:
+        for held in tuple(member.node.topics.values()):
+            topic = self.topics.get(held.name)
+            places = {} if topic is None else topic.places
+            for number in tuple(held.partitions):
+                if number not in places or member not in places[number].replicas:
+                    member.node.remove(held, number, now_ns)
+
+    def _save(self) -> None:
+        self._keep(ledger.written(self.topics.values()))
+
     def _settle(self, now_ns: int) -> None:
         for member in self.members:
             member.node.settle(now_ns)
 
 
-def hand_over(old: Partition, new: Partition) -> None:
+def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
     """Move the channels of a partition, each from where it has finished everything."""
-    for name, channel in old.channels.items():
-        moved = new.open_channel(name, *channel.confirmed())
+    left = topic.partition(place, old)
+    for name, channel in left.channels.items():
+        moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
         moved.ordered = channel.ordered
-    old.follow()
-    old.channels.clear()
+    left.follow()
+    left.channels.clear()
 
 
 def copy_missing(led: Partition, behind: Partition) -> None:

@@ -44,13 +44,17 @@ class Place:
 
 
 class ClusterTopic:
-    """A topic of the whole cluster."""
+    """A topic of the whole cluster.
+
+    `registered` are the channels made by name where subscribing makes none.
+    """
 
     def __init__(self, name: str, settings: Settings, places: Iterable[Place]) -> None:
         self.name = name
         self.settings = settings
         self.places = {place.number: place for place in places}
         self.paused_until_ns = 0
+        self.registered: list[str] = []
 
     def upgrade(self) -> None:
         """Have the extend feature from now on."""

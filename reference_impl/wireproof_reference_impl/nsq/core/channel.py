@@ -64,6 +64,11 @@ class Channel:
             self._again.extendleft(reversed(given_back))
         self.serve(now_ns)
 
+    def send_away(self) -> None:
+        """End the connection of every client."""
+        for subscriber in tuple(self.subscribers):
+            subscriber.outlet.drop()
+
     def requeue(
         self, internal_id: int, subscriber: Subscriber, *, delay_ns: int, now_ns: int
     ) -> None:

@@ -82,6 +82,16 @@ class Node:
             self._storage.add_channel(partition.topic.name, partition.number, name, place)
         return channel
 
+    def adopt(self, partition: Partition, name: str, place: tuple[int, int]) -> Channel:
+        """Open a channel of a partition at a place in its queue, and keep it.
+
+        Raises:
+            OSError: it could not be kept.
+        """
+        channel = partition.open_channel(name, *place)
+        self._storage.add_channel(partition.topic.name, partition.number, name, place)
+        return channel
+
     @property
     def gathers(self) -> bool:
         """Tell whether output is better sent for many inputs at a time."""
@@ -109,8 +119,7 @@ class Node:
         for partition in topic.partitions.values():
             self._touched.pop(partition, None)
             for channel in partition.channels.values():
-                for subscriber in tuple(channel.subscribers):
-                    subscriber.outlet.drop()
+                channel.send_away()
         self.settle(now_ns)
         for partition in topic.partitions.values():
             self._saved.pop(partition, None)

@@ -91,8 +91,11 @@ class Partition:
         self.leads = False
         self.followers = ()
         for channel in self.channels.values():
-            for subscriber in tuple(channel.subscribers):
-                subscriber.outlet.drop()
+            channel.send_away()
+
+    def remove_channel(self, name: str) -> None:
+        """Remove a channel; its clients go away."""
+        self.channels.pop(name).send_away()
 
     def lead(self, *, writable: bool, followers: Sequence["Partition"]) -> None:
         """Be the one that clients talk to; what is stored from now on is copied too."""

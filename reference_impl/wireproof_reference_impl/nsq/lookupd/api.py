@@ -15,7 +15,7 @@ from wireproof_reference_impl.nsq.http_request import (
     nothing,
     plain,
 )
-from wireproof_reference_impl.nsq.lookupd import cluster, topics
+from wireproof_reference_impl.nsq.lookupd import channels, cluster, partitions, topics
 from wireproof_reference_impl.nsq.lookupd.distortion import distorted
 from wireproof_reference_impl.nsq.lookupd.lookup import lookup
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
@@ -71,7 +71,11 @@ ROUTES: Mapping[str, Route[LookupServer]] = {
     "/topic/creat": _always_v1(topics.create, _POST_OR_PUT),
     "/topic/delete": _always_v1(topics.delete, _POST),
     "/topic/meta/update": _always_v1(topics.update, _POST),
+    "/topic/partition/expand": _always_v1(partitions.expand, _POST),
+    "/topic/partition/move": _always_v1(partitions.move, _POST),
     "/topic/tombstone": _always_v1(topics.tombstone, _POST),
+    "/channel/create": _always_v1(channels.create, _POST),
+    "/channel/delete": _always_v1(channels.delete, _POST),
     "/disable/write": _always_v1(cluster.disable_write, _POST),
 }
 

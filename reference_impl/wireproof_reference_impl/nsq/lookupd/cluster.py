@@ -61,7 +61,7 @@ def stats(server: LookupServer, request: Request) -> object:
     if not server.leads:
         raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
     return {
-        "stable": all(member.up for member in server.cluster.members),
+        "stable": server.cluster.stable,
         "node_stat_list": [_load(server, each) for each in server.cluster.members if each.up],
         "topn_topics": [],
     }
@@ -108,7 +108,7 @@ def _topic(topic: ClusterTopic) -> records.Record:
         "ordered": topic.settings.ordered,
         "multi_part": topic.settings.multi_part,
         "disable_channel_auto_create": not topic.settings.channels_made,
-        "registered_channels": [],
+        "registered_channels": list(topic.registered),
     }
 
 

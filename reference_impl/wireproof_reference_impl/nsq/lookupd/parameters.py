@@ -32,6 +32,20 @@ def topic_name(request: Request, invalid: str = error_codes.INVALID_ARG_TOPIC) -
     return name
 
 
+def channel_name(request: Request) -> str:
+    """Return the channel to be made or removed.
+
+    Raises:
+        HttpRefusal: there is none, or its name is not valid.
+    """
+    name = request.text("channel")
+    if not name:
+        raise HttpRefusal(400, "MISSING_ARG_CHANNEL")
+    if not is_valid_name(name):
+        raise HttpRefusal(400, "INVALID_ARG_CHANNEL")
+    return name
+
+
 def flag(request: Request, name: str) -> bool:
     """Tell whether a switch is on: exactly `true`."""
     return request.query.get(name) == b"true"

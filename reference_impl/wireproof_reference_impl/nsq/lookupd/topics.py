@@ -1,7 +1,7 @@
 """Making, changing and removing topics over a lookup server."""
 
 from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
-from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Settings
+from wireproof_reference_impl.nsq.cluster.place import Settings
 from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
@@ -9,6 +9,7 @@ from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
 
 NOT_LEADER = "Not nsqlookup leader"
+NO_ROOM = "ErrType:9 ErrCode:1 : No node is available for topic"
 
 _ANY = range(-(1 << 63), 1 << 63)
 _MOST_SYNC_EVERY = 4000
@@ -35,8 +36,7 @@ def create(server: LookupServer, request: Request) -> None:
     try:
         server.cluster.create(name, settings)
     except NoRoom as error:
-        text = "ErrType:9 ErrCode:1 : No node is available for topic"
-        raise HttpRefusal(400, text) from error
+        raise HttpRefusal(400, NO_ROOM) from error
 
 
 def update(server: LookupServer, request: Request) -> None:
@@ -59,6 +59,9 @@ def update(server: LookupServer, request: Request) -> None:
         raise HttpRefusal(400, "topic is not created")
     if parameters.flag(request, "upgradeext"):
         server.cluster.upgrade(topic, request.now_ns)
+    made = request.text("disable_channel_auto_create")
+    if made in ("true", "false"):
+        server.cluster.set_channels_made(topic, made=made == "false")
 
 
 def delete(server: LookupServer, request: Request) -> None:
@@ -80,7 +83,7 @@ def delete(server: LookupServer, request: Request) -> None:
 
 def tombstone(server: LookupServer, request: Request) -> None:
     """Hide a node from the producers of a topic, or show it again with `restore`."""
-    topic = _known(server, parameters.topic(request))
+    topic = server.cluster.topics.get(parameters.topic(request))
     word = request.text("node")
     if not word:
         raise HttpRefusal(400, "MISSING_ARG_NODE")
@@ -91,10 +94,6 @@ def tombstone(server: LookupServer, request: Request) -> None:
                 server.cluster.tombstones.discard(mark)
             else:
                 server.cluster.tombstones.add(mark)
-
-
-def _known(server: LookupServer, name: str) -> ClusterTopic | None:
-    return server.cluster.topics.get(name)
 
 
 def _settings(request: Request) -> Settings:

@@ -1,0 +1,81 @@
+"""What must be known of a cluster's topics when it is started again, as JSON."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import TypedDict, cast
+
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings
+
+Keep = Callable[[Mapping[str, object]], None]
+"""Keeps the ledger; it returns when that is done."""
+
+
+class BadLedger(ValueError):
+    """A ledger that does not fit; the text says why."""
+
+
+class _PlaceRow(TypedDict):
+    replicas: list[int]
+    in_sync: list[int]
+    writable: bool
+
+
+class _TopicRow(TypedDict):
+    settings: dict[str, object]
+    channels: list[str]
+    places: list[_PlaceRow]
+
+
+def keep_nothing(ledger: Mapping[str, object]) -> None:
+    """Forget a ledger: the cluster lives in memory."""
+
+
+def written(topics: Iterable[ClusterTopic]) -> Mapping[str, object]:
+    """Return the ledger of some topics; nodes are named by their numbers."""
+    return {topic.name: _topic_row(topic) for topic in topics}
+
+
+def read(ledger: object, members: Sequence[Member]) -> list[ClusterTopic]:
+    """Return the topics of a ledger.
+
+    Raises:
+        BadLedger: it is none, or speaks of nodes that are not there.
+    """
+    known = {member.number: member for member in members}
+    try:
+        rows = cast(dict[str, _TopicRow], ledger)
+        return [_topic(name, row, known) for name, row in rows.items()]
+    except KeyError as error:
+        reason = f"it needs node {error}" if isinstance(error.args[0], int) else f"no {error}"
+        raise BadLedger(reason) from error
+    except (AttributeError, TypeError) as error:
+        raise BadLedger(str(error)) from error
+
+
+def _topic_row(topic: ClusterTopic) -> _TopicRow:
+    return {
+        "settings": asdict(topic.settings),
+        "channels": list(topic.registered),
+        "places": [
+            {
+                "replicas": [each.number for each in place.replicas],
+                "in_sync": [each.number for each in place.replicas if each in place.in_sync],
+                "writable": place.writable,
+            }
+            for place in topic.places.values()
+        ],
+    }
+
+
+def _topic(name: str, row: _TopicRow, known: Mapping[int, Member]) -> ClusterTopic:
+    kept = {each.name: row["settings"][each.name] for each in fields(Settings)}
+    places = []
+    for number, place_row in enumerate(row["places"]):
+        place = Place(number, [known[each] for each in place_row["replicas"]])
+        place.in_sync = {known[each] for each in place_row["in_sync"]}
+        place.writable = place_row["writable"]
+        places.append(place)
+    topic = ClusterTopic(name, Settings(**kept), places)  # type: ignore[arg-type]  # as written
+    topic.registered = list(row["channels"])
+    return topic

@@ -1,0 +1,84 @@
+"""Moving and adding partitions over a lookup server."""
+
+from wireproof_reference_impl.nsq.cluster.coordinator import Impossible, NoRoom
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.lookupd import parameters, records, topics
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
+
+_UNSTABLE = "the cluster is unstable"
+_NO_NODE = "can not find a node to be balanced"
+
+
+def expand(server: LookupServer, request: Request) -> None:
+    """Give a topic more partitions; it never gets fewer."""
+    name = parameters.topic(request)
+    count = parameters.number(
+        request,
+        "partition_num",
+        range(1, 256),
+        missing=error_codes.MISSING_ARG_TOPIC_PARTITION_NUM,
+        invalid=error_codes.INVALID_ARG_TOPIC_PARTITION_NUM,
+    )
+    _refuse_unless_stable(server, 500)
+    if count > MAX_PARTITIONS_CREATED:
+        raise HttpRefusal(500, "max partition allowed exceed")
+    topic = server.cluster.topics.get(name)
+    if topic is None:
+        raise HttpRefusal(500, "topic is not created")
+    if count < topic.settings.partitions:
+        raise HttpRefusal(500, "the partition number can not be reduced")
+    try:
+        server.cluster.expand(topic, count)
+    except NoRoom as error:
+        raise HttpRefusal(500, topics.NO_ROOM) from error
+
+
+def move(server: LookupServer, request: Request) -> None:
+    """Move a partition from one node to another, both named by their distributed ids.
+
+    With `move_leader` it is the leader that moves, else a copy of a follower.
+    """
+    name = parameters.topic(request)
+    number = parameters.number(
+        request,
+        "partition",
+        range(1024),
+        missing="MISSING_ARG_TOPIC_PARTITION",
+        invalid=error_codes.INVALID_ARG_TOPIC_PARTITION_NUM,
+    )
+    _refuse_unless_stable(server, 400)
+    topic = server.cluster.topics.get(name)
+    if topic is None or number not in topic.places:
+        raise HttpRefusal(400, "Key not found")
+    place = topic.places[number]
+    old, new = _node(server, request, "move_from"), _node(server, request, "move_to")
+    leads = parameters.flag(request, "move_leader")
+    if old not in place.replicas or (place.leader is old) is not leads or not new.up:
+        raise HttpRefusal(400, _NO_NODE)
+    if not leads and new in place.replicas:
+        raise HttpRefusal(400, _NO_NODE)
+    try:
+        if leads:
+            server.cluster.move_leader(topic, place, new, request.now_ns)
+        else:
+            server.cluster.move_copy(topic, place, old=old, new=new, now_ns=request.now_ns)
+    except Impossible as error:
+        raise HttpRefusal(400, str(error)) from error
+
+
+def _refuse_unless_stable(server: LookupServer, status: int) -> None:
+    if not server.leads:
+        raise HttpRefusal(status, topics.NOT_LEADER)
+    if not server.cluster.stable:
+        raise HttpRefusal(status, _UNSTABLE)
+
+
+def _node(server: LookupServer, request: Request, name: str) -> Member:
+    word = request.text(name)
+    for member in server.cluster.members:
+        if records.node(server, member)["distributed_id"] == word:
+            return member
+    raise HttpRefusal(400, _NO_NODE)
