@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,9 +39,10 @@ SAMPLE = (
 class Broker:
     """A broker in a process of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], tcp: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], said: Mapping[str, object]) -> None:
         self.process = process
-        host, _, port = tcp.rpartition(":")
+        self.said = said
+        host, _, port = str(said["tcp"]).rpartition(":")
         self.address = (host, int(port))
         self.sockets: list[socket.socket] = []
 
@@ -57,7 +58,7 @@ class Broker:
 def running(*options: str) -> Iterator[Broker]:
     command = [sys.executable, "-c", COMMAND, *ANYWHERE, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        broker = Broker(process, json.loads(first_line(process))["tcp"])
+        broker = Broker(process, json.loads(first_line(process)))
         try:
             yield broker
         finally:
