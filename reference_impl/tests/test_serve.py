@@ -216,10 +216,10 @@ def test_a_data_directory_that_cannot_be_made_is_one_sentence(
 
 
 @pytest.mark.parametrize("option", ["--list-faults", "--list-variants"])
-def test_lists_have_four_columns(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_have_five_columns(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert serve.main([option]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert all(len(line.split("\t")) == 4 for line in lines)
+    assert all(len(line.split("\t")) == 5 for line in lines)
     assert len(lines) >= 15
 
 
