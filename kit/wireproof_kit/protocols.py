@@ -46,6 +46,8 @@ PROTOCOLS = {
             "partitioned_ext_topic",
             "partitioned_ordered_topic",
             "replicated_topic",
+            "replicated_ext_topic",
+            "replicated_ordered_topic",
             "new_topic_name",
             "lookup",
             "cluster",

@@ -1,10 +1,30 @@
-"""What a case may do to a cluster, and the mending of it afterwards."""
+"""What a case may do to a cluster, and the mending of it afterwards.
+
+Leaders are moved and writing is disabled by what real lookup servers offer, or by a control API
+where there is one; partitions are made unwritable, nodes taken away and lookups distorted by a
+control API only. What the target does not offer raises ArrangementFailed with what it answered.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup import LookupClient
-from wireproof_kit.patience import Patience
+from wireproof_kit.nsq.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.lookup import DISABLE_PATH, LookupClient, ask_lookup, is_same
+from wireproof_kit.nsq.lookup_answer import Node, TopicInfo, read_topic
+from wireproof_kit.nsq.lookup_fault import Asked, Unusable
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.patience import REDELIVERY, Patience
 from wireproof_kit.transcript import Transcript
+from wireproof_spec.strict_json import JsonValue
+
+MOVE_PATH = "/topic/partition/move"
+# The measured lookup server refuses to move anything while it checks its topics.
+BUSY = ("unstable", "balance")
+SETTLE_SECONDS = 60.0
+POLL_SECONDS = 0.2
 
 
 class Cluster:
@@ -19,8 +39,10 @@ class Cluster:
         patience: Patience,
     ) -> None:
         self._lookup = lookup.recording(transcript) if lookup else None
+        self._quiet = lookup.recording(Transcript()) if lookup else None
         self._control = control.recording(transcript) if control else None
         self._patience = patience
+        self._mends: list[Callable[[], object]] = []
 
     @property
     def lookup(self) -> LookupClient:
@@ -44,5 +66,201 @@ class Cluster:
             raise ArrangementFailed("the target offers no control API; give --control")
         return self._control
 
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes that the lookup servers know."""
+        return self.lookup.nodes()
+
+    def elsewhere(self, topic: Topic) -> Topic:
+        """Return the topic as seen at a node that does not lead it: a follower, or a stranger.
+
+        Raises:
+            ArrangementFailed: there is no other node.
+        """
+        others = [node for node in self.nodes() if not is_same(node.address, topic.address)]
+        if not others:
+            raise ArrangementFailed("the cluster has no node besides the leader")
+        return _at(topic, others[0])
+
+    def leader_of(self, topic: Topic, *, access: str = "r") -> Topic | None:
+        """Return the topic as seen at the node that lookups name now; None: they name none."""
+        return self._leader(self.lookup, topic, access)
+
+    def move_leader(self, topic: Topic) -> Topic:
+        """Have another node lead the partition; return the topic as seen there.
+
+        Raises:
+            ArrangementFailed: it cannot be done; the sentence says what was answered.
+        """
+        self.begin_move(topic)
+        found = self.next_leader(topic)
+        if found is None:
+            raise ArrangementFailed(f"no lookup named another leader of {topic.name}")
+        return found
+
+    def begin_move(self, topic: Topic) -> None:
+        """Ask for another leader; lookups may name it only later.
+
+        Raises:
+            ArrangementFailed: it cannot be done; the sentence says what was answered.
+        """
+        if self._control is not None:
+            self._order("leader", topic=topic.name, partition=topic.partition)
+        else:
+            self._move_by_lookup(topic, self.elsewhere(topic))
+
+    def next_leader(self, topic: Topic, *, access: str = "r") -> Topic | None:
+        """Wait until lookups name another node than the topic's; None: they never do."""
+
+        def look() -> Topic | None:
+            found = self._leader(self._quiet, topic, access) if self._quiet else None
+            moved = found is not None and not is_same(found.address, topic.address)
+            return found if moved else None
+
+        if until(look, seconds=self._seconds(), every=POLL_SECONDS) is None:
+            return None
+        return self._leader(self.lookup, topic, access)
+
+    def make_unwritable(self, topic: Topic) -> None:
+        """Let a partition take no messages until the case ends."""
+        self._order("writable", topic=topic.name, partition=topic.partition, writable="false")
+        self._mends.append(lambda: self.make_writable(topic))
+
+    def make_writable(self, topic: Topic) -> None:
+        """Let a partition take messages again."""
+        self._order("writable", topic=topic.name, partition=topic.partition, writable="true")
+
+    def node_down(self, topic: Topic) -> None:
+        """Take the node away that the topic was seen at, until the case ends."""
+        self._order("node", node=_text(topic.address), state="down")
+        self._mends.append(lambda: self.node_up(topic))
+
+    def node_up(self, topic: Topic) -> None:
+        """Bring the node back that the topic was seen at."""
+        self._order("node", node=_text(topic.address), state="up")
+
+    def disable_writes(self, which: str = "all") -> None:
+        """Have lookups name no node to producers until the case ends.
+
+        ``which`` is ``all`` or ``ordered``, for the topics meant.
+        """
+        self._mends.append(self.enable_writes)
+        for server in self.lookup.servers:
+            answer = server.request("POST", DISABLE_PATH, query={"type": which}, v1=True)
+            if answer.status == 200:
+                return
+        raise _refused(f"POST {DISABLE_PATH}", answer)
+
+    def enable_writes(self) -> None:
+        """Have lookups name nodes to producers again."""
+        for server in self.lookup.servers:
+            server.request("POST", DISABLE_PATH, query={"type": "none"}, v1=True)
+
+    def lookup_answers(self, server: Address, answer: str, *, delay_ms: int = 0) -> None:
+        """Have a lookup server answer wrongly, slowly or not at all until the case ends."""
+        delay = {"delay_ms": delay_ms} if delay_ms else {}
+        self._mends.append(lambda: self._order("lookup", lookupd=_text(server), answer="right"))
+        self._order("lookup", lookupd=_text(server), answer=answer, **delay)
+
     def close(self) -> None:
-        """Mend what was broken."""
+        """Mend what was broken, last things first; never complains."""
+        while self._mends:
+            try:
+                self._mends.pop()()
+            except ArrangementFailed:
+                continue
+
+    def _order(self, what: str, **query: str | int) -> HttpAnswer:
+        answer = self.control.request("POST", f"/control/{what}", query=query)
+        if answer.status != 200:
+            raise _refused(f"POST /control/{what}", answer)
+        return answer
+
+    def _move_by_lookup(self, topic: Topic, to: Topic) -> None:
+        """Ask the master for the move, again while it is busy with something else."""
+        query = {
+            "topic": topic.name,
+            "partition": topic.partition,
+            "move_leader": "true",
+            "move_from": self._node_id(topic.address),
+            "move_to": self._node_id(to.address),
+        }
+
+        def ask() -> HttpAnswer | None:
+            answers = [
+                server.request("POST", MOVE_PATH, query=query, v1=True)
+                for server in self.lookup.servers
+            ]
+            done = [each for each in answers if each.status == 200]
+            if not done and any(word in each.code for each in answers for word in BUSY):
+                return None
+            return (done or answers)[0]
+
+        answer = until(ask, seconds=SETTLE_SECONDS, every=1.0)
+        if answer is None:
+            raise ArrangementFailed(f"the cluster was not stable within {SETTLE_SECONDS:g} s")
+        if answer.status != 200:
+            raise _refused(f"POST {MOVE_PATH}", answer)
+
+    def _node_id(self, address: Address) -> str:
+        """Return the name by which lookup servers know a node, found in what it leads.
+
+        Raises:
+            ArrangementFailed: the node leads nothing.
+        """
+        for record in self._producers():
+            topics = record.get("topics")
+            if record.get("tcp_port") != address[1] or not isinstance(topics, list):
+                continue
+            for name in topics:
+                found = self._id_in(str(name), address)
+                if found:
+                    return found
+        raise ArrangementFailed(f"nothing is led by {_text(address)}, so its id is not known")
+
+    def _producers(self) -> list[Mapping[str, JsonValue]]:
+        data = self.lookup.servers[0].request("GET", "/nodes", v1=True).data
+        producers = data.get("producers") if isinstance(data, dict) else None
+        records = producers if isinstance(producers, list) else []
+        return [each for each in records if isinstance(each, dict)]
+
+    def _id_in(self, name: str, address: Address) -> str:
+        data = ask_lookup(self.lookup.servers[0], name).data
+        producers = data.get("producers") if isinstance(data, dict) else None
+        for record in producers if isinstance(producers, list) else []:
+            if isinstance(record, dict) and record.get("tcp_port") == address[1]:
+                return str(record.get("distributed_id") or "")
+        return ""
+
+    def _leader(self, lookup: LookupClient, topic: Topic, access: str) -> Topic | None:
+        for server in lookup.servers:
+            info = _info(server, topic.name, access)
+            for leader in info.leaders if info else ():
+                if leader.partition == topic.partition:
+                    http = leader.http_address
+                    return replace(topic, address=leader.address, http_address=http)
+        return None
+
+    def _seconds(self) -> float:
+        return self._patience.seconds(REDELIVERY)
+
+
+def _info(server: HttpClient, name: str, access: str) -> TopicInfo | None:
+    answer = ask_lookup(server, name, access=access)
+    try:
+        return read_topic(answer, Asked(server.address, f"GET /lookup?topic={name}"))
+    except Unusable:
+        return None
+
+
+def _at(topic: Topic, node: Node) -> Topic:
+    return replace(topic, address=node.address, http_address=node.http_address)
+
+
+def _text(address: Address) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _refused(what: str, answer: HttpAnswer) -> ArrangementFailed:
+    said = f", {answer.code}" if answer.code else ""
+    return ArrangementFailed(f"{what} was answered {observe_http(answer).value}{said}")

@@ -2,12 +2,19 @@
 
 from collections.abc import Mapping
 
-from wireproof_kit.nsq import capability_probes, delivery_probes, lookup_probes, publish_probes
+from wireproof_kit.nsq import (
+    capability_probes,
+    cluster_probes,
+    delivery_probes,
+    lookup_probes,
+    publish_probes,
+)
 from wireproof_kit.nsq.probe_bench import Probe
 
 CAPABILITY_PROBES: Mapping[str, Probe] = {
     **capability_probes.CAPABILITY_PROBES,
     **lookup_probes.LOOKUP_CAPABILITY_PROBES,
+    **cluster_probes.CLUSTER_PROBES,
 }
 
 READING_PROBES: Mapping[str, Probe] = {

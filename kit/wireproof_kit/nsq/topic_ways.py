@@ -63,6 +63,8 @@ KINDS: Mapping[str, TopicKind] = {
     "partitioned_ext_topic": TopicKind(extend=True, partitions=2),
     "partitioned_ordered_topic": TopicKind(ordered=True, partitions=2),
     "replicated_topic": TopicKind(replicas=2),
+    "replicated_ext_topic": TopicKind(extend=True, replicas=2),
+    "replicated_ordered_topic": TopicKind(ordered=True, replicas=2),
 }
 
 
@@ -155,7 +157,7 @@ class TopicMaker:
         lookup = self._around.lookup
         if lookup is None or partition:
             return self._topic(kind, name, "given", self._own_places(int(partition or 0)))
-        return self._topic(kind, name, "given", self._places(name, 1, lookup))
+        return self._topic(kind, name, "given", self._places(name, 1, self._nodes, lookup))
 
     def _by_lookup(self, kind: TopicKind, name: str, lookup: LookupClient) -> Topic:
         """Have it on every node, so that one partition lies on the target's own.
@@ -176,16 +178,21 @@ class TopicMaker:
                 f"the lookup server answered {seen} to the creation of a topic"
             )
         try:
-            places = self._places(name, partitions if kind.partitions > 1 else 1, lookup)
+            least = partitions if kind.partitions > 1 else 1
+            places = self._places(name, least, partitions, lookup)
         except ArrangementFailed:
             lookup.delete(name)  # it may yet appear, when nobody waits for it any more
             raise
         return self._topic(kind, name, "lookupd", places)
 
-    def _places(self, name: str, partitions: int, lookup: LookupClient) -> tuple[Place, ...]:
-        """Wait until a topic is led; return its partitions, the target's own first."""
-        near = self._around.address
-        leader = lookup.wait_for(name, near=near, partitions=max(partitions, self._nodes))
+    def _places(
+        self, name: str, partitions: int, expected: int, lookup: LookupClient
+    ) -> tuple[Place, ...]:
+        """Wait until so many partitions are led; return them, the target's own first.
+
+        Once all that are expected are led, none of them need be the target's own.
+        """
+        leader = lookup.wait_for(name, near=self._around.address, partitions=expected)
 
         def look() -> Sequence[Leader] | None:
             info = lookup.lookup(name)

@@ -1,0 +1,39 @@
+"""Probes that show what can be done to a target's cluster. Docstrings list the words."""
+
+from collections.abc import Mapping
+
+from wireproof_kit.nsq.observing import observe, observe_http
+from wireproof_kit.nsq.probe_bench import Probe, ProbeBench
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
+
+
+def leader_move(bench: ProbeBench) -> Observation:
+    """Move the leader of a partition that two nodes keep: ``ok``; the next one then leads."""
+    topic = bench.topic("replicated_topic")
+    bench.topics["replicated_topic"] = bench.cluster.move_leader(topic)
+    return observed("ok")
+
+
+def unwritable(bench: ProbeBench) -> Observation:
+    """Make a partition unwritable and publish: ``ok`` when that is refused, else its word."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    bench.cluster.make_unwritable(topic)
+    try:
+        seen = observe(bench.broker.publish(topic, bench.broker.unique_body()))
+    finally:
+        bench.cluster.make_writable(topic)
+    return observed("ok") if seen.value == f"error:{E_FAILED_ON_NOT_WRITABLE}" else seen
+
+
+def node_down(bench: ProbeBench) -> Observation:
+    """GET /control/state, which tells of nodes that can be taken away: ``ok``, or its word."""
+    answer = bench.cluster.control.request("GET", "/control/state")
+    return observed("ok") if answer.status == 200 else observe_http(answer)
+
+
+CLUSTER_PROBES: Mapping[str, Probe] = {
+    "leader-move": leader_move,
+    "unwritable": unwritable,
+    "node-down": node_down,
+}

@@ -1,0 +1,96 @@
+"""A partition whose leader changes: what was acknowledged before, and who gets it after."""
+
+from dataclasses import dataclass, field
+
+from wireproof_kit.nsq.answers import Answer
+from wireproof_kit.nsq.broker import WITH_OFFSET, Broker
+from wireproof_kit.nsq.cluster import Cluster
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.outgoing import Outgoing
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import REDELIVERY
+from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_LEADER, E_FAILED_ON_NOT_WRITABLE
+from wireproof_spec.nsq.names import SUB, SUB_ORDERED
+
+READY = 50
+# A client is expected to look again and retry on these two.
+NOT_YET = {f"error:{E_FAILED_ON_NOT_LEADER}", f"error:{E_FAILED_ON_NOT_WRITABLE}", "closed"}
+
+
+def asked_at(broker: Broker, topic: Topic, outgoing: Outgoing) -> Observation:
+    """Send on a connection of its own to the node the topic is seen at; name the answer."""
+    with broker.connect(topic=topic) as client:
+        return observe(client.ask(outgoing))
+
+
+def publish_soon(broker: Broker, topic: Topic, body: bytes, trace_id: int | None = None) -> Answer:
+    """Publish, again while the answer says that the node does not take messages yet."""
+    last: list[Answer] = []
+
+    def ask() -> Answer | None:
+        last[:] = [broker.publish(topic, body, trace_id=trace_id)]
+        return None if observe(last[0]).value in NOT_YET else last[0]
+
+    until(ask, seconds=broker.patience.seconds(REDELIVERY))
+    return last[0]
+
+
+@dataclass(slots=True)
+class Story:
+    """A channel of a partition, before and after its leader has changed.
+
+    ``owed`` are acknowledged and not finished, in the order of publishing.
+    """
+
+    broker: Broker
+    topic: Topic
+    channel: str
+    owed: list[bytes] = field(default_factory=list[bytes])
+
+    def consumer(self) -> Consumer:
+        """Subscribe at the node that the topic is seen at."""
+        command = (SUB_ORDERED if self.topic.ordered else SUB).decode()
+        ready = 1 if command in WITH_OFFSET else READY
+        return self.broker.subscribe(
+            self.topic, channel=self.channel, ready=ready, command=command
+        )
+
+    def publish(self, count: int) -> None:
+        """Publish messages that must be acknowledged, each after the one before."""
+        for _ in range(count):
+            body = self.broker.unique_body()
+            self.broker.published(self.topic, body)
+            self.owed.append(body)
+
+    def finish(self, consumer: Consumer, count: int) -> None:
+        """Take so many messages and finish them."""
+        for _ in range(count):
+            delivery = consumer.next(wait=REDELIVERY)
+            if delivery is not None and delivery.body in self.owed:
+                self.owed.remove(delivery.body)
+
+    def move(self, cluster: Cluster) -> None:
+        """Have another node lead, and look at the topic from there."""
+        self.topic = cluster.move_leader(self.topic)
+
+    def rest(self, consumer: Consumer) -> Observation:
+        """Take what is owed: ``all``, ``out-of-order`` on an ordered topic, or ``missing``."""
+        while self.owed:
+            delivery = consumer.next(wait=REDELIVERY)
+            if delivery is None:
+                note = f"{len(self.owed)} acknowledged messages did not come"
+                return observed("missing", overdue=True, note=note)
+            if delivery.body not in self.owed:
+                continue
+            if self.topic.ordered and delivery.body != self.owed[0]:
+                return observed("out-of-order")
+            self.owed.remove(delivery.body)
+        return observed("all")
+
+
+def story(broker: Broker, topic: Topic) -> Story:
+    """Begin a story on a channel that nobody has used."""
+    return Story(broker, topic, topic.channel())
