@@ -119,6 +119,8 @@ class Connection:
         if not self.closed:
             self.closed = True
             self._reading = None
+            self.node.timers.cancel(self._heartbeat)
+            self.node.timers.cancel(self._silence)
             self.node.changed[self] = None
             self.node.leaving(self)
 
@@ -126,6 +128,7 @@ class Connection:
         """Give back to the channel what this client holds."""
         if self.channel is not None and self.subscriber is not None:
             self.channel.leave(self.subscriber, now_ns)
+        self.subscriber = None
 
     def move(self, event: Event) -> None:
         """Go to the state that an event leads to.

@@ -1,6 +1,6 @@
 """Which client of a channel gets a message: the rule of the published text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from wireproof_reference_impl.nsq.core.message import Message
@@ -29,7 +29,7 @@ class Audience(Protocol):
 NOBODY: tuple[Subscriber, ...] = ()
 
 
-def first_ready(subscribers: Sequence[Subscriber]) -> tuple[Subscriber, ...]:
+def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
     """Return the first client that is ready, or nobody."""
     for subscriber in subscribers:
         if subscriber.wants:
@@ -52,4 +52,4 @@ def by_tag(message: Message, audience: Audience) -> tuple[Subscriber, ...]:
         matching = [each for each in audience.subscribers if each.desired_tag == message.tag]
         if matching:
             return first_ready(matching)
-    return first_ready(untagged(audience))
+    return first_ready(each for each in audience.subscribers if each.desired_tag is None)

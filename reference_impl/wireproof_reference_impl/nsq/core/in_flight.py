@@ -131,3 +131,4 @@ class InFlight:
         del self._held[held.message.internal_id]
         if held.subscriber is not None:
             held.subscriber.held -= 1
+            held.subscriber = None
