@@ -149,7 +149,6 @@ def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -
         address=places[0].address,
         http_address=places[0].http_address,
         way="lookupd",
-        channel_prefix=f"{name}_c",
         places=places,
     )
 
