@@ -88,7 +88,7 @@ def test_a_narrow_selection_is_judged_as_a_part_and_says_so() -> None:
     narrow = header(selection=("p/i/side",))
     footer = conclude(narrow, [side("pass")], LAWS, Standing("must"))
     assert footer.exit == 0
-    assert footer.statement == "i (part) 1/1 should"
+    assert footer.statement == "t.i (part) 1/1 should"
 
 
 @pytest.mark.parametrize("prefix", ["t", "t.i", "p", "p/i", "p/i/core"])
@@ -100,7 +100,7 @@ def test_a_selection_that_holds_the_core_is_a_whole_group(prefix: str) -> None:
 def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
     records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
     assert (
-        conclude(header(), records, LAWS, Standing("must")).statement == "i 1/2 must, 1/1 should"
+        conclude(header(), records, LAWS, Standing("must")).statement == "t.i 1/2 must, 1/1 should"
     )
 
 

@@ -99,7 +99,7 @@ def statement(groups: Sequence[GroupRecord], not_selected: Mapping[str, str], co
 
 
 def _said(group: GroupRecord) -> str:
-    name = group.group.partition(".")[2] or group.group
+    name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
     counts = ", ".join(f"{a}/{b} {level}" for level, (a, b) in group.counts.items() if b)

@@ -20,7 +20,7 @@ def mixed() -> list[CaseRecord]:
 
 
 def test_failures_and_groups_not_judged_show(tmp_path: Path) -> None:
-    assert badge_text(tmp_path, mixed(), 1) == ("3/9 must, upgrade not judged", "bad")
+    assert badge_text(tmp_path, mixed(), 1) == ("3/9 must, ext.upgrade not judged", "bad")
 
 
 @pytest.mark.parametrize(("code", "tone"), [(0, "good"), (1, "open"), (2, "open"), (3, "open")])
@@ -40,7 +40,7 @@ def test_svg_and_json(tmp_path: Path, name: str) -> None:
     write(path, tmp_path / name)
 
     svg = etree.fromstring((tmp_path / "badge.svg").read_text("utf-8"))
-    assert svg.get("aria-label") == "wireproof ext: 3/9 must, upgrade not judged"
+    assert svg.get("aria-label") == "wireproof ext: 3/9 must, ext.upgrade not judged"
     content = json.loads((tmp_path / "badge.json").read_text("utf-8"))
-    assert content["message"] == "3/9 must, upgrade not judged"
+    assert content["message"] == "3/9 must, ext.upgrade not judged"
     assert render(path) == (tmp_path / "badge.svg").read_text("utf-8")

@@ -51,7 +51,7 @@ def badge_of(bundle: Bundle) -> Badge:
     judged = [group for group in groups if group.judged]
     counts = [group.counts.get("must", (0, 0)) for group in judged]
     good, asserted = sum(count[0] for count in counts), sum(count[1] for count in counts)
-    waiting = [g.group.partition(".")[2] or g.group for g in groups if not g.judged]
+    waiting = [g.group for g in groups if not g.judged]
     if not asserted:
         return Badge(label, "not judged", "open")
     message = f"{good}/{asserted} must"

@@ -175,7 +175,7 @@ def _group(
     scores = [Score(level, *counts[level]) for level in LEVELS if level in counts]
     return GroupView(
         id=group.group,
-        name=group.group.partition(".")[2] or group.group,
+        name=group.group,
         anchor=anchor("group", group.group),
         title=group.title,
         state=state,
