@@ -193,12 +193,18 @@ class HttpBehaviour:
 class LookupBehaviour:
     """What lookup servers answer. Beside what each choice decides for stands its default.
 
-    `answer` sees the data of every answer that has any before it is put into its envelope,
-    `refusal` every error: most of what a lookup server can do wrong fits into these two.
+    `answer` sees the data of every answer that has any before it is put into its envelope, and
+    may refuse, `refusal` sees every error: most of what a lookup server can do wrong fits into
+    these two. `slave_answer` is asked first where another server is the master; `sent` sees the
+    answer with its envelope.
     """
 
     v1: Callable[[Request], bool] = lookup_rules.asks_for_v1
+    access: Callable[[str], str] = lookup_rules.access_asked
+    creation: Callable[[Request], Request] = lookup_rules.same_request
     answer: Callable[[Request, object], object] = lookup_rules.as_it_is
+    slave_answer: Callable[[Request, object], object] = lookup_rules.as_it_is
+    sent: Callable[[Request, Answer], Answer] = lookup_rules.same_answer
     refusal: Callable[[Request, HttpRefusal], HttpRefusal] = lookup_rules.same_refusal
     error: Callable[[HttpRefusal, bool], Answer] = lookup_rules.escaped_error
     channel_needed: bool = False

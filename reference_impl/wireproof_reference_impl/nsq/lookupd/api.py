@@ -52,10 +52,18 @@ def _answer(question: Question, server: LookupServer, request: Request, *, v1: b
     try:
         if not request.escaped:
             raise HttpRefusal(400, "INVALID_REQUEST")
-        found = question(server, request)
+        found = _found(question, server, request)
     except HttpRefusal as refusal:
         return rules.error(rules.refusal(request, refusal), v1)
-    return nothing() if found is None else data(rules.answer(request, found), v1=v1)
+    return nothing() if found is None else rules.sent(request, data(found, v1=v1))
+
+
+def _found(question: Question, server: LookupServer, request: Request) -> object:
+    rules = server.behaviour.lookup
+    found = question(server, request)
+    if found is None:
+        return None
+    return rules.answer(request, found if server.leads else rules.slave_answer(request, found))
 
 
 ROUTES: Mapping[str, Route[LookupServer]] = {

@@ -29,6 +29,7 @@ def lookup(server: LookupServer, request: Request) -> object:
     access = request.text("access") or READ
     if access not in (READ, WRITE):
         raise HttpRefusal(400, "INVALID_ACCESS_MODE")
+    access = server.behaviour.lookup.access(access)
     topic = server.cluster.topics.get(name)
     places = [] if topic is None else _asked(topic, request.text("partition"))
     if access == WRITE:

@@ -11,6 +11,16 @@ def asks_for_v1(request: Request) -> bool:
     return request.v1
 
 
+def access_asked(access: str) -> str:
+    """Return the access to grant: the one asked for."""
+    return access
+
+
+def same_request(request: Request) -> Request:
+    """Return the request for a new topic as it counts."""
+    return request
+
+
 def as_it_is(request: Request, data: object) -> object:
     """Return the data to answer with."""
     return data
@@ -19,6 +29,11 @@ def as_it_is(request: Request, data: object) -> object:
 def same_refusal(request: Request, refusal: HttpRefusal) -> HttpRefusal:
     """Return the refusal to answer with."""
     return refusal
+
+
+def same_answer(request: Request, answer: Answer) -> Answer:
+    """Return the whole answer, in its envelope, to send."""
+    return answer
 
 
 def escaped_error(refusal: HttpRefusal, v1: bool) -> Answer:

@@ -22,6 +22,7 @@ def create(server: LookupServer, request: Request) -> None:
 
     Clause: ext.create
     """
+    request = server.behaviour.lookup.creation(request)
     name = parameters.topic_name(request)
     settings = _settings(request)
     if not server.leads:
