@@ -19,6 +19,7 @@ from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import PUBLISHED
 from wireproof_reference_impl.nsq.shell import Link, Source
+from wireproof_spec.nsq.names import MAGIC
 
 V1 = "Accept: application/vnd.nsq; version=1.0\r\n"
 
@@ -39,9 +40,10 @@ class NodeBench:
     def step(self, until_ns: int) -> bool:
         return self._cluster.step(until_ns)
 
-    def connect(self) -> Client:
+    def connect(self, *, magic: bool = True) -> Client:
         client = Client(self, self._connect("127.0.0.1:1", self.now_ns))
-        client.send(b"  V2")
+        if magic:
+            client.send(MAGIC)
         return client
 
     def consumer(self, topic: str, partition: int = 0, *, channel: str = "ch") -> Client:

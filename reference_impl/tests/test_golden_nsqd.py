@@ -25,7 +25,7 @@ LEFT_OUT = {
 }
 
 OTHER_SERVERS = {
-    "cluster": "several nodes, replicas and nsqlookupd",
+    "cluster": "several nodes, replicas and nsqlookupd: see test_golden_cluster",
     "standalone+auth": "an authorisation server",
     "standalone+tls": "TLS is not offered",
 }
