@@ -121,6 +121,7 @@ class _Search:
     first: Failure | None = None
     best: Failure | None = None
     trouble: KitError | None = None
+    ended: bool = False
 
     def next_run(self) -> "_Run":
         """Begin one more history.
@@ -129,6 +130,7 @@ class _Search:
             _Enough: there have been enough.
         """
         if self.is_over():
+            self.ended = True
             raise _Enough
         self.shrinks += self.first is not None
         run = _Run(self)
@@ -148,6 +150,7 @@ class _Search:
             act()
         except KitError as error:
             self.trouble = self.trouble or error
+            self.ended = True
             raise _Enough from error
 
     def failed(self, failure: Failure) -> None:
@@ -302,7 +305,8 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
     except _Enough:
         return
     except (Broken, Flaky):
-        if state.first is None:
+        # Cut short, a history looks to Hypothesis like one that draws otherwise than before.
+        if state.first is None and not state.ended:
             raise
 
 

@@ -155,7 +155,8 @@ class ChannelHistory:
         if not held:
             return self._take(choice)
         client, body = held[choice % len(held)]
-        delay_ms = PUT_BACK_MS[choice % len(PUT_BACK_MS)]
+        # Some brokers do not look at a delay on ordered channels, nor at the REQ then.
+        delay_ms = 0 if self._kind.ordered else PUT_BACK_MS[choice % len(PUT_BACK_MS)]
         client.consumer.requeue(client.held.pop(body), delay_ms)
         self._model.loosen(body)
         return f"client {client.number} puts one back for {delay_ms} ms"

@@ -51,7 +51,7 @@ def test_publish_to_a_follower_again(
     return second if second.value != first.value else first
 
 
-@case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader-stored")
+@case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader")
 def test_refused_message_is_not_delivered(
     broker: Broker, cluster: Cluster, replicated_topic: Topic
 ) -> Observation:
