@@ -4,6 +4,7 @@ The core looks here and nowhere else; presets, faults and variants are other val
 Where a choice is a function, the default stands in the core beside what it decides for.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, auto
@@ -16,20 +17,25 @@ from wireproof_reference_impl.nsq.core import (
     delivery,
     deployed,
     dispatch,
+    flight,
     frame_reading,
     header,
     in_flight,
+    landing,
     packed,
     record,
+    refusal,
     subscribe_rules,
     upgrading,
 )
 from wireproof_reference_impl.nsq.core.dispatch import Audience
+from wireproof_reference_impl.nsq.core.flight import Flight
 from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
 from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.in_flight import Held, Return, requeue_all
+from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.refusal import Manner, Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
@@ -102,6 +108,12 @@ class PublishBehaviour:
     ext_trace_response: Callable[[Stored], bytes] = answers.trace_response
     trace_response: Callable[[Stored], bytes] = answers.trace_response
     check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
+    topic_names: Callable[[str], bool] = names.is_valid_name
+    split_traced: Callable[[bytes], tuple[int, bytes]] = landing.split_traced
+    has_trace_room: Callable[[int], bool] = landing.has_trace_room
+    lands: Callable[[Landing], int] = landing.where_named
+    strays: Callable[[Landing], int] | None = None
+    numbered: Callable[[int], int] = landing.as_counted
     ext_version: int = names.EXT_VERSION_JSON
     first_id: Callable[[int], int] = answers.from_one
     id_step: int = 1
@@ -110,6 +122,11 @@ class PublishBehaviour:
 @dataclass(frozen=True, slots=True)
 class SubscribeBehaviour:
     """Who may subscribe, and as what; whom `late_rule` takes is refused, and joins 3 s late."""
+
+    order_rule: Callable[[Wish], Refusal | None] = subscribe_rules.order_rule
+    topic_names: Callable[[str], bool] = names.is_valid_name
+    channel_names: Callable[[str], bool] = names.is_valid_name
+    lands: Callable[[int], int] = landing.the_one_named
 
     rule: Callable[[Wish], Refusal | None] = subscribe_rules.support_rule
     late_rule: Callable[[Wish], Refusal | None] | None = None
@@ -140,6 +157,7 @@ class DispatchBehaviour:
     given_back: Callable[[list[Held], Subscriber], list[Held]] = requeue_all
     given_back_delay_ns: int = 0
     comes_back: Callable[[Held, Return], Held | None] = in_flight.comes_back
+    finishes: Callable[[Held, int], bool] = in_flight.always_finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +169,10 @@ class OrderBehaviour:
     channel_start: ChannelStart = ChannelStart.FIRST_FROM_START
     pick: Callable[[int], int] = answers.oldest
     overtaken: Callable[[Held], bool] = in_flight.never_overtaken
+    may_send: Callable[[Flight], bool] = flight.one_at_a_time
+    window: Callable[[int, int], int] = flight.always_one
+    looks_again_ns: int = 0
+    next_of: Callable[[int], int] = answers.oldest
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +237,19 @@ class LookupBehaviour:
 class ClusterBehaviour:
     """What the nodes of a cluster do together, and which topics they take.
 
-    `copied` is what a follower keeps of a leader's record; None is nothing.
+    `copied` is what a follower keeps of a leader's record; None is nothing. `together` puts all
+    partitions of a topic on one node. `instead` and `absent` are about publishes for a partition
+    that a node does not keep while it keeps others of the topic.
     """
 
     fits: Callable[[cluster_rules.Wanted, int], bool] = cluster_rules.enough_nodes
     copied: Callable[[bytes], bytes | None] = cluster_rules.whole_record
+    refusal: Callable[[cluster_rules.Role], Refusal | None] = cluster_rules.by_role
+    instead: Callable[[Sequence[int]], int | None] = cluster_rules.nowhere
+    absent: str = error_codes.E_TOPIC_NOT_EXIST
+    handed_over: Callable[[deque[Message]], None] = cluster_rules.untouched
+    next_id: Callable[[int, int], int] = cluster_rules.next_id
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +263,7 @@ class OutputBehaviour:
     identify_json: Callable[[Mapping[str, object]], bytes] = answers.compact_json
     error_code: Callable[[bytes, str], str] = answers.own_code
     fatal: Callable[[bytes, str, bool], bool] = answers.as_fatal_as_it_is
+    manner: Callable[[bytes, str], Manner] = refusal.said
     error_text: Callable[[str, str], str] = answers.own_text
     frame: Callable[[int, bytes], bytes] = packed.frame
 

@@ -71,7 +71,8 @@ class Coordinator:
         up = [member for member in self.members if member.up]
         if not up or not self.behaviour.cluster.fits(settings.wanted, len(up)):
             raise NoRoom(name)
-        places = spread(up, settings, self._created)
+        nodes = up[:1] if self.behaviour.cluster.together and settings.replicas == 1 else up
+        places = spread(nodes, settings, self._created)
         self._created += 1
         topic = self.topics[name] = ClusterTopic(name, settings, places)
         self._save()
@@ -338,6 +339,7 @@ def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) ->
     for name, channel in left.channels.items():
         moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
         moved.ordered = channel.ordered
+        new.node.behaviour.cluster.handed_over(moved.backlog.upcoming())
     left.follow()
     left.channels.clear()
 

@@ -1,10 +1,11 @@
 """A channel: its clients, what waits for them, and how the next message goes out."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, OpenSubscription
 from wireproof_reference_impl.nsq.core.backlog import Backlog
+from wireproof_reference_impl.nsq.core.flight import Flight
 from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight, Return
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
@@ -21,6 +22,7 @@ class Channel:
         backlog: Backlog,
         *,
         siblings: Mapping[str, "Channel"],
+        namesakes: Callable[[], Sequence["Channel"]],
         behaviour: Behaviour,
         timers: Timers,
     ) -> None:
@@ -32,6 +34,7 @@ class Channel:
         self.former_tags: frozenset[str] = frozenset()
         self.in_flight = InFlight(timers, self._come_back)
         self._siblings = siblings
+        self._namesakes = namesakes
         self._behaviour = behaviour
         self._timers = timers
         self._next: Held | None = None
@@ -56,6 +59,7 @@ class Channel:
         given_back = self._behaviour.dispatch.given_back(held, subscriber)
         for each in given_back:
             each.attempts -= 1
+            each.why = Return.LEFT
         delay_ns = self._behaviour.dispatch.given_back_delay_ns
         if delay_ns:
             for each in given_back:
@@ -113,7 +117,7 @@ class Channel:
     def serve(self, now_ns: int) -> None:
         """Send whatever can be sent now."""
         while self.subscribers:
-            if self.ordered and (self.in_flight or self._deferred):
+            if self.ordered and not self._behaviour.order.may_send(self._flight(now_ns)):
                 return
             held = self._first()
             if held is None or self._must_wait(held, now_ns):
@@ -140,7 +144,8 @@ class Channel:
         return self.ordered and overtaken(held) and bool(self.backlog.upcoming())
 
     def _pick(self, window: deque[Message]) -> Message:
-        place = 0 if self.ordered else self._behaviour.order.pick(len(window))
+        order = self._behaviour.order
+        place = order.next_of(len(window)) if self.ordered else order.pick(len(window))
         message = window[place]
         del window[place]
         return message
@@ -170,6 +175,20 @@ class Channel:
             for subscriber in chosen:
                 subscriber.outlet.push(self._data(held, subscriber))
         self.in_flight.start(held, first, now_ns)
+        looks_again_ns = self._behaviour.order.looks_again_ns
+        if self.ordered and looks_again_ns:
+            self._timers.at(now_ns + looks_again_ns, self.serve)
+
+    def _flight(self, now_ns: int) -> Flight:
+        sent_ns = self.in_flight.oldest_sent_ns
+        return Flight(
+            held=len(self.in_flight),
+            deferred=len(self._deferred),
+            age_ns=0 if sent_ns is None else now_ns - sent_ns,
+            touched=self.in_flight.is_touched,
+            idle=any(not each.held for each in self.subscribers),
+            elsewhere=sum(len(each.in_flight) for each in self._namesakes()),
+        )
 
     def _note_astray(
         self,
@@ -215,6 +234,7 @@ class Channel:
     def _come_back(
         self, held: Held, now_ns: int, *, delay_ns: int = 0, why: Return = Return.TIMED_OUT
     ) -> None:
+        held.why = why
         back = self._behaviour.dispatch.comes_back(held, why)
         if back is None:
             self.serve(now_ns)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 
 from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.access import BadSeal, Security
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.frame_reading import Spill
 from wireproof_reference_impl.nsq.core.header import Header
@@ -14,16 +15,17 @@ from wireproof_reference_impl.nsq.core.refusal import (
     Deaf,
     EndOfStream,
     Halt,
+    Manner,
     Refusal,
     Silence,
 )
 from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.timers import Timer
-from wireproof_reference_impl.nsq.core.words import byte_list
-from wireproof_spec.nsq.error_codes import E_BAD_PROTOCOL, E_INVALID, E_PUB_FAILED
+from wireproof_reference_impl.nsq.core.words import byte_list, shown
+from wireproof_spec.nsq.error_codes import E_AUTH_FIRST, E_BAD_PROTOCOL, E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.limits import HEARTBEATS_MISSED, READ_TIMEOUT_MS
-from wireproof_spec.nsq.names import HEARTBEAT, MAGIC
+from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MAGIC, OK
 
 Reading = Generator[int, bytes, None]
 """A command that needs more than its line: yields how many bytes, is sent exactly those."""
@@ -61,11 +63,19 @@ class Connection:
         self._needed = 0
         self._reading: Reading | None = None
         self._output: list[bytes] = []
+        self._security: Security | None = None
+        self._unsealed = b""
+        self.authorized = False
         self._last_read_ns = now_ns
         self._start(self._magic())
         node.connections[self] = None
         self._listen_until(now_ns + READ_TIMEOUT_MS * MILLISECOND)
         self._arm_heartbeat(now_ns)
+
+    @property
+    def command(self) -> bytes:
+        """Return the first word of the command at hand."""
+        return self._command
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and do what they say."""
@@ -75,13 +85,15 @@ class Connection:
         between = self._reading is None and not self._buffer
         pieces = self.pieces = 1 if between else self.pieces + 1
         said = len(self._output)
-        self._buffer += data
+        self._buffer += self._opened(data)
         self._guarded(self._run)
         del self._buffer[: self._place]
         self._place = 0
         arrange = self.node.behaviour.parser.arrange
         if arrange is not None:
             self._output[said:] = arrange(self._output[said:], pieces)
+        if self._security is not None and self._security.ended:
+            self.end_of_stream(now_ns)
         self.node.settle(now_ns)
 
     def end_of_stream(self, now_ns: int) -> None:
@@ -102,9 +114,31 @@ class Connection:
 
     def take_output(self) -> bytes:
         """Return what is to be sent, once."""
+        if self._security is not None:
+            return self._sealed(self._security)
         data = b"".join(self._output)
         self._output.clear()
         return data
+
+    @property
+    def is_secure(self) -> bool:
+        """Tell whether the connection goes on in TLS."""
+        return self._security is not None
+
+    def secure(self, security: Security) -> None:
+        """Go on in TLS: with what follows in the stream, and after what was said so far."""
+        self._unsealed = self.take_output()
+        self._security = security
+        self._buffer[self._place :] = self._opened(bytes(self._buffer[self._place :]))
+
+    def authorize(self, word: str) -> None:
+        """Let the client do something, if it may.
+
+        Raises:
+            Refusal: it has to say AUTH before.
+        """
+        if self.node.access.asks and not self.authorized:
+            raise Refusal(E_AUTH_FIRST, f"AUTH required before {word}")
 
     def respond(self, data: bytes) -> None:
         """Send a response frame."""
@@ -190,6 +224,7 @@ class Connection:
         self._place = line.end
         self._command = line.words[0]
         self._last_read_ns = self.now_ns
+        self._check_security(line.words[0])
         handler = self._handlers.get(line.words[0])
         if handler is None:
             shown = " ".join(map(byte_list, line.words))
@@ -235,6 +270,10 @@ class Connection:
     def _refuse(self, refusal: Refusal) -> None:
         self._reading = None
         self._spill()
+        manner = self.node.behaviour.output.manner(self._command, refusal.code)
+        if manner is not Manner.SAID:
+            self._refuse_silently(manner)
+            return
         said = self.node.behaviour.output.error_code(self._command, refusal.code)
         if refusal.text is not None:
             said += f" {self.node.behaviour.output.error_text(said, refusal.text)}"
@@ -242,6 +281,11 @@ class Connection:
         fatal = self.node.behaviour.output.fatal
         if fatal(self._command, refusal.code, refusal.fatal):
             self.drop()
+
+    def _refuse_silently(self, manner: Manner) -> None:
+        if manner is not Manner.CLOSED:
+            raise Deaf
+        self.drop()
 
     def _spill(self) -> None:
         """Let a refused frame spoil what comes next, where the broker is made to be so."""
@@ -257,6 +301,36 @@ class Connection:
         if not self.closed:
             self._output.append(self.node.behaviour.output.frame(frame_type, data))
             self.node.changed[self] = None
+
+    def _opened(self, data: bytes) -> bytes:
+        """Return what bytes say; the first thing said in TLS is that it is there."""
+        security = self._security
+        if security is None:
+            return data
+        established = security.established
+        self.node.changed[self] = None
+        try:
+            plain = security.open(data)
+        except BadSeal:
+            self.drop()
+            return b""
+        if security.established and not established:
+            self.respond(OK)
+        return plain
+
+    def _sealed(self, security: Security) -> bytes:
+        unsealed, self._unsealed = self._unsealed, b""
+        if not security.established:
+            return unsealed + security.seal(b"")
+        data = b"".join(self._output)
+        self._output.clear()
+        sealed = unsealed + security.seal(data)
+        return sealed + security.finish() if self.closed else sealed
+
+    def _check_security(self, word: bytes) -> None:
+        if self.node.access.tls_required and self._security is None and word != IDENTIFY:
+            text = f"cannot {shown(word)} in current state (TLS required)"
+            raise Refusal(E_INVALID, text)
 
     def _magic(self) -> Reading:
         if (yield len(MAGIC)) != MAGIC:

@@ -14,7 +14,16 @@ class Held:
     `astray`: it is to go to a client it is not due to as well.
     """
 
-    __slots__ = ("astray", "attempts", "message", "sent_ns", "subscriber", "timer")
+    __slots__ = (
+        "astray",
+        "attempts",
+        "message",
+        "sent_ns",
+        "subscriber",
+        "timer",
+        "touched",
+        "why",
+    )
 
     def __init__(self, message: Message) -> None:
         self.message = message
@@ -23,6 +32,8 @@ class Held:
         self.subscriber: Subscriber | None = None
         self.timer: Timer | None = None
         self.sent_ns = 0
+        self.touched = False
+        self.why: Return | None = None
 
 
 class NotInFlight(LookupError):
@@ -38,10 +49,11 @@ def requeue_all(held: list[Held], subscriber: Subscriber) -> list[Held]:
 
 
 class Return(Enum):
-    """Why a message comes back while its client stays."""
+    """Why a message comes back."""
 
     PUT_BACK = auto()
     TIMED_OUT = auto()
+    LEFT = auto()
 
 
 def comes_back(held: Held, why: Return) -> Held | None:
@@ -60,6 +72,14 @@ def never_overtaken(held: Held) -> bool:
     return False
 
 
+def always_finished(held: Held, oldest: int) -> bool:
+    """Tell whether FIN ends a message; `oldest` is the least internal id its client holds.
+
+    Clause: smart.message-id.finish
+    """
+    return True
+
+
 class InFlight:
     """Messages by internal id, each with the client that holds it and a time limit."""
 
@@ -75,10 +95,34 @@ class InFlight:
         """Return the messages on their way."""
         return [each.message for each in self._held.values()]
 
+    @property
+    def oldest_sent_ns(self) -> int | None:
+        """Return when the message that is on its way for longest was sent."""
+        return min((each.sent_ns for each in self._held.values()), default=None)
+
+    @property
+    def is_touched(self) -> bool:
+        """Tell whether a client asked for more time for one of the messages."""
+        return any(each.touched for each in self._held.values())
+
+    def finish(
+        self, internal_id: int, subscriber: Subscriber, ends: Callable[[Held, int], bool]
+    ) -> None:
+        """Be done with a message that a client holds, if FIN `ends` it.
+
+        Raises:
+            NotInFlight: the client does not hold it.
+        """
+        held = self._find(internal_id, subscriber)
+        mine = (n for n, each in self._held.items() if each.subscriber is subscriber)
+        if ends(held, min(mine)):
+            self._end(held)
+
     def start(self, held: Held, subscriber: Subscriber, now_ns: int) -> None:
         """Give a message to a client until it answers or its time is over."""
         held.subscriber = subscriber
         held.sent_ns = now_ns
+        held.touched = False
         subscriber.held += 1
         self._held[held.message.internal_id] = held
         self._limit(held, now_ns + subscriber.message_timeout_ns)
@@ -92,6 +136,7 @@ class InFlight:
             NotInFlight: the client does not hold it.
         """
         held = self._find(internal_id, subscriber)
+        held.touched = True
         self._timers.cancel(held.timer)
         latest = held.sent_ns + most_ns
         self._limit(held, min(now_ns + subscriber.message_timeout_ns, latest))

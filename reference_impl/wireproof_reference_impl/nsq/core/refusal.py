@@ -1,5 +1,7 @@
 """What the broker says when it does not do what it was told."""
 
+from enum import Enum, auto
+
 
 class Refusal(Exception):
     """A command is refused with an error code; a fatal one ends the connection.
@@ -12,6 +14,19 @@ class Refusal(Exception):
         self.code = code
         self.text = text
         self.fatal = fatal
+
+
+class Manner(Enum):
+    """How a refusal shows: said, as the end of the connection alone, or not at all."""
+
+    SAID = auto()
+    CLOSED = auto()
+    NEVER = auto()
+
+
+def said(command: bytes, code: str) -> Manner:
+    """Return how a refusal of a command shows."""
+    return Manner.SAID
 
 
 class EndOfStream(Exception):

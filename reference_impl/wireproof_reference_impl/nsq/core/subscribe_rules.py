@@ -1,22 +1,42 @@
-"""Who may subscribe to what: the rules of the extend feature."""
+"""Who may subscribe to what: the rules of ordered topics and of the extend feature."""
 
 from typing import NamedTuple
 
 from wireproof_reference_impl.nsq.core.identity import Identity
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_spec.nsq.error_codes import E_SUB_EXTEND_FORBIDDON, E_SUB_EXTEND_NEED
+from wireproof_spec.nsq.error_codes import (
+    E_SUB_EXTEND_FORBIDDON,
+    E_SUB_EXTEND_NEED,
+    E_SUB_ORDER_IS_MUST,
+)
+from wireproof_spec.nsq.names import SUB, SUB_ADVANCED
 
 
 class Wish(NamedTuple):
     """A client that wants to subscribe: how it identified, with which command, to what.
 
-    A topic that was upgraded has the extend feature and was not born with it.
+    A topic that was upgraded has the extend feature and was not born with it. `ordered` is said
+    of the topic; the channel is `known` when it exists, `used` when it has clients now.
     """
 
     identity: Identity
     command: bytes
     topic_extend: bool
     born_extend: bool = False
+    ordered: bool = False
+    known: bool = False
+    used: bool = False
+
+
+def order_rule(wish: Wish) -> Refusal | None:
+    """Return why a client may not subscribe: an ordered topic is consumed in order only.
+
+    Clause: smart.order.is-must, smart.order.command
+    """
+    if wish.ordered and wish.command in (SUB, SUB_ADVANCED):
+        text = "this topic is configured only allow ordered sub"
+        return Refusal(E_SUB_ORDER_IS_MUST, text)
+    return None
 
 
 def support_rule(wish: Wish) -> Refusal | None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
+from wireproof_reference_impl.nsq.cluster.rules import Role
 from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
@@ -28,6 +29,7 @@ class Partition:
         self.leads = True
         self.writable = True
         self.followers: tuple[Partition, ...] = ()
+        self._followed = self._led = self._barred = False
         self._behaviour = behaviour
         self._timers = timers
         self._next_id = self._id_after(log.count)
@@ -72,6 +74,7 @@ class Partition:
             name,
             backlog,
             siblings=self.channels,
+            namesakes=lambda: self._namesakes(name),
             behaviour=self._behaviour,
             timers=self._timers,
         )
@@ -88,6 +91,8 @@ class Partition:
 
     def follow(self) -> None:
         """Be led by another node from now on: clients go away, nobody copies from here."""
+        self._led = self._led or (self.leads and self.log.count > 0)
+        self._followed = True
         self.leads = False
         self.followers = ()
         for channel in self.channels.values():
@@ -102,7 +107,20 @@ class Partition:
         self.leads = True
         self.writable = writable
         self.followers = tuple(followers)
-        self._next_id = self._id_after(self.log.count)
+        self._barred = self._barred or not writable
+        due = self._id_after(self.log.count)
+        self._next_id = self._behaviour.cluster.next_id(self._id_after(0), due)
+
+    def role(self, command: bytes) -> Role:
+        """Return what this node is to the partition as a publish comes."""
+        return Role(
+            command,
+            self.leads,
+            self.writable,
+            followed=self._followed,
+            led=self._led,
+            barred=self._barred,
+        )
 
     def copy(self, record: bytes) -> None:
         """Append a record of the leader."""
@@ -118,6 +136,11 @@ class Partition:
     def close(self) -> None:
         """Let go of the log."""
         self.log.close()
+
+    def _namesakes(self, name: str) -> list[Channel]:
+        """Return the channels of a name at the topic's other partitions of this node."""
+        others = (each for each in self.topic.partitions.values() if each is not self)
+        return [each.channels[name] for each in others if name in each.channels]
 
     def _id_after(self, count: int) -> int:
         rules = self._behaviour.publish
@@ -146,7 +169,7 @@ class Partition:
     ) -> tuple[Message, bytes]:
         """Return the message that an entry becomes at its place in a batch, and its record."""
         rules = self._behaviour.publish
-        internal_id = self._next_id + place * rules.id_step
+        internal_id = rules.numbered(self._next_id + place * rules.id_step)
         extend = self.topic.extend
         record = self._behaviour.disk.build(
             entry, now_ns, internal_id=internal_id, extend=extend, version=rules.ext_version

@@ -27,8 +27,9 @@ def rdy(connection: Connection, words: Sequence[bytes]) -> None:
         text = f"RDY count {count} out of range 0-{limits.MAX_RDY_COUNT}"
         raise Refusal(error_codes.E_INVALID, text)
     channel, subscriber = _subscription(connection)
-    if channel.ordered and not connection.node.behaviour.order.ready_needed:
-        return
+    order = connection.node.behaviour.order
+    if channel.ordered and not order.ready_needed:
+        count = order.window(count, subscriber.ready)
     subscriber.ready = count
     _serve(connection)
 
@@ -38,7 +39,8 @@ def fin(connection: Connection, words: Sequence[bytes]) -> None:
     connection.move(Event.FIN)
     channel, subscriber = _subscription(connection)
     try:
-        channel.in_flight.take(_internal_id(words[1]), subscriber)
+        ends = connection.node.behaviour.dispatch.finishes
+        channel.in_flight.finish(_internal_id(words[1]), subscriber, ends)
     except NotInFlight as error:
         raise _not_held(error_codes.E_FIN_FAILED, words) from error
     _serve(connection)

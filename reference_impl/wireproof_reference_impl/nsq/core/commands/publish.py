@@ -5,6 +5,7 @@ from functools import partial
 
 from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
+from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
@@ -12,7 +13,7 @@ from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import shown
 from wireproof_spec.nsq import error_codes
-from wireproof_spec.nsq.names import OK, is_valid_name
+from wireproof_spec.nsq.names import OK
 
 TRACE_ID_BYTES = 8
 
@@ -39,7 +40,7 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
     if len(words) < 2 or (rules.partition_required and len(words) != 3):
         raise Refusal(error_codes.E_INVALID, "insufficient number of parameters")
     topic = shown(words[1])
-    if rules.name_checked and not is_valid_name(topic):
+    if rules.name_checked and not rules.topic_names(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'PUB topic name "{topic}" is not valid')
     code = rules.bad_partition
     if rules.partition_required:
@@ -53,16 +54,27 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
     Raises:
         Refusal: it is not on this node, or the topic is ordered and the line names none.
     """
-    partition = connection.node.find(to.topic, to.partition)
+    node = connection.node
+    partition = node.find(to.topic, to.partition) or _instead(node, to)
     if partition is None:
         ends = connection.node.behaviour.publish.missing_topic_ends
         if not ends:
             yield size
-        raise Refusal(error_codes.E_TOPIC_NOT_EXIST, fatal=ends)
+        known = to.topic in node.topics
+        code = node.behaviour.cluster.absent if known else error_codes.E_TOPIC_NOT_EXIST
+        raise Refusal(code, fatal=ends)
     if partition.topic.ordered and to.partition is None:
         text = f"topic partition is not valid for multi partition: {partition_word.ANY}"
         raise Refusal(error_codes.E_BAD_PARTITION, text)
+    connection.authorize("PUB")
     return partition
+
+
+def _instead(node: Node, to: Address) -> Partition | None:
+    """Return the partition of this node that takes what is for one it does not keep."""
+    topic = node.topics.get(to.topic)
+    number = None if topic is None else node.behaviour.cluster.instead(tuple(topic.partitions))
+    return None if topic is None or number is None else topic.partition(number)
 
 
 def body_size(connection: Connection) -> sized.Number:
@@ -103,7 +115,8 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     """Publish messages to a partition; its channels are served when all bytes are read."""
     node = connection.node
     connection.suffer()
-    check_role(partition)
+    partition = _landed(connection, partition, entries)
+    check_role(node, partition, connection.command)
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
     if connection.cut:
@@ -117,6 +130,20 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     return stored
 
 
+def _landed(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Partition:
+    """Return the partition that gets the messages; one that is not here gets none."""
+    rules = connection.node.behaviour.publish
+    landing = Landing(partition.number, partition.log.count, entries)
+    here = partition.topic.partitions
+    if rules.strays is not None:
+        strayed = here.get(rules.strays(landing), partition)
+        if strayed is not partition:
+            when_ns = connection.now_ns + LATE_NS
+            node = connection.node
+            node.timers.at(when_ns, partial(_late, node, strayed, entries))
+    return here.get(rules.lands(landing), partition)
+
+
 def _cut() -> Refusal:
     return Refusal(error_codes.E_BAD_MESSAGE, "failed to read message body")
 
@@ -126,16 +153,15 @@ def _late(node: Node, partition: Partition, entries: Sequence[Entry], now_ns: in
     node.touch(partition)
 
 
-def check_role(partition: Partition) -> None:
+def check_role(node: Node, partition: Partition, command: bytes) -> None:
     """Let a publish through where the partition is led and may be written.
 
     Raises:
         Refusal: another node leads it, or it takes no messages at present; not fatal.
     """
-    if not partition.leads:
-        raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER, fatal=False)
-    if not partition.writable:
-        raise Refusal(error_codes.E_FAILED_ON_NOT_WRITABLE, fatal=False)
+    refusal = node.behaviour.cluster.refusal(partition.role(command))
+    if refusal is not None:
+        raise refusal
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
@@ -153,10 +179,12 @@ def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
     to = address(connection, words)
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
-    if size <= TRACE_ID_BYTES:
+    rules = connection.node.behaviour.publish
+    if not rules.has_trace_room(size):
         text = f"invalid body size {size} with trace id enabled"
-        raise Refusal(connection.node.behaviour.publish.bad_size, text)
+        raise Refusal(rules.bad_size, text)
     data = yield from body(connection, size)
-    entry = Entry(data[TRACE_ID_BYTES:], int.from_bytes(data[:TRACE_ID_BYTES]))
+    trace_id, message = rules.split_traced(data)
+    entry = Entry(message, trace_id)
     stored = store(connection, partition, (entry,))
-    connection.respond(connection.node.behaviour.publish.trace_response(stored))
+    connection.respond(rules.trace_response(stored))

@@ -16,7 +16,7 @@ from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import BadWord, integer, shown
 from wireproof_spec.nsq import error_codes
-from wireproof_spec.nsq.names import OK, SUB, SUB_ADVANCED, is_valid_name
+from wireproof_spec.nsq.names import OK, SUB, SUB_ADVANCED
 
 _OFFSET_KINDS = frozenset({"timestamp", "special", "virtual_queue", "msgcount"})
 _END = ("special", -1)
@@ -30,12 +30,9 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     connection.move(Event.SUB)
     _check_words(connection, words)
     partition = _partition(connection, words)
-    topic = partition.topic
-    if topic.ordered and words[0] in (SUB, SUB_ADVANCED):
-        text = "this topic is configured only allow ordered sub"
-        raise Refusal(error_codes.E_SUB_ORDER_IS_MUST, text)
-    wish = Wish(connection.identity, words[0], topic.extend, topic.born_extend)
-    refusal = connection.node.behaviour.subscribe.rule(wish)
+    wish = _wish(connection, words, partition)
+    rules = connection.node.behaviour.subscribe
+    refusal = rules.order_rule(wish) or rules.rule(wish)
     if refusal is not None:
         late_rule = connection.node.behaviour.subscribe.late_rule
         if late_rule is not None and late_rule(wish) is None:
@@ -56,15 +53,30 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     connection.node.touch(partition)
 
 
+def _wish(connection: Connection, words: Sequence[bytes], partition: Partition) -> Wish:
+    topic = partition.topic
+    channel = partition.channels.get(shown(words[2]))
+    return Wish(
+        connection.identity,
+        words[0],
+        topic.extend,
+        topic.born_extend,
+        ordered=topic.ordered,
+        known=channel is not None,
+        used=channel is not None and bool(channel.subscribers),
+    )
+
+
 def _check_words(connection: Connection, words: Sequence[bytes]) -> None:
     if connection.identity.heartbeat_ms is None:
         raise Refusal(error_codes.E_INVALID, "cannot SUB with heartbeats disabled")
     if len(words) < 3:
         raise Refusal(error_codes.E_INVALID, "SUB insufficient number of parameters")
     topic, channel = shown(words[1]), shown(words[2])
-    if not is_valid_name(topic):
+    rules = connection.node.behaviour.subscribe
+    if not rules.topic_names(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'SUB topic name "{topic}" is not valid')
-    if not is_valid_name(channel):
+    if not rules.channel_names(channel):
         raise Refusal(error_codes.E_BAD_CHANNEL, f'SUB channel name "{channel}" is not valid')
 
 
@@ -72,7 +84,9 @@ def _partition(connection: Connection, words: Sequence[bytes]) -> Partition:
     rules = connection.node.behaviour.subscribe
     end = 4 if rules.partition_beside_offset else len(words)
     number = partition_word.optional(words[:end], 3, error_codes.E_BAD_PARTITION)
-    partition = connection.node.find(shown(words[1]), number)
+    connection.authorize("SUB")
+    lands = number if number is None else rules.lands(number)
+    partition = connection.node.find(shown(words[1]), lands)
     if partition is None:
         raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
     return partition
