@@ -70,7 +70,7 @@ def _topic_row(topic: ClusterTopic) -> _TopicRow:
 
 def _topic(name: str, row: _TopicRow, known: Mapping[int, Member]) -> ClusterTopic:
     kept = {each.name: row["settings"][each.name] for each in fields(Settings)}
-    places = []
+    places: list[Place] = []
     for number, place_row in enumerate(row["places"]):
         place = Place(number, [known[each] for each in place_row["replicas"]])
         place.in_sync = {known[each] for each in place_row["in_sync"]}

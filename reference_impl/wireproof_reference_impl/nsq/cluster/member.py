@@ -10,8 +10,8 @@ class Member:
     def __init__(self, node: Node, number: int) -> None:
         self.node = node
         self.number = number
-        self.tcp = ("", 0)
-        self.http = ("", 0)
+        self.tcp: tuple[str, int] = ("", 0)
+        self.http: tuple[str, int] = ("", 0)
 
     @property
     def address(self) -> str:

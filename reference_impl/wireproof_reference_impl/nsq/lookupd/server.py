@@ -16,7 +16,7 @@ class LookupServer:
         self.cluster = cluster
         self.number = number
         self.limits = limits
-        self.http = ("", 0)
+        self.http: tuple[str, int] = ("", 0)
         self.servers: tuple[LookupServer, ...] = (self,)
         self.answering: Distortion = RIGHT
         self.timers = Timers()
