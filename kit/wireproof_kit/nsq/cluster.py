@@ -23,7 +23,8 @@ from wireproof_spec.strict_json import JsonValue
 MOVE_PATH = "/topic/partition/move"
 # The measured lookup server refuses to move anything while it checks its topics.
 BUSY = ("unstable", "balance")
-SETTLE_SECONDS = 60.0
+MISSING = "MISSING_ARG"
+SETTLE_SECONDS = 100.0
 POLL_SECONDS = 0.2
 
 
@@ -96,6 +97,14 @@ class Cluster:
         if found is None:
             raise ArrangementFailed(f"no lookup named another leader of {topic.name}")
         return found
+
+    def move_offer(self) -> HttpAnswer | None:
+        """Ask whether leaders can be moved: None, or the answer that says no."""
+        if self._control is not None:
+            answer = self.control.request("GET", "/control/state")
+            return None if answer.status == 200 else answer
+        answer = self.lookup.servers[0].request("POST", MOVE_PATH, v1=True)
+        return None if MISSING in answer.code else answer
 
     def begin_move(self, topic: Topic) -> None:
         """Ask for another leader; lookups may name it only later.
