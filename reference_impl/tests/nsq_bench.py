@@ -5,6 +5,7 @@ from typing import Protocol
 
 from wireproof_reference_impl.nsq import http_api, presets
 from wireproof_reference_impl.nsq.core import broker
+from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
@@ -107,6 +108,7 @@ class Bench:
         variants: tuple[str, ...] = (),
         limits: Limits | None = None,
         storage: Storage | None = None,
+        access: Access = OPEN,
     ) -> None:
         self.now_ns = START
         self.node = Node(
@@ -114,6 +116,7 @@ class Bench:
             behaviour=presets.build(dialect, fault_names=faults, variant_names=variants),
             limits=limits or Limits(),
             now_ns=START,
+            access=access,
         )
         self._connect: Callable[[str, int], Connection] = broker.connector(self.node)
 

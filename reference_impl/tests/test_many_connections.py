@@ -8,6 +8,7 @@ import gc
 import os
 import weakref
 from collections import Counter
+from contextlib import ExitStack, closing
 
 from crowd import Crowd, allow_files, cpu_seconds, resident_bytes
 from nsq_bench import Bench, identified, pub
@@ -25,11 +26,12 @@ WAVES = 3
 def test_memory_is_bounded_and_used_again() -> None:
     count = allow_files(WANTED)
     assert count == WANTED, f"the hard limit of open files allows {count} connections"
-    with running("--http", "127.0.0.1:0") as broker:
+    with running() as broker, ExitStack() as stack:
         pid = broker.process.pid
         publisher = broker.connect()
+        assert answer(publisher, identified('{"heartbeat_interval":-1}')) == b"OK"
         assert answer(publisher, b"INTERNAL_CREATE_TOPIC t 0\n") == b"OK"
-        crowd = Crowd(broker.address, "t")
+        crowd = stack.enter_context(closing(Crowd(broker.address, "t")))
         crowd.join(50, channels=CHANNELS)
         crowd.leave()
         start = resident_bytes(pid)
@@ -46,7 +48,6 @@ def test_memory_is_bounded_and_used_again() -> None:
                 for times in Counter(b for each in crowd.members for b in each.bodies).values()
             )
             crowd.leave()
-        crowd.close()
     each = (peaks[0] - start) / count
     print(f"{count} connections: {each:.0f} bytes each; {start} → {peaks} bytes")
     assert each < BYTES_EACH + SPARE_BYTES / count
@@ -59,15 +60,14 @@ def received(crowd: Crowd) -> int:
 
 def test_every_connection_gets_its_heartbeats() -> None:
     count = allow_files(WANTED)
-    with running() as broker:
+    with running() as broker, ExitStack() as stack:
         assert answer(broker.connect(), b"INTERNAL_CREATE_TOPIC t 0\n") == b"OK"
-        crowd = Crowd(broker.address, "t")
+        crowd = stack.enter_context(closing(Crowd(broker.address, "t")))
         crowd.join(count, channels=CHANNELS, heartbeat_ms=5000)
         before = cpu_seconds(broker.process.pid)
         crowd.take_until(lambda: all(member.heartbeats for member in crowd.members))
         spent = cpu_seconds(broker.process.pid) - before
         print(f"{count} heartbeats: {spent:.2f} s of CPU, {spent / count * 1e6:.0f} µs each")
-        crowd.close()
 
 
 def test_a_heartbeat_wakes_its_own_connection_only() -> None:

@@ -11,6 +11,7 @@ from wireproof_reference_impl.nsq.cluster.control import Control
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.core import broker
+from wireproof_reference_impl.nsq.core.access import Access
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
 from wireproof_reference_impl.nsq.core.node import Node
@@ -28,6 +29,7 @@ class Fleet:
         self._limits = Limits(
             options.max_msg_size, options.max_body_size, options.max_bytes_per_file
         )
+        access = _access(options)
         numbers = range(1, options.nodes + 1)
         self._folders = [_folder(options, number) for number in numbers]
         self._members = [
@@ -37,6 +39,7 @@ class Fleet:
                     behaviour=behaviour,
                     limits=self._limits,
                     now_ns=now_ns,
+                    access=access,
                 ),
                 number,
             )
@@ -126,6 +129,20 @@ class Fleet:
             fields["lookupd_http"] = [each.address for each in self._servers]
             fields["control"] = self._control_address
         return fields
+
+
+def _access(options: ServeOptions) -> Access:
+    """Return who may talk to the nodes, and how.
+
+    Raises:
+        BadOption: certificate or key cannot be used.
+    """
+    security = None
+    if options.tls_certificate is not None and options.tls_key is not None:
+        from wireproof_reference_impl.nsq import tls
+
+        security = tls.security(options.tls_certificate, options.tls_key)
+    return Access(security, options.tls_required, options.secret)
 
 
 def _folder(options: ServeOptions, number: int) -> Path | None:

@@ -1,6 +1,6 @@
 """The options of `serve`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
@@ -49,6 +49,10 @@ class ServeOptions:
     faults: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     json: bool = False
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    tls_required: bool = False
+    secret: bytes | None = field(default=None, repr=False)
     nodes: int = 1
     lookupds: int = 0
     control: tuple[str, int] | None = None

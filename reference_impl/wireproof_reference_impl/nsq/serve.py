@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -120,6 +121,10 @@ def _parser() -> _Parser:
     add("--nodes", type=int, metavar="N", default=1, help="so many nodes (needs --lookupds)")
     add("--lookupds", type=int, metavar="N", default=0, help="so many lookup servers")
     add("--control", metavar="HOST:PORT", help="loopback address of what breaks the cluster")
+    add("--tls-cert", metavar="FILE", help="offer TLS with this certificate (PEM)")
+    add("--tls-key", metavar="FILE", help="and this key (PEM)")
+    add("--tls-required", action="store_true", help="refuse commands outside TLS")
+    add("--auth-secret-env", metavar="VAR", help="ask for AUTH with the secret in this variable")
     add("--dialect", choices=[PUBLISHED, DEPLOYED], default=PUBLISHED)
     add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE)
     add("--max-body-size", type=int, metavar="N", default=MAX_BODY_SIZE)
@@ -136,6 +141,7 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
     sizes = (arguments.max_msg_size, arguments.max_body_size, arguments.max_bytes_per_file)
     if min(sizes) < 1:
         raise BadOption(f"a size of {min(sizes)} is too small: at least 1 is needed")
+    _check_tls(arguments.tls_cert, arguments.tls_key, required=arguments.tls_required)
     _check_cluster(arguments.nodes, arguments.lookupds, arguments.control)
     return ServeOptions(
         tcp=read_address(arguments.tcp),
@@ -149,10 +155,33 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
         faults=tuple(arguments.fault),
         variants=tuple(arguments.variant),
         json=arguments.json,
+        tls_certificate=None if arguments.tls_cert is None else Path(arguments.tls_cert),
+        tls_key=None if arguments.tls_key is None else Path(arguments.tls_key),
+        tls_required=arguments.tls_required,
+        secret=_secret(arguments.auth_secret_env),
         nodes=arguments.nodes,
         lookupds=arguments.lookupds,
         control=None if arguments.control is None else read_loopback(arguments.control),
     )
+
+
+def _check_tls(certificate: str | None, key: str | None, *, required: bool) -> None:
+    if (certificate is None) != (key is None):
+        there, missing = (
+            ("--tls-cert", "--tls-key") if key is None else ("--tls-key", "--tls-cert")
+        )
+        raise BadOption(f"{there} is there without {missing}: give both")
+    if required and certificate is None:
+        raise BadOption("--tls-required needs --tls-cert and --tls-key")
+
+
+def _secret(variable: str | None) -> bytes | None:
+    if variable is None:
+        return None
+    secret = os.environ.get(variable)
+    if not secret:
+        raise BadOption(f"--auth-secret-env {variable}: the variable is not set, or empty")
+    return secret.encode()
 
 
 def _check_cluster(nodes: int, lookupds: int, control: str | None) -> None:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
@@ -32,10 +33,17 @@ class Node:
     """The topics of one node. Everything that happens goes through `settle` afterwards."""
 
     def __init__(
-        self, storage: Storage, *, behaviour: Behaviour, limits: Limits, now_ns: int
+        self,
+        storage: Storage,
+        *,
+        behaviour: Behaviour,
+        limits: Limits,
+        now_ns: int,
+        access: Access = OPEN,
     ) -> None:
         self.behaviour = behaviour
         self.limits = limits
+        self.access = access
         self.started_ns = now_ns
         self.timers = Timers()
         self.topics: dict[str, Topic] = {}

@@ -1,16 +1,19 @@
-"""AUTH: there is no auth server, so every secret is refused."""
+"""AUTH: a client shows the one secret there is; without one every secret is refused."""
 
+import json
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core.commands import sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event
-from wireproof_spec.nsq.error_codes import E_AUTH_DISABLED, E_BAD_BODY, E_INVALID
+from wireproof_spec.nsq.error_codes import E_AUTH_DISABLED, E_AUTH_FAILED, E_BAD_BODY, E_INVALID
+
+_GRANTED = {"identity": "", "identity_url": "", "permission_count": 1}
 
 
 def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Read the secret and say that authorisation is switched off."""
+    """Read the secret and say what it allows: everything, or nothing."""
     connection.move(Event.AUTH)
     if len(words) != 1:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")
@@ -23,8 +26,16 @@ def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
         invalid=_refused(f"invalid body size {size}"),
         too_big=_refused(f"body too big {size} > {limit}"),
     )
-    yield from sized.exactly(size, otherwise=_refused("failed to read body"))
-    raise Refusal(E_AUTH_DISABLED, "AUTH Disabled")
+    secret = yield from sized.exactly(size, otherwise=_refused("failed to read body"))
+    if connection.authorized:
+        raise Refusal(E_INVALID, "AUTH Already set")
+    access = connection.node.access
+    if not access.asks:
+        raise Refusal(E_AUTH_DISABLED, "AUTH Disabled")
+    if not access.admits(secret):
+        raise Refusal(E_AUTH_FAILED, "AUTH failed")
+    connection.authorized = True
+    connection.respond(json.dumps(_GRANTED, separators=(",", ":")).encode())
 
 
 def _refused(text: str) -> Refusal:

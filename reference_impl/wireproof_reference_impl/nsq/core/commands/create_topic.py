@@ -20,6 +20,7 @@ def create_topic(connection: Connection, words: Sequence[bytes]) -> None:
     if not is_valid_name(name):
         raise Refusal(error_codes.E_BAD_TOPIC, f'topic name "{name}" is not valid')
     number = partition_word.partition_number(words[2], error_codes.E_BAD_PARTITION)
+    connection.authorize("CREATE_TOPIC")
     if number < 0:
         raise Refusal(error_codes.E_BAD_PARTITION, "partition should not less than 0")
     extend = _extend(words[3]) if len(words) > 3 else False

@@ -35,12 +35,18 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
     if identity.feature_negotiation and fields.flag("deflate") and fields.flag("snappy"):
         text = "cannot enable both deflate and snappy compression"
         raise Refusal(E_IDENTIFY_FAILED, text)
+    access = connection.node.access
+    asked = identity.feature_negotiation and fields.flag("tls_v1")
+    security = access.security if asked and not connection.is_secure else None
     connection.identify(identity)
     output = connection.node.behaviour.output
     if identity.feature_negotiation or output.always_json:
-        connection.respond(output.identify_json(answer(identity, output.version)))
+        said = answer(identity, output.version, tls=security is not None, auth=access.asks)
+        connection.respond(output.identify_json(said))
     else:
         connection.respond(OK)
+    if security is not None:
+        connection.secure(security())
 
 
 def read_identity(fields: IdentifyFields) -> Identity:
@@ -65,23 +71,23 @@ def read_identity(fields: IdentifyFields) -> Identity:
     )
 
 
-def answer(identity: Identity, version: str) -> dict[str, object]:
+def answer(identity: Identity, version: str, *, tls: bool, auth: bool) -> dict[str, object]:
     """Return the fields of the JSON answer, in the order of the real broker.
 
-    Compression and TLS are not available: asked for or not, they are answered false.
+    Compression is not available: asked for or not, it is answered false.
     """
     fields: dict[str, object] = {
         "max_rdy_count": limits.MAX_RDY_COUNT,
         "version": version,
         "max_msg_timeout": limits.MAX_MSG_TIMEOUT_MS,
         "msg_timeout": identity.message_timeout_ms,
-        "tls_v1": False,
+        "tls_v1": tls,
         "deflate": False,
         "deflate_level": 0,
         "max_deflate_level": limits.MAX_DEFLATE_LEVEL,
         "snappy": False,
         "sample_rate": identity.sample_rate,
-        "auth_required": False,
+        "auth_required": auth,
         "output_buffer_size": identity.output_buffer_size,
         "output_buffer_timeout": identity.output_buffer_timeout_ms,
     }

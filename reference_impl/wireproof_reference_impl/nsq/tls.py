@@ -1,0 +1,76 @@
+"""TLS of the broker's connections, on memory: the shell keeps moving bytes."""
+
+import contextlib
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+from wireproof_reference_impl.nsq.core.access import BadSeal
+from wireproof_reference_impl.nsq.options import BadOption
+
+_CHUNK = 65536
+
+
+class TlsSide:
+    """The server's side of one TLS connection."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self.established = False
+        self.ended = False
+
+    def open(self, data: bytes) -> bytes:
+        """Take bytes as they came; return what they say."""
+        self._incoming.write(data)
+        try:
+            if not self.established:
+                self._tls.do_handshake()
+                self.established = True
+            return b"".join(iter(self._read, b""))
+        except ssl.SSLWantReadError:
+            return b""
+        except ssl.SSLError as error:
+            raise BadSeal(str(error)) from error
+
+    def seal(self, data: bytes) -> bytes:
+        """Return bytes as they are to be sent, with what the handshake has to say before."""
+        if data:
+            self._tls.write(data)
+        return self._outgoing.read()
+
+    def finish(self) -> bytes:
+        """Return what says that nothing more is sent."""
+        with contextlib.suppress(ssl.SSLError):  # the client has not answered yet, and need not
+            self._tls.unwrap()
+        return self._outgoing.read()
+
+    def _read(self) -> bytes:
+        try:
+            return self._tls.read(_CHUNK)
+        except ssl.SSLWantReadError:
+            return b""
+        except ssl.SSLZeroReturnError:
+            self.ended = True
+            return b""
+
+
+def security(certificate: Path, key: Path) -> Callable[[], TlsSide]:
+    """Return what makes the TLS of a connection.
+
+    Raises:
+        BadOption: certificate or key cannot be used.
+    """
+    for path in (certificate, key):
+        if not path.is_file():
+            raise BadOption(f"{path}: there is no such file; a PEM file is needed")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "reason", None) or str(error)
+        raise BadOption(
+            f"{certificate} with {key}: no usable certificate and key ({why})"
+        ) from error
+    return lambda: TlsSide(context)
