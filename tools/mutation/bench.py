@@ -18,12 +18,18 @@ from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
 PROTOCOL = "nsq"
-DIALECTS = ("published", "deployed")
-PATIENCE_S = 1.0
+MANNERS = {
+    "published": ("published", False),
+    "in memory": ("published", True),
+    "deployed": ("deployed", False),
+}
+"""How the reference is run: its dialect, and whether it keeps messages in memory only."""
+PATIENCE_S = 1.5
 SURE_S = 4.0
 READY_WITHIN_S = 5.0
 WAITERS = 24
-CASE_TIMEOUT_S = 40.0
+CASE_TIMEOUT_S = 20.0
+SLOW_S = 6.0
 CONFORMING = ("pass", "reading")
 
 
@@ -36,8 +42,9 @@ class Clean:
 
 
 @contextmanager
-def forked(server: ForkServer) -> Iterator[None]:
+def forked(server: ForkServer, manner: str) -> Iterator[None]:
     """Let the kit's embedded reference be a forked broker."""
+    server.memory = MANNERS[manner][1]
     ForkedBroker.server = server
     with (
         mock.patch("wireproof_kit.embedded.subprocess.Popen", ForkedBroker),
@@ -46,9 +53,9 @@ def forked(server: ForkServer) -> Iterator[None]:
         yield
 
 
-def opened(dialect: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
+def opened(manner: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
     """Open a run against a forked broker; with a clean run's claims and readings, unprobed."""
-    options = ("--dialect", dialect)
+    options = ("--dialect", MANNERS[manner][0])
     plan = RunPlan(
         url=REFERENCE, protocol=PROTOCOL, seed=1, timeout=seconds, reference_options=options
     )

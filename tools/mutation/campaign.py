@@ -33,14 +33,15 @@ class Seen(msgspec.Struct):
     reason: str = ""
     seconds: float = 0.0
 
-    def conforms(self) -> bool:
-        return self.verdict in bench.CONFORMING
+    def is_useful(self) -> bool:
+        """Tell whether it conforms, and soon."""
+        return self.verdict in bench.CONFORMING and self.seconds <= bench.SLOW_S
 
 
 class Plan(NamedTuple):
-    """A mutant's cases, the most telling first, and the dialect in which they touch it."""
+    """A mutant's cases, the most telling first, and the manner in which they touch it."""
 
-    dialect: str
+    manner: str
     items: Sequence[Instance]
 
 
@@ -62,25 +63,25 @@ class Campaign:
         """Generate mutants and note what the cases touch, unless that is known already."""
         self.items = bench.by_id(bench.cases())
         self.mutants = self._generated()
-        for dialect in bench.DIALECTS:
-            self._probe(dialect)
-            self.touched[dialect] = self._noted(dialect)
+        for manner in bench.MANNERS:
+            self._probe(manner)
+            self.touched[manner] = self._noted(manner)
         outcomes = self.folder / "outcomes.jsonl"
         for line in outcomes.read_text().splitlines() if outcomes.exists() else ():
             told = json.loads(line)
             self.outcomes[told["key"]] = told
 
-    def clean(self, dialect: str) -> bench.Clean:
+    def clean(self, manner: str) -> bench.Clean:
         """Return what the reference shows without a mutant."""
-        return msgspec.json.decode(self._place("clean", dialect).read_bytes(), type=bench.Clean)
+        return msgspec.json.decode(self._place("clean", manner).read_bytes(), type=bench.Clean)
 
     def odd(self) -> list[str]:
-        """Name the cases that do not conform on the clean reference; they judge no mutant."""
+        """Name the cases that do not conform soon on the clean reference; they judge no mutant."""
         return [
-            f"{case} ({dialect}): {seen.verdict}, {seen.reason}"
-            for dialect, cases in self.touched.items()
+            f"{case} ({manner}): {seen.verdict} in {seen.seconds:.1f} s, {seen.reason}"
+            for manner, cases in self.touched.items()
             for case, seen in cases.items()
-            if case and not seen.conforms()
+            if case and not seen.is_useful()
         ]
 
     def sample(self, mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
@@ -101,15 +102,15 @@ class Campaign:
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, dict[str, object]]]:
         """Try each mutant that has no outcome yet, and keep what comes out."""
-        clean = {dialect: self.clean(dialect) for dialect in bench.DIALECTS}
+        clean = {manner: self.clean(manner) for manner in bench.MANNERS}
         killers = _Killers()
         todo = [mutant for mutant in mutants if mutant.key not in self.outcomes]
         plans = {m.key: self._plan(m) for m in todo}
 
         def work(server: ForkServer, mutant: Mutant) -> object:
-            dialect, items = plans[mutant.key]
+            manner, items = plans[mutant.key]
             ordered = killers.ordered(mutant, items)
-            return trial.tried(server, asdict(mutant), dialect, ordered, clean[dialect])
+            return trial.tried(server, asdict(mutant), manner, ordered, clean[manner])
 
         untouched = [mutant for mutant in todo if not plans[mutant.key].items]
         for mutant in untouched:
@@ -124,19 +125,19 @@ class Campaign:
     def _plan(self, mutant: Mutant) -> Plan:
         """Return the cases that touch the mutated function.
 
-        What is called only before the first case may concern any of them. The deployed dialect
-        is looked at where the published one does not come to the function.
+        What is called only before the first case may concern any of them. Another manner of
+        running the reference is looked at where the first does not come to the function.
         """
         name = f"{mutant.file}:{mutant.function}"
-        for dialect in bench.DIALECTS:
-            seen = self.touched[dialect]
-            good = {c: s for c, s in seen.items() if c in self.items and s.conforms()}
+        for manner in bench.MANNERS:
+            seen = self.touched[manner]
+            good = {c: s for c, s in seen.items() if c in self.items and s.is_useful()}
             about = [case for case, each in good.items() if name in each.functions]
             if not about and name in seen[""].functions:
                 about = list(good)
             if about:
-                return Plan(dialect, _ordered([self.items[case] for case in about], good))
-        return Plan(bench.DIALECTS[0], ())
+                return Plan(manner, _ordered([self.items[case] for case in about], good))
+        return Plan(next(iter(bench.MANNERS)), ())
 
     def _keep(self, mutant: Mutant, outcome: Mapping[str, object]) -> dict[str, object]:
         told = {"key": mutant.key, "was": mutant.was, "becomes": mutant.becomes, **outcome}
@@ -151,11 +152,11 @@ class Campaign:
             path.write_bytes(msgspec.json.encode(list(generate(self.tree))))
         return msgspec.json.decode(path.read_bytes(), type=list[Mutant])
 
-    def _probe(self, dialect: str) -> None:
-        out = self._place("clean", dialect)
+    def _probe(self, manner: str) -> None:
+        out = self._place("clean", manner)
 
         def work(server: ForkServer, place: Path) -> object:
-            touching.probe_clean(server, dialect, place)
+            touching.probe_clean(server, manner, place)
             return {}
 
         todo = [] if out.exists() else [out]
@@ -163,19 +164,19 @@ class Campaign:
             if "lost" in said:
                 raise RuntimeError(f"the clean reference cannot be probed: {said['lost']}")
 
-    def _noted(self, dialect: str) -> dict[str, Seen]:
-        path = self._place("touched", dialect)
+    def _noted(self, manner: str) -> dict[str, Seen]:
+        path = self._place("touched", manner)
         if not path.exists():
-            path.write_bytes(msgspec.json.encode(self._note(dialect)))
+            path.write_bytes(msgspec.json.encode(self._note(manner)))
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Seen])
 
-    def _note(self, dialect: str) -> dict[str, Seen]:
-        clean = self.clean(dialect)
+    def _note(self, manner: str) -> dict[str, Seen]:
+        clean = self.clean(manner)
         items = tuple(self.items.values())
         parts = [self.folder / f"part-{number}.json" for number in range(CHUNKS)]
 
         def work(server: ForkServer, number: int) -> object:
-            touching.note(server, dialect, items[number::CHUNKS], clean, parts[number])
+            touching.note(server, manner, items[number::CHUNKS], clean, parts[number])
             return {}
 
         found: dict[str, Seen] = {}
@@ -188,8 +189,8 @@ class Campaign:
             parts[number].unlink()
         return found
 
-    def _place(self, what: str, dialect: str) -> Path:
-        return self.folder / f"{what}-{dialect}.json"
+    def _place(self, what: str, manner: str) -> Path:
+        return self.folder / f"{what}-{manner.replace(' ', '-')}.json"
 
 
 class _Killers:

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mutants import Mutant
@@ -16,6 +17,7 @@ class Entry:
     """One entry: mutants of one changed line of one function, and the reason.
 
     ``becomes`` are the lines it is changed into; ``*`` stands for whatever mutmut makes of it.
+    ``function`` may be a pattern such as ``core/commands/auth.py:*``.
     """
 
     function: str
@@ -25,7 +27,7 @@ class Entry:
 
     def is_about(self, mutant: Mutant) -> bool:
         return (
-            self.function == f"{mutant.file}:{mutant.function}"
+            fnmatchcase(f"{mutant.file}:{mutant.function}", self.function)
             and self.was in (mutant.was, ANY)
             and (ANY in self.becomes or mutant.becomes in self.becomes)
         )

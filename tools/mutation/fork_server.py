@@ -16,6 +16,7 @@ import resource
 import signal
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -91,6 +92,8 @@ def _be_broker(request: dict, tree: Path) -> None:  # type: ignore[type-arg]
         os.dup2(null, 2)
         os.dup2(os.open(request["out"], os.O_WRONLY), 1)
         sys.stdout = os.fdopen(1, "w")
+        if request["memory"]:
+            _keep_in_memory(request["argv"])
         if request["mutant"]:
             apply(request["mutant"], tree)
         if request["trace"]:
@@ -104,6 +107,20 @@ def _be_broker(request: dict, tree: Path) -> None:  # type: ignore[type-arg]
         os._exit(code)
 
 
+def _keep_in_memory(argv: list[str]) -> None:
+    """Take ``--data`` away, but say in the ready line that there is one: the kit asks for it."""
+    at = argv.index("--data")
+    folder = argv[at + 1]
+    del argv[at : at + 2]
+    out = sys.stdout
+    print_line = out.write
+
+    def write(text: str) -> int:
+        return print_line(text.replace('"data":null', f'"data":{json.dumps(folder)}'))
+
+    out.write = write  # type: ignore[method-assign]
+
+
 def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
     """Give the function that a mutant is about its mutated code and defaults, wherever it is.
 
@@ -113,22 +130,39 @@ def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
     path = tree / PACKAGE.replace(".", "/") / mutant["file"]
     lines = path.read_text("utf-8").splitlines()
     lines[mutant["first"] - 1 : mutant["last"]] = mutant["text"].split("\n")
-    whole = compile("\n".join(lines) + "\n", str(path), "exec")
+    mutated = _by_name(compile("\n".join(lines) + "\n", str(path), "exec"))
     name = mutant["function"]
-    mutated = next(code for code in _codes(whole) if code.co_qualname == name)
     gc.unfreeze()
-    found = [
+    live = [
         each
         for each in gc.get_objects()
-        if isinstance(each, types.FunctionType)
-        and each.__code__.co_qualname == name
-        and each.__code__.co_filename == str(path)
+        if isinstance(each, types.FunctionType) and each.__code__.co_filename == str(path)
     ]
+    found = [each for each in live if each.__code__.co_qualname == name]
     if not found:
         raise LookupError(f"{path} has no function {name} in use")
     for function in found:
-        function.__code__ = mutated
+        function.__code__ = mutated[name]
         _set_defaults(function, mutant["text"])
+    for function in live:
+        inner = function.__code__.co_qualname
+        if inner.startswith(f"{name}.<locals>.") and inner in mutated:
+            with contextlib.suppress(ValueError):  # it closes over other names now
+                function.__code__ = mutated[inner]
+
+
+def _by_name(module: types.CodeType) -> dict[str, types.CodeType]:
+    """Return the code of every function, inner ones included, by its qualified name.
+
+    Of several inner functions of one name (lambdas) none is returned.
+    """
+    codes = list(_codes(module))
+    counts = Counter(code.co_qualname for code in codes)
+    return {
+        code.co_qualname: code
+        for code in codes
+        if counts[code.co_qualname] == 1 or "<locals>" not in code.co_qualname
+    }
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

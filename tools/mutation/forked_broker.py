@@ -17,12 +17,13 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass
 class ForkServer:
-    """One fork server; ``mutant`` and ``trace`` hold for the next broker it starts."""
+    """One fork server; ``memory``, ``mutant`` and ``trace`` hold for the brokers it starts."""
 
     tree: Path
     process: "subprocess.Popen[str]"
     mutant: object = None
     trace: Path | None = None
+    memory: bool = False
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @classmethod
@@ -69,6 +70,7 @@ class ForkedBroker:
             argv=list(command)[command.index("nsq") + 1 :],
             out=str(fifo),
             mutant=self.server.mutant,
+            memory=self.server.memory,
             trace=str(self.server.trace) if self.server.trace else None,
         )
         assert pid is not None

@@ -35,12 +35,12 @@ class Known(msgspec.Struct, frozen=True):
 def run(tree: Path) -> int:
     """Try each; say what came out and return 1 if anything came out otherwise."""
     started = time.monotonic()
-    dialect = bench.DIALECTS[0]
+    manner = next(iter(bench.MANNERS))
     place = tree.parent / "clean-known.json"
     items = bench.cases()
 
     def probe(server: ForkServer, out: Path) -> object:
-        touching.probe_clean(server, dialect, out)
+        touching.probe_clean(server, manner, out)
         return {}
 
     for _, said in spread([place], probe, tree=tree, slots=1, within_s=WITHIN_S):
@@ -51,7 +51,7 @@ def run(tree: Path) -> int:
 
     def work(server: ForkServer, known: Known) -> object:
         chosen = [item for item in items if item.is_selected_by(known.cases)]
-        return trial.tried(server, asdict(_mutant(tree, known)), dialect, chosen, clean)
+        return trial.tried(server, asdict(_mutant(tree, known)), manner, chosen, clean)
 
     wrong = 0
     for known, said in spread(_read(), work, tree=tree, slots=SLOTS, within_s=WITHIN_S):

@@ -44,8 +44,9 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
         campaign.mutants, (*entries, *equivalents.read(tally.EXPLAINED))
     ):
         print(f"forgotten  {sentence}")
-    for sentence in campaign.odd():
-        print(f"not used   {sentence}")
+    odd = campaign.odd()
+    (folder / "not-used.txt").write_text("".join(f"{sentence}\n" for sentence in odd))
+    print(f"{len(odd)} cases judge nothing: see {folder / 'not-used.txt'}")
     count, excused = equivalents.split(campaign.mutants, entries)
     print(f"{len(count)} mutants count, {len(excused)} do not", flush=True)
     chosen = [m for m in count if m.key.startswith(arguments.only)]

@@ -1,5 +1,6 @@
 """A few tasks at once, each in a forked child of this warm process with its own fork server."""
 
+import faulthandler
 import json
 import os
 import select
@@ -73,6 +74,7 @@ def _begun(server: ForkServer, task: T, work: "Work[T]", within_s: float) -> "_S
 
 
 def _work(server: ForkServer, task: T, work: "Work[T]", writer: int) -> None:
+    faulthandler.register(signal.SIGUSR2)
     try:
         said = json.dumps(work(server, task))
     except BaseException as error:

@@ -15,17 +15,17 @@ from wireproof_kit.instance import Instance
 from wireproof_kit.run import Run
 
 
-def probe_clean(server: ForkServer, dialect: str, out: Path) -> None:
+def probe_clean(server: ForkServer, manner: str, out: Path) -> None:
     """Write down what the clean reference claims and which readings it follows."""
-    with bench.forked(server):
-        run = bench.opened(dialect, None, seconds=bench.SURE_S)
+    with bench.forked(server, manner):
+        run = bench.opened(manner, None, seconds=bench.SURE_S)
         told = {"claims": run.bench.claims, "readings": run.bench.readings}
         out.write_bytes(typed.encode(told))
         run.close()
 
 
 def note(
-    server: ForkServer, dialect: str, items: Sequence[Instance], clean: bench.Clean, out: Path
+    server: ForkServer, manner: str, items: Sequence[Instance], clean: bench.Clean, out: Path
 ) -> None:
     """Run cases one at a time; write case → functions, verdict, seconds, as a JSON object.
 
@@ -33,8 +33,8 @@ def note(
     """
     trace = out.with_suffix(".trace")
     server.trace = trace
-    with bench.forked(server):
-        run = bench.opened(dialect, clean, seconds=bench.SURE_S)
+    with bench.forked(server, manner):
+        run = bench.opened(manner, clean, seconds=bench.SURE_S)
         machine = bench.engine(run)
         found: dict[str, object] = {"": {"functions": _called(run, trace)}}
         for item in items:

@@ -41,21 +41,21 @@ class Outcome:
 def tried(
     server: ForkServer,
     mutant: object,
-    dialect: str,
+    manner: str,
     items: Sequence[Instance],
     clean: bench.Clean,
 ) -> dict[str, object]:
     """Try a mutant; return the outcome's fields."""
     started = time.monotonic()
     server.mutant = mutant
-    with bench.forked(server):
-        outcome = _tried(dialect, items, clean)
+    with bench.forked(server, manner):
+        outcome = _tried(manner, items, clean)
     return {**asdict(outcome), "seconds": round(time.monotonic() - started, 3)}
 
 
-def _tried(dialect: str, items: Sequence[Instance], clean: bench.Clean) -> Outcome:
+def _tried(manner: str, items: Sequence[Instance], clean: bench.Clean) -> Outcome:
     try:
-        run = bench.opened(dialect, clean)
+        run = bench.opened(manner, clean)
     except KitError as error:
         return Outcome("died", why=f"not ready: {error}")
     trial = _Trial(run, bench.engine(run))
