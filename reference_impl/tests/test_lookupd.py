@@ -189,3 +189,40 @@ def test_options_are_answered_without_doing_anything() -> None:
     status, headers, body = parsed(exchange(connect, cluster.now_ns, request("OPTIONS", path)))
     assert (status, headers["allow"], body) == (200, "POST, PUT, OPTIONS", b"")
     assert cluster.ask("/topics") == (200, {"topics": []})
+
+
+def test_more_copies_are_made_and_fewer_kept() -> None:
+    cluster = ClusterBench(3)
+    cluster.create("t")
+    leader = cluster.leader("t")
+    assert leader.connect().ask(pub("t", b"kept")) == "OK"
+    assert cluster.post("/topic/meta/update?topic=t&replicator=3") == (200, None)
+    holders = [each for each in cluster.nodes if "t" in each.node.topics]
+    assert holders == cluster.nodes
+    cluster.order("/control/leader?topic=t")
+    assert cluster.post("/topic/meta/update?topic=t&replicator=1") == (200, None)
+    moved = cluster.leader("t")
+    assert [each for each in cluster.nodes if "t" in each.node.topics] == [moved]
+    assert moved is not leader
+    assert moved.consumer("t").bodies(extend=False) == [b"kept"]
+
+
+def test_a_changed_topic_is_another_one_when_it_is_created_again() -> None:
+    cluster = ClusterBench()
+    cluster.create("t", "syncdisk=5")
+    again = "/topic/create?topic=t&partition_num=1&replicator=1&syncdisk=5"
+    assert cluster.post("/topic/meta/update?topic=t&syncdisk=0") == (200, None)
+    assert cluster.post(again) == (400, {"message": "already exist"})
+    assert cluster.post("/topic/meta/update?topic=t&syncdisk=5&retention=-3") == (200, None)
+    assert cluster.post(again) == (200, None)
+
+
+def test_channels_may_be_left_to_registration_later() -> None:
+    cluster = ClusterBench()
+    cluster.create("t")
+    path = "/topic/meta/update?topic=t&disable_channel_auto_create="
+    assert cluster.post(f"{path}true") == (200, None)
+    client = cluster.leader("t").connect()
+    assert client.ask(b"SUB t ch 0\n") == "E_SUB_CHANNEL_NOT_REGISTERED"
+    assert cluster.post(f"{path}false") == (200, None)
+    assert cluster.leader("t").connect().ask(b"SUB t ch 0\n") == "OK"

@@ -15,10 +15,9 @@ from dataclasses import replace
 from enum import Enum
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
-from wireproof_reference_impl.nsq.cluster import ledger
+from wireproof_reference_impl.nsq.cluster import copies, ledger
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings, spread
-from wireproof_reference_impl.nsq.core.topic import Partition
 
 
 class Writes(Enum):
@@ -78,8 +77,8 @@ class Coordinator:
         self._save()
         for place in places:
             for member in place.replicas:
-                self._hold(topic, place, member)
-            self._assign(topic, place)
+                copies.hold(topic, place, member)
+            copies.assign(topic, place)
 
     def delete(self, topic: ClusterTopic, now_ns: int) -> None:
         """Remove a topic from every node."""
@@ -118,12 +117,12 @@ class Coordinator:
         if not new.up:
             raise Impossible("that node is down")
         if new not in place.replicas:
-            self._replace(topic, place, old=old, new=new)
+            copies.add(topic, place, new, led=topic.partition(place, old))
         place.replicas.sort(key=lambda each: each is not new)
-        hand_over(topic, place, old=old, new=new)
-        self._assign(topic, place)
+        copies.hand_over(topic, place, old=old, new=new)
+        copies.assign(topic, place)
         self._save()
-        self._drop_strangers(topic, place, now_ns)
+        copies.drop_surplus(topic, place, now_ns)
         self._settle(now_ns)
 
     def move_copy(
@@ -137,11 +136,10 @@ class Coordinator:
         led = topic.led(place)
         if led is None:
             raise Impossible(f"no node leads partition {place.number} of {topic.name!r} now")
-        self._hold(topic, place, new)
-        copy_missing(led, topic.partition(place, new))
-        place.replicas[place.replicas.index(old)] = new
-        place.in_sync = place.in_sync - {old} | {new}
-        self._assign(topic, place)
+        copies.add(topic, place, new, led=led)
+        place.replicas.remove(old)
+        place.in_sync.discard(old)
+        copies.assign(topic, place)
         self._save()
         old.node.remove(old.node.topics[topic.name], place.number, now_ns)
 
@@ -161,17 +159,23 @@ class Coordinator:
         for place in spread(up, settings, first)[known:]:
             topic.places[place.number] = place
             for member in place.replicas:
-                self._hold(topic, place, member)
-            self._assign(topic, place)
+                copies.hold(topic, place, member)
+            copies.assign(topic, place)
         self._save()
 
-    def set_channels_made(self, topic: ClusterTopic, *, made: bool) -> None:
-        """Let subscribing make the channels of a topic, or only their registration."""
-        topic.settings = replace(topic.settings, channels_made=made)
+    def change(self, topic: ClusterTopic, settings: Settings, now_ns: int) -> None:
+        """Keep a topic otherwise: in more or fewer copies, its channels made or registered."""
+        topic.settings = settings
         self._save()
         for member in self.members:
             if topic.name in member.node.topics:
-                member.node.topics[topic.name].channels_made = made
+                member.node.topics[topic.name].channels_made = settings.channels_made
+        for place in topic.places.values():
+            place.lead_first()
+            self._fill(topic, place)
+            copies.drop_surplus(topic, place, now_ns)
+            copies.assign(topic, place)
+        self._save()
 
     def register(self, topic: ClusterTopic, channel: str) -> None:
         """Make a channel on every partition of a topic."""
@@ -195,7 +199,7 @@ class Coordinator:
     def set_writable(self, topic: ClusterTopic, place: Place, *, writable: bool) -> None:
         """Let a partition take messages, or no more."""
         place.writable = writable
-        self._assign(topic, place)
+        copies.assign(topic, place)
         self._save()
 
     def take_down(self, member: Member, now_ns: int) -> None:
@@ -205,11 +209,11 @@ class Coordinator:
         led = {each[1] for each in self.places() if each[1].leader is member}
         member.node.open = False
         for topic, place in self.places():
-            self._leave_behind(place, member)
+            copies.leave_behind(place, member)
             if place in led and place.leader is not None:
-                hand_over(topic, place, old=member, new=place.leader)
+                copies.hand_over(topic, place, old=member, new=place.leader)
                 place.replicas.sort(key=lambda each: each is member)
-            self._assign(topic, place)
+            copies.assign(topic, place)
         self._save()
         self._settle(now_ns)
 
@@ -217,8 +221,8 @@ class Coordinator:
         """Bring a node back; it copies what it missed."""
         member.node.open = True
         for topic, place in self.places():
-            self._catch_up(topic, place)
-            self._assign(topic, place)
+            copies.catch_up(topic, place)
+            copies.assign(topic, place)
         self._save()
         self._settle(now_ns)
 
@@ -232,11 +236,11 @@ class Coordinator:
         for topic in topics:
             for place in topic.places.values():
                 for member in place.replicas:
-                    self._hold(topic, place, member)
-                self._lead_with_the_longest(topic, place)
+                    copies.hold(topic, place, member)
+                copies.lead_with_the_longest(topic, place)
                 place.in_sync = {place.replicas[0]}
-                self._catch_up(topic, place)
-                self._assign(topic, place)
+                copies.catch_up(topic, place)
+                copies.assign(topic, place)
         for member in self.members:
             self._remove_strangers(member, now_ns)
 
@@ -246,30 +250,15 @@ class Coordinator:
             (topic, place) for topic in self.topics.values() for place in topic.places.values()
         ]
 
-    def _hold(self, topic: ClusterTopic, place: Place, member: Member) -> None:
-        """Let a node hold a copy of a partition."""
-        settings = topic.settings
-        numbers = range(place.number, place.number + 1)
-        held = member.node.create(
-            topic.name, numbers, extend=settings.extend, ordered=settings.ordered
-        )
-        held.channels_made = settings.channels_made
-        if settings.extend and not held.extend:
-            member.node.upgrade(held)
-
-    def _assign(self, topic: ClusterTopic, place: Place) -> None:
-        """Tell every node that holds a partition whether it leads or follows."""
-        leader = place.leader
-        followers = [each for each in place.replicas if each is not leader]
-        for member in followers:
-            topic.partition(place, member).follow()
-        if leader is not None:
-            topic.partition(place, leader).lead(
-                writable=place.writable,
-                followers=[
-                    topic.partition(place, each) for each in followers if each in place.in_sync
-                ],
-            )
+    def _fill(self, topic: ClusterTopic, place: Place) -> None:
+        """Add copies until there are as many as wanted, or as there are nodes."""
+        led = topic.led(place)
+        if led is None:
+            return
+        free = [each for each in self.members if each.up and each not in place.replicas]
+        wanted = max(0, topic.settings.replicas - len(place.replicas))
+        for member in free[:wanted]:
+            copies.add(topic, place, member, led=led)
 
     def _next_leader(self, place: Place, old: Member) -> Member:
         after = self.members[old.number :] + self.members[: old.number - 1]
@@ -278,44 +267,6 @@ class Coordinator:
         if not able:
             raise Impossible("there is no other node that could lead")
         return (replicas or able)[0]
-
-    def _replace(self, topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
-        """Let a node hold a partition in the place of the one that leads it."""
-        self._hold(topic, place, new)
-        copy_missing(topic.partition(place, old), topic.partition(place, new))
-        place.replicas.append(new)
-        place.in_sync.add(new)
-
-    def _drop_strangers(self, topic: ClusterTopic, place: Place, now_ns: int) -> None:
-        """Take a partition from the nodes that are more than it has replicas."""
-        surplus = place.replicas[topic.settings.replicas :]
-        del place.replicas[topic.settings.replicas :]
-        for member in surplus:
-            place.in_sync.discard(member)
-            member.node.remove(member.node.topics[topic.name], place.number, now_ns)
-
-    def _leave_behind(self, place: Place, member: Member) -> None:
-        """Count a node that is away as behind, unless nobody else has every record."""
-        if place.in_sync - {member}:
-            place.in_sync.discard(member)
-
-    def _catch_up(self, topic: ClusterTopic, place: Place) -> None:
-        led = topic.led(place)
-        if led is None:
-            return
-        for member in place.replicas:
-            if member.up and member not in place.in_sync:
-                copy_missing(led, topic.partition(place, member))
-                place.in_sync.add(member)
-
-    def _lead_with_the_longest(self, topic: ClusterTopic, place: Place) -> None:
-        first = place.replicas[0]
-        place.replicas.sort(key=lambda each: each not in place.in_sync)
-        place.replicas.sort(key=lambda each: -topic.partition(place, each).log.end)
-        if place.replicas[0] is not first:
-            hand_over(topic, place, old=first, new=place.replicas[0])
-        for member in place.replicas[1:]:
-            topic.partition(place, member).channels.clear()
 
     def _remove_strangers(self, member: Member, now_ns: int) -> None:
         for held in tuple(member.node.topics.values()):
@@ -331,20 +282,3 @@ class Coordinator:
     def _settle(self, now_ns: int) -> None:
         for member in self.members:
             member.node.settle(now_ns)
-
-
-def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
-    """Move the channels of a partition, each from where it has finished everything."""
-    left = topic.partition(place, old)
-    for name, channel in left.channels.items():
-        moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
-        moved.ordered = channel.ordered
-        new.node.behaviour.cluster.handed_over(moved.backlog.upcoming())
-    left.follow()
-    left.channels.clear()
-
-
-def copy_missing(led: Partition, behind: Partition) -> None:
-    """Append what a copy of a partition lacks."""
-    for _, record in led.log.read_from(behind.log.end):
-        behind.copy(record)

@@ -42,6 +42,12 @@ class Place:
         """Return the node that leads; None when no node that has every record is there."""
         return next((each for each in self.replicas if each.up and each in self.in_sync), None)
 
+    def lead_first(self) -> None:
+        """Name the node that leads first, if one does."""
+        leader = self.leader
+        if leader is not None:
+            self.replicas.sort(key=lambda each: each is not leader)
+
 
 class ClusterTopic:
     """A topic of the whole cluster.

@@ -1,5 +1,8 @@
 """Making, changing and removing topics over a lookup server."""
 
+from dataclasses import replace
+from typing import NamedTuple
+
 from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
 from wireproof_reference_impl.nsq.cluster.place import Settings
 from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
@@ -15,6 +18,15 @@ _ANY = range(-(1 << 63), 1 << 63)
 _MOST_SYNC_EVERY = 4000
 _MOST_RETENTION_DAYS = 60
 _ALL = "**"
+
+
+class _Changes(NamedTuple):
+    """What of a topic is to change: 0 copies, a number below 0 and None leave it as it is."""
+
+    replicas: int
+    sync_every: int
+    retention_days: int
+    channels_made: bool | None
 
 
 def create(server: LookupServer, request: Request) -> None:
@@ -46,23 +58,21 @@ def update(server: LookupServer, request: Request) -> None:
     Clause: ext.upgrade.accept
     """
     name = parameters.topic_name(request, parameters.INVALID_TOPIC_NAME)
-    _replicator(request, needed=False)
-    sync_every = _sync_every(request)
-    retention_days = _retention_days(request)
+    wanted = _changes(request)
     if not server.leads:
         raise HttpRefusal(400, NOT_LEADER)
-    if sync_every > _MOST_SYNC_EVERY:
+    if wanted.sync_every > _MOST_SYNC_EVERY:
         raise HttpRefusal(400, "max sync every allowed exceed")
-    if retention_days > _MOST_RETENTION_DAYS:
+    if wanted.retention_days > _MOST_RETENTION_DAYS:
         raise HttpRefusal(400, "max retention days allowed exceed")
     topic = server.cluster.topics.get(name)
     if topic is None:
         raise HttpRefusal(400, "topic is not created")
+    settings = _changed(topic.settings, wanted)
+    if settings != topic.settings:
+        server.cluster.change(topic, settings, request.now_ns)
     if parameters.flag(request, "upgradeext"):
         server.cluster.upgrade(topic, request.now_ns)
-    made = request.text("disable_channel_auto_create")
-    if made in ("true", "false"):
-        server.cluster.set_channels_made(topic, made=made == "false")
 
 
 def delete(server: LookupServer, request: Request) -> None:
@@ -95,6 +105,29 @@ def tombstone(server: LookupServer, request: Request) -> None:
                 server.cluster.tombstones.discard(mark)
             else:
                 server.cluster.tombstones.add(mark)
+
+
+def _changes(request: Request) -> _Changes:
+    word = request.text("disable_channel_auto_create")
+    return _Changes(
+        _replicator(request, needed=False),
+        _sync_every(request) if request.text("syncdisk") else -1,
+        _retention_days(request) if request.text("retention") else -1,
+        word == "false" if word in ("true", "false") else None,
+    )
+
+
+def _changed(settings: Settings, wanted: _Changes) -> Settings:
+    made = wanted.channels_made
+    return replace(
+        settings,
+        replicas=wanted.replicas or settings.replicas,
+        sync_every=settings.sync_every if wanted.sync_every < 0 else wanted.sync_every,
+        retention_days=(
+            settings.retention_days if wanted.retention_days < 0 else wanted.retention_days
+        ),
+        channels_made=settings.channels_made if made is None else made,
+    )
 
 
 def _settings(request: Request) -> Settings:

@@ -1,0 +1,94 @@
+"""The copies of a partition: who holds one, who leads, and how the others keep up."""
+
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
+from wireproof_reference_impl.nsq.core.topic import Partition
+
+
+def hold(topic: ClusterTopic, place: Place, member: Member) -> None:
+    """Let a node hold a copy of a partition."""
+    settings = topic.settings
+    numbers = range(place.number, place.number + 1)
+    held = member.node.create(
+        topic.name, numbers, extend=settings.extend, ordered=settings.ordered
+    )
+    held.channels_made = settings.channels_made
+    if settings.extend and not held.extend:
+        member.node.upgrade(held)
+
+
+def assign(topic: ClusterTopic, place: Place) -> None:
+    """Tell every node that holds a partition whether it leads or follows."""
+    leader = place.leader
+    followers = [each for each in place.replicas if each is not leader]
+    for member in followers:
+        topic.partition(place, member).follow()
+    if leader is not None:
+        topic.partition(place, leader).lead(
+            writable=place.writable,
+            followers=[
+                topic.partition(place, each) for each in followers if each in place.in_sync
+            ],
+        )
+
+
+def add(topic: ClusterTopic, place: Place, member: Member, *, led: Partition) -> None:
+    """Let one more node hold a partition, with every record of the leader's copy."""
+    hold(topic, place, member)
+    copy_missing(led, topic.partition(place, member))
+    place.replicas.append(member)
+    place.in_sync.add(member)
+
+
+def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
+    """Take a partition from the nodes that are more than it has replicas."""
+    surplus = place.replicas[topic.settings.replicas :]
+    del place.replicas[topic.settings.replicas :]
+    for member in surplus:
+        place.in_sync.discard(member)
+        member.node.remove(member.node.topics[topic.name], place.number, now_ns)
+
+
+def leave_behind(place: Place, member: Member) -> None:
+    """Count a node that is away as behind, unless nobody else has every record."""
+    if place.in_sync - {member}:
+        place.in_sync.discard(member)
+
+
+def catch_up(topic: ClusterTopic, place: Place) -> None:
+    """Bring every copy up to date that is there and lags behind the leader's."""
+    led = topic.led(place)
+    if led is None:
+        return
+    for member in place.replicas:
+        if member.up and member not in place.in_sync:
+            copy_missing(led, topic.partition(place, member))
+            place.in_sync.add(member)
+
+
+def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
+    """Let the node lead whose copy is longest, of those in sync if they are equal."""
+    first = place.replicas[0]
+    place.replicas.sort(key=lambda each: each not in place.in_sync)
+    place.replicas.sort(key=lambda each: -topic.partition(place, each).log.end)
+    if place.replicas[0] is not first:
+        hand_over(topic, place, old=first, new=place.replicas[0])
+    for member in place.replicas[1:]:
+        topic.partition(place, member).channels.clear()
+
+
+def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
+    """Move the channels of a partition, each from where it has finished everything."""
+    left = topic.partition(place, old)
+    for name, channel in left.channels.items():
+        moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
+        moved.ordered = channel.ordered
+        new.node.behaviour.cluster.handed_over(moved.backlog.upcoming())
+    left.follow()
+    left.channels.clear()
+
+
+def copy_missing(led: Partition, behind: Partition) -> None:
+    """Append what a copy of a partition lacks."""
+    for _, record in led.log.read_from(behind.log.end):
+        behind.copy(record)
