@@ -6,6 +6,7 @@ import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq import lookup as lookup_module
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient, is_same
@@ -200,3 +201,48 @@ def test_all_names_of_the_loopback_are_one(
     one: tuple[str, int], other: tuple[str, int], expected: bool
 ) -> None:
     assert is_same(one, other) is expected
+
+
+def test_a_wait_ends_soon_when_no_server_gives_a_usable_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lookup_module, "UNUSABLE_SECONDS", 0.1)
+    with (
+        ScriptedPeer(serving(lambda path, query: (200, {"partitions": {"x": 1}}))) as peer,
+        pytest.raises(ArrangementFailed, match='expected a partition number, found "x"'),
+    ):
+        client(peer).wait_for("t", near=HERE, partitions=1, seconds=60)
+
+
+def test_a_change_goes_to_whichever_server_grants_it() -> None:
+    seen: list[str] = []
+
+    def slave(path: str, query: Mapping[str, str]) -> tuple[int, object]:
+        return 409, {"message": "ask somebody else"}
+
+    with (
+        ScriptedPeer(serving(slave)) as one,
+        ScriptedPeer(serving(lambda path, query: (200, None), seen)) as two,
+    ):
+        assert client(one, two).delete("t").status == 200
+    assert len(seen) == 1
+
+
+def test_of_several_refusals_the_one_with_a_reason_is_kept() -> None:
+    def saying_no(text: str) -> Script:
+        return serving(lambda path, query: (400, {"message": text}))
+
+    with (
+        ScriptedPeer(saying_no("E_FAILED_ON_NOT_LEADER")) as one,
+        ScriptedPeer(saying_no("already exist")) as two,
+        ScriptedPeer(saying_no("Not nsqlookup leader")) as three,
+    ):
+        assert client(one, two, three).delete("t").code == "already exist"
+
+
+def test_registered_nodes_are_named() -> None:
+    with ScriptedPeer(serving(lambda path, query: (200, {"producers": [node(4150)]}))) as peer:
+        (found,) = client(peer).nodes()
+    assert (found.address, found.http_address) == (HERE, ("127.0.0.1", 4151))
+    with ScriptedPeer(serving(lambda path, query: (200, {"producers": [{}]}))) as peer:
+        assert client(peer).nodes() == ()

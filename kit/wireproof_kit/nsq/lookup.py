@@ -23,7 +23,6 @@ APPEAR_SECONDS = 330.0
 POLL_SECONDS = 0.5
 # So long may all servers give nothing but answers that nobody can use, as while they restart.
 UNUSABLE_SECONDS = 10.0
-NO_CHANNEL = "has no channel"
 LOOPBACK = ("127.", "localhost", "::1")
 
 
@@ -124,8 +123,8 @@ class LookupClient:
     def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
         """Ask server after server who leads a topic; also return why none could be understood.
 
-        A server that wants a channel first, before it names anybody for writing, is asked for
-        reading.
+        A server that refuses to name anybody for writing, perhaps because it wants a channel
+        first, is asked for reading.
         """
         faults: list[Unusable] = []
         for server in self.servers:
@@ -141,12 +140,16 @@ class LookupClient:
         return None, faults[0] if len(faults) == len(self.servers) > 0 else None
 
     def _post(self, path: str, query: Mapping[str, str | int]) -> HttpAnswer:
-        """Post to the first server that is the leader and reachable."""
-        for server in self.servers[:-1]:
-            answer = server.request("POST", path, query=query, v1=True)
-            if answer.failure is None and "leader" not in answer.code.lower():
-                return answer
-        return self.servers[-1].request("POST", path, query=query, v1=True)
+        """Post to one server after another until one grants it; slaves refuse in any words.
+
+        When none does, the answer is the last that does not speak of leaders, if there is one.
+        """
+        answers: list[HttpAnswer] = []
+        for server in self.servers:
+            answers.append(server.request("POST", path, query=query, v1=True))
+            if answers[-1].status == 200:
+                return answers[-1]
+        return best_refusal(answers)
 
 
 def creation_query(
@@ -175,6 +178,15 @@ def ask_lookup(
     return server.request("GET", "/lookup", query=query, v1=True)
 
 
+def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
+    """Return the refusal that says most: an answer at all, and not that another server leads."""
+
+    def worth(answer: HttpAnswer) -> tuple[bool, bool]:
+        return answer.failure is None, "leader" not in answer.code.lower()
+
+    return max(answers, key=worth)
+
+
 def is_same(one: Address, other: Address) -> bool:
     """Tell whether two addresses are one; all names of the loopback are."""
     both_loopback = one[0].startswith(LOOPBACK) and other[0].startswith(LOOPBACK)
@@ -183,7 +195,7 @@ def is_same(one: Address, other: Address) -> bool:
 
 def _info(server: HttpClient, name: str) -> TopicInfo:
     answer = ask_lookup(server, name, access="w")
-    if answer.status != 200 and NO_CHANNEL in answer.code:
+    if answer.status >= 400:
         answer = ask_lookup(server, name, access="r")
     return read_topic(answer, Asked(server.address, f"GET /lookup?topic={name}"))
 

@@ -51,7 +51,7 @@ class _Search:
             asked = Asked(server, "GET /nodes")
             return read_nodes(self._ask(server, "/nodes"), asked) or self._by_topics(server)
         except Unusable as fault:
-            self._faults[server] = fault
+            self._faults.setdefault(server, fault)
         if server in self._unreachable:
             return ()
         try:

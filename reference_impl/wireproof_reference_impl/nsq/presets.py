@@ -4,21 +4,29 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from wireproof_reference_impl.nsq import (
+    faults_cluster,
     faults_codes,
     faults_consume,
     faults_content,
+    faults_create,
     faults_disk,
     faults_dispatch,
     faults_history,
     faults_http,
     faults_http_trace,
+    faults_lookup,
+    faults_lookup_meta,
+    faults_order,
     faults_parser,
+    faults_partition,
     faults_publish,
+    faults_smart_trace,
     faults_stream,
     faults_subscribe,
     faults_trace,
     faults_upgrade,
     variants,
+    variants_lookup,
 )
 from wireproof_reference_impl.nsq.behaviour import (
     DEPLOYED_SETTINGS,
@@ -49,13 +57,20 @@ FAULTS: Mapping[str, Preset] = {
         faults_disk,
         faults_upgrade,
         faults_history,
+        faults_cluster,
+        faults_lookup,
+        faults_lookup_meta,
+        faults_create,
+        faults_order,
+        faults_smart_trace,
+        faults_partition,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))
     if each is not None
 }
 VARIANTS: Mapping[str, Preset] = {
-    preset.name: preset for family in (variants,) for preset in family.VARIANTS
+    preset.name: preset for family in (variants, variants_lookup) for preset in family.VARIANTS
 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
-from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient
+from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient, best_refusal
 from wireproof_kit.nsq.lookup_answer import TopicInfo
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Place, Topic
@@ -26,8 +26,8 @@ Parameters = Mapping[str, str]
 def create(lookup: LookupClient, name: str, method: str = "POST", **parameters: str) -> HttpAnswer:
     """Ask for a topic under the path the target knows, whichever server may grant it."""
     answers = [create_at(server, name, method, **parameters) for server in lookup.servers]
-    granted = [answer for answer in answers if "leader" not in answer.code.lower()]
-    return (granted or answers)[0]
+    granted = [answer for answer in answers if answer.status == 200]
+    return granted[0] if granted else best_refusal(answers)
 
 
 def create_at(

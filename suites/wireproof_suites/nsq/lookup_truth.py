@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.http import HttpAnswer
 from wireproof_kit.nsq.lookup_answer import Leader, read_topic
@@ -160,7 +160,7 @@ def observe_lists(answer: HttpAnswer) -> Observation:
 def observe_leading(broker: Broker, topic: Topic, answer: HttpAnswer) -> Observation:
     """Publish to each partition where the answer says it is led: ``leads``, or what came.
 
-    ``unreachable`` when nobody listens there, ``none`` when nothing is listed.
+    ``no-broker`` when nobody speaks NSQ there, ``none`` when nothing is listed.
     """
     if answer.status != 200:
         return observe_http(answer)
@@ -182,8 +182,8 @@ def _publish_at(broker: Broker, topic: Topic, leader: Leader) -> Observation:
     there = replace(topic, partition=leader.partition, address=leader.address)
     try:
         return observe(broker.publish(there, broker.unique_body()))
-    except TargetUnreachable:
-        return observed("unreachable")
+    except (ArrangementFailed, TargetUnreachable) as error:
+        return observed("no-broker", note=str(error))
 
 
 def _data(answer: HttpAnswer) -> Record | None:

@@ -1,0 +1,107 @@
+"""Faults of creating topics over a lookup server."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+
+When = Callable[[Request], bool]
+
+
+def _creating(when: When, **parameters: bytes) -> Settings:
+    """Return settings under which some creations count as if asked with other parameters."""
+
+    def creation(request: Request) -> Request:
+        if not when(request):
+            return request
+        return replace(request, query={**request.query, **parameters})
+
+    return {"lookup.creation": creation}
+
+
+def _is_single(request: Request) -> bool:
+    """Tell whether a topic of one partition that one node keeps is asked for."""
+    asked = (request.text("partition_num"), request.text("replicator"))
+    return asked == ("1", "1")
+
+
+def _is_extended(request: Request) -> bool:
+    return request.text("extend") == "true"
+
+
+_EXTEND = "create.extend"
+_PARAMETERS = "create.parameters"
+_SINGLE = (
+    "create.extend create.parameters create.odd create.again create.refused create.delete "
+    "create.update lookup.extend-support"
+)
+"""Clauses of which some case creates a topic of one partition."""
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "create-extend-of-one-partition",
+        "extend=true is overlooked for a topic of one partition",
+        breaks=_EXTEND,
+        may_break=_SINGLE,
+        settings=_creating(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
+        way=BOUNDARY,
+    ),
+    fault(
+        "create-extend-of-parts",
+        "extend=true is overlooked beside multipart=true",
+        breaks=_EXTEND,
+        settings=_creating(lambda r: r.text("multipart") == "true", extend=b"false"),
+        way=CONDITION,
+    ),
+    fault(
+        "create-extend-of-ordered-topics",
+        "extend=true is overlooked beside orderedmulti=true for a topic of one partition",
+        breaks=_EXTEND,
+        settings=_creating(
+            lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "create-two-partitions",
+        "a topic of one partition gets two",
+        breaks=_PARAMETERS,
+        may_break=_SINGLE,
+        settings=_creating(_is_single, partition_num=b"2"),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "create-one-copy",
+        "replicator is overlooked for an ext topic of one partition",
+        breaks=_PARAMETERS,
+        settings=_creating(
+            lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "create-extend-by-its-name",
+        "extend counts as true whatever it says for a topic of one partition",
+        breaks=_PARAMETERS,
+        may_break="create.odd",
+        settings=_creating(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
+        way=BOUNDARY,
+    ),
+    fault(
+        "create-extend-unasked",
+        "a topic of one partition has the extend feature though it was not asked for",
+        breaks=_PARAMETERS,
+        may_break="create.odd create.again",
+        settings=_creating(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
+        way=EXTRA,
+    ),
+)

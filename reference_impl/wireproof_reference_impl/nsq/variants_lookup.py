@@ -1,0 +1,115 @@
+"""Legal differences of lookup servers: in order, spelling and time of what they say."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from wireproof_reference_impl.nsq.faults_lookup import Data, is_lookup, partitions
+from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request, compact_json
+from wireproof_reference_impl.nsq.preset import Preset, variant
+
+_DELAY_NS = 150_000_000
+
+
+def _backwards(value: object) -> object:
+    """Return JSON with the names of every object in the other order."""
+    if isinstance(value, dict):
+        found = cast(Mapping[str, object], value)
+        return {name: _backwards(found[name]) for name in reversed(list(found))}
+    if isinstance(value, list):
+        return [_backwards(each) for each in cast(list[object], value)]
+    return value
+
+
+def _more(value: object) -> object:
+    """Return JSON with a name nobody knows in every object that has others."""
+    if isinstance(value, dict) and value:
+        found = cast(Mapping[str, object], value)
+        more = {name: _more(below) for name, below in found.items()}
+        return more if all(name.isdigit() for name in found) else {**more, "zz_more": [1]}
+    if isinstance(value, list):
+        return [_more(each) for each in cast(list[object], value)]
+    return value
+
+
+def _spelled_backwards(request: Request, answer: Answer) -> Answer:
+    return replace(answer, body=compact_json(_backwards(json.loads(answer.body))))
+
+
+def _spaced(request: Request, answer: Answer) -> Answer:
+    return replace(answer, body=json.dumps(json.loads(answer.body), indent=2).encode())
+
+
+def _late(request: Request, answer: Answer) -> Answer:
+    return replace(answer, delay_ns=_DELAY_NS)
+
+
+def _with_more(request: Request, data: object) -> object:
+    return _more(data) if is_lookup(request) else data
+
+
+def _nodes_backwards(request: Request, data: object) -> object:
+    found = cast(Data, data)
+    if not is_lookup(request) or found["partitions"] is None:
+        return data
+    led = dict(reversed(list(partitions(found).items())))
+    producers = list(reversed(cast(list[object], found["producers"])))
+    return {**found, "partitions": led, "producers": producers}
+
+
+def _other_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
+    return HttpRefusal(refusal.status, f"the answer is no ({refusal.status})")
+
+
+def _unknown_is_not_found(request: Request, data: object) -> object:
+    """Refuse a lookup that would name neither node nor channel.
+
+    Raises:
+        HttpRefusal: it would.
+    """
+    found = cast(Data, data)
+    if is_lookup(request) and not any(found[n] for n in ("channels", "partitions", "producers")):
+        barred = found["partitions"] is None
+        if not barred and not request.text("partition"):
+            raise HttpRefusal(404, "TOPIC_NOT_FOUND")
+    return data
+
+
+VARIANTS: tuple[Preset, ...] = (
+    variant(
+        "lookup-names-backwards",
+        "the names in the JSON of lookup servers stand in the other order",
+        {"lookup.sent": _spelled_backwards},
+    ),
+    variant(
+        "lookup-spaced",
+        "the JSON of lookup servers has spaces and line feeds",
+        {"lookup.sent": _spaced},
+    ),
+    variant(
+        "lookup-late",
+        "lookup servers take 150 ms for an answer",
+        {"lookup.sent": _late},
+    ),
+    variant(
+        "lookup-more-names",
+        "lookup answers have names nobody knows",
+        {"lookup.answer": _with_more},
+    ),
+    variant(
+        "lookup-nodes-backwards",
+        "partitions and producers stand in the other order",
+        {"lookup.answer": _nodes_backwards},
+    ),
+    variant(
+        "lookup-other-texts",
+        "lookup servers refuse with other texts",
+        {"lookup.refusal": _other_text},
+    ),
+    variant(
+        "lookup-unknown-not-found",
+        "a lookup of an unknown topic is answered 404, for reading too",
+        {"lookup.answer": _unknown_is_not_found},
+    ),
+)
