@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.history import KEPT, Broken, Effort, History, search, usual_effort
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.patience import REDELIVERY
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, SUB, SUB_ORDERED
 from wireproof_suites.nsq.channel_model import ChannelModel
+from wireproof_suites.nsq.moving import publish_soon
 
 MOVES = ("publish", "join", "leave", "take", "finish", "put_back")
-TIMED_MOVES = (*MOVES, "time_out")
+TIME_OUT, MOVE_LEADER = "time_out", "move_leader"
 MOST_CLIENTS = 3
 MOST_TIME_OUTS = 2
+MOST_LEADER_MOVES = 2
 WIDE, NARROW = 100, 1
 SHORTEST_TIMEOUT_MS = 1000
 PUT_BACK_MS = (0, 100)
@@ -42,9 +46,15 @@ class Kind:
 
 
 @dataclass(slots=True)
-class Pace:
-    """The longest that was waited, in seconds, for what came in the histories so far."""
+class Ground:
+    """What the histories of one search share: the topic as seen at its present leader.
 
+    ``cluster`` moves the leader, None if it is to stay. ``slowest`` is the longest, in seconds,
+    that was waited so far for something that came.
+    """
+
+    topic: Topic
+    cluster: Cluster | None = None
     slowest: float = 0.0
 
 
@@ -61,21 +71,19 @@ class Client:
 class ChannelHistory:
     """One history on a channel nobody has used; its first client is there from the start."""
 
-    def __init__(
-        self, broker: Broker, topic: Topic, kind: Kind, *, pace: Pace, hurried: bool
-    ) -> None:
+    def __init__(self, broker: Broker, ground: Ground, kind: Kind, *, hurried: bool) -> None:
         self._broker = broker
-        self._topic = topic
+        self._ground = ground
         self._kind = kind
-        self._channel = topic.channel()
+        self._channel = ground.topic.channel()
         self._model = ChannelModel(ordered=kind.ordered)
         self._clients: list[Client] = []
         self._time_outs = 0
+        self._leader_moves = 0
         self._numbers = itertools.count()
-        self._pace = pace
         self._seconds = broker.patience.seconds(REDELIVERY)
         if hurried:
-            self._seconds = min(self._seconds, pace.slowest + HURRIED_SECONDS)
+            self._seconds = min(self._seconds, ground.slowest + HURRIED_SECONDS)
         elif kind.timed:
             self._seconds += SHORTEST_TIMEOUT_MS / 1000
         self._moves: Mapping[str, Callable[[int], str]] = {
@@ -85,7 +93,8 @@ class ChannelHistory:
             "take": self._take,
             "finish": self._finish,
             "put_back": self._put_back,
-            "time_out": self._time_out,
+            TIME_OUT: self._time_out,
+            MOVE_LEADER: self._move_leader,
         }
         self._join(0)
 
@@ -173,10 +182,25 @@ class ChannelHistory:
         client.held.clear()
         return f"client {client.number} lets {count} time out"
 
+    def _move_leader(self, choice: int) -> str:
+        cluster = self._ground.cluster
+        if cluster is None or self._leader_moves == MOST_LEADER_MOVES:
+            return self._publish(choice)
+        self._leader_moves += 1
+        self._ground.topic = cluster.move_leader(self._ground.topic)
+        while self._clients:
+            self._part(self._clients[0])
+        return "the leader moves, all clients leave"
+
     def _publish_one(self, tag: str | None) -> None:
         body = self._broker.unique_body()
-        header = None if tag is None else {CLIENT_DISPATCH_TAG: tag}
-        self._broker.published(self._topic, body, header)
+        if self._leader_moves:
+            answer = observe(publish_soon(self._broker, self._ground.topic, body))
+            if answer.value != "ok":
+                raise ArrangementFailed(f"the new leader answered {answer.value} to a publish")
+        else:
+            header = None if tag is None else {CLIENT_DISPATCH_TAG: tag}
+            self._broker.published(self._ground.topic, body, header)
         self._model.publish(body, tag)
 
     def _subscribe(self, tag: str | None, ready: int) -> Client:
@@ -188,7 +212,7 @@ class ChannelHistory:
             wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS
         command = SUB_ORDERED if self._kind.ordered else SUB
         consumer = self._broker.subscribe(
-            self._topic,
+            self._ground.topic,
             channel=self._channel,
             ready=ready,
             identify=wishes,
@@ -226,7 +250,7 @@ class ChannelHistory:
             if came < count and time.monotonic() - started > self._seconds:
                 left = count - came
                 raise Broken("lost", f"{left} owed did not come", overdue=True)
-        self._pace.slowest = max(self._pace.slowest, time.monotonic() - started)
+        self._ground.slowest = max(self._ground.slowest, time.monotonic() - started)
 
     def _look(self, client: Client, glance: float) -> int:
         """Take what has come to a client; return how many of it were loose."""
@@ -253,18 +277,20 @@ class ChannelHistory:
         return was_loose
 
 
-def play(broker: Broker, topic: Topic, kind: Kind, effort: Effort) -> Observation:
-    """Search histories of this kind, each on a channel of its own."""
-    pace = Pace()
+def play(
+    broker: Broker, topic: Topic, kind: Kind, effort: Effort, cluster: Cluster | None = None
+) -> Observation:
+    """Search histories of this kind, each on a channel of its own; a cluster moves the leader."""
+    ground = Ground(topic, cluster)
 
     def begin(*, hurried: bool, shown: bool) -> History:
         own = broker.recording(broker.transcript if shown else Transcript())
-        return ChannelHistory(own, topic, kind, pace=pace, hurried=hurried)
+        return ChannelHistory(own, ground, kind, hurried=hurried)
 
     def tell(words: str) -> None:
         broker.transcript.add("note", "history", note=words)
 
-    moves = TIMED_MOVES if kind.timed else MOVES
+    moves = (*MOVES, *[TIME_OUT] * kind.timed, *[MOVE_LEADER] * (cluster is not None))
     return search(begin, moves, seed=broker.seed, tell=tell, effort=usual_effort(effort))
 
 

@@ -3,6 +3,7 @@
 from wireproof_kit.case import case
 from wireproof_kit.history import SHORT, Effort
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.channel_history import Kind, play
@@ -10,6 +11,7 @@ from wireproof_suites.nsq.channel_history import Kind, play
 TAGS = (None, "tagA", "tagB")
 # Each time-out takes a second at least, and a history may have two.
 TIMED = Effort(examples=8, steps=14)
+MOVED = Effort(examples=10, steps=14)
 
 
 @case("nsq/history/plain", clause="smart.history.kept", waiting=True)
@@ -46,3 +48,21 @@ def test_ordered_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observat
 def test_ordered_channel_with_time_outs(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """The same, with messages left to time out."""
     return play(broker, fresh_ordered_topic, Kind(ordered=True, timed=True), TIMED)
+
+
+@case("nsq/history/moved", clause="smart.history.kept", needs=("leader-move",), waiting=True)
+def test_plain_channel_with_leader_moves(
+    broker: Broker, cluster: Cluster, replicated_topic: Topic
+) -> Observation:
+    """The same on a plain channel whose partition is led now by one node, now by another."""
+    return play(broker, replicated_topic, Kind(), MOVED, cluster)
+
+
+@case(
+    "nsq/history/moved-ordered", clause="smart.history.order", needs=("leader-move",), waiting=True
+)
+def test_ordered_channel_with_leader_moves(
+    broker: Broker, cluster: Cluster, replicated_ordered_topic: Topic
+) -> Observation:
+    """The same on an ordered channel."""
+    return play(broker, replicated_ordered_topic, Kind(ordered=True), MOVED, cluster)
