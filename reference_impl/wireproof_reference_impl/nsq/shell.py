@@ -97,7 +97,10 @@ class Keeper(Protocol):
 
 
 class Berth:
-    """One address of one source; it listens as long as the source is open."""
+    """One address of one source; it listens as long as the source is open.
+
+    While it does not, its port is kept from others by a socket that does not listen either.
+    """
 
     def __init__(self, source: Source, connect: Connect, address: tuple[str, int]) -> None:
         self.source = source
@@ -105,6 +108,7 @@ class Berth:
         self.address = address
         self.carriers: set[Carrier] = set()
         self.listens = False
+        self.kept: socket.socket | None = None
         self.server: asyncio.Server | None = None
 
 
@@ -134,7 +138,7 @@ class Shell:
         """Listen at an address and return it, with the port that was found."""
         self._sources[source] = None
         berth = Berth(source, connect, address)
-        await self._open(berth, _listening(*address))
+        await self._open(berth, _bound(*address))
         self._berths.append(berth)
         self.flush()
         return berth.address
@@ -160,6 +164,8 @@ class Shell:
         for berth in self._berths:
             if berth.server is not None:
                 berth.server.close()
+            if berth.kept is not None:
+                berth.kept.close()
         for carrier in tuple(self.carriers.values()):
             carrier.close()
         if self._alarm is not None:
@@ -173,10 +179,12 @@ class Shell:
         """Follow every source that was taken away or brought back."""
         for berth in self._berths:
             if berth.source.open and not berth.listens:
-                task = self.loop.create_task(self._open(berth, _listening(*berth.address)))
+                listening = berth.kept or _bound(*berth.address)
+                listening.listen()
+                berth.kept, berth.listens = None, True
+                task = self.loop.create_task(self._open(berth, listening))
                 self._opening.add(task)
                 task.add_done_callback(self._opening.discard)
-                berth.listens = True
             elif berth.listens and not berth.source.open:
                 self._close(berth)
 
@@ -193,6 +201,7 @@ class Shell:
         berth.server.close()
         berth.server = None
         berth.listens = False
+        berth.kept = _bound(*berth.address)
         for carrier in tuple(berth.carriers):
             carrier.abort()
 
@@ -246,10 +255,17 @@ class Shell:
             self.stopped.set_exception(error)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that takes connections from now on, even before anybody serves them."""
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket at an address; connections are refused until it listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family)
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+    except OSError as error:
+        sock.close()
+        raise OSError(error.errno, f"{host}:{port}: {error.strerror}") from error
+    return sock
 
 
 class Carrier(asyncio.Protocol):
