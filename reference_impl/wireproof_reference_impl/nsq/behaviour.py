@@ -109,6 +109,9 @@ class PublishBehaviour:
     trace_response: Callable[[Stored], bytes] = answers.trace_response
     check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
     topic_names: Callable[[str], bool] = names.is_valid_name
+    needs_partition: Callable[[TopicKind | None], bool] = landing.always_needed
+    plain_body: Callable[[bytes], bytes] = landing.whole
+    plain_ok: Callable[[Stored], bytes] = answers.plain_ok
     split_traced: Callable[[bytes], tuple[int, bytes]] = landing.split_traced
     has_trace_room: Callable[[int], bool] = landing.has_trace_room
     lands: Callable[[Landing], int] = landing.where_named

@@ -45,7 +45,6 @@ _DOCUMENTS = ("ext.", "smart.")
 _LATE_COUNTERPARTS: Mapping[str, str] = {
     "dispatch.choose": "dispatch.late_choose",
     "parser.cut_body": "parser.late_cut_body",
-    "publish.lands": "publish.strays",
     "subscribe.rule": "subscribe.late_rule",
 }
 

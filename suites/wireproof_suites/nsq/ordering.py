@@ -86,7 +86,7 @@ def take_of(
     seconds = consumer.connection.seconds(wait) + after
     for _ in range(COPIES_LIMIT):
         delivery = consumer.take(seconds=seconds)
-        if delivery is None or _place(delivery, bodies) is not None:
+        if delivery is None or place_of(delivery, bodies) is not None:
             return delivery
         consumer.finish(delivery)
     return None
@@ -105,7 +105,7 @@ def read_in_order(
         if delivery is None:
             return observed("missing", overdue=True, note=f"after {done} of {len(bodies)}")
         consumer.finish(delivery)
-        place = _place(delivery, bodies)
+        place = place_of(delivery, bodies)
         if place not in (done - 1, done):
             return _out_of_order(expected=done, found=place)
         done = max(done, place + 1)
@@ -121,7 +121,7 @@ def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Obs
             return observed("missing", overdue=True, note=f"after {done} of {len(bodies)}")
         consumer, delivery = came
         consumer.finish(delivery)
-        place = _place(delivery, bodies)
+        place = place_of(delivery, bodies)
         if place not in (done - 1, done):
             return _out_of_order(expected=done, found=place)
         done = max(done, place + 1)
@@ -154,8 +154,8 @@ def held_alone(
     channel of its own, did not get them all, so nothing is known of what could have come.
     """
     held = take_of(consumer, bodies)
-    if held is None or held.body != bodies[0]:
-        return MISSING if held is None else _out_of_order(0, _place(held, bodies))
+    if held is None or place_of(held, bodies) != 0:
+        return MISSING if held is None else _out_of_order(0, place_of(held, bodies))
     meanwhile(consumer, held)
     if read_in_order(control, bodies).value != IN_ORDER:
         return observed("no-sentinel", overdue=True)
@@ -168,8 +168,8 @@ def held_alone(
 def given_back(consumer: Consumer, bodies: Sequence[bytes], *, by: Step) -> Observation:
     """Take the first message and give it back: ``same-first`` when it comes before all others."""
     held = take_of(consumer, bodies)
-    if held is None or _place(held, bodies) != 0:
-        return MISSING if held is None else _out_of_order(0, _place(held, bodies))
+    if held is None or place_of(held, bodies) != 0:
+        return MISSING if held is None else _out_of_order(0, place_of(held, bodies))
     by(consumer, held)
     return then_first(consumer, bodies)
 
@@ -186,7 +186,7 @@ def then_first(
     again = take_of(consumer, bodies, REDELIVERY, after=after)
     if again is None:
         return MISSING
-    place = _place(again, bodies)
+    place = place_of(again, bodies)
     if place != 0:
         found = f"message {1 + (place or 0)}"
         return observed(otherwise, difference=Difference("message", None, "message 1", found))
@@ -212,7 +212,7 @@ def read_firsts(
     firsts: dict[int, Delivery] = {}
     while len(firsts) < len(bodies):
         delivery = take_of(consumer, bodies, REDELIVERY)
-        place = _place(delivery, bodies) if delivery else None
+        place = place_of(delivery, bodies) if delivery else None
         if delivery is None or place is None:
             break
         is_new = place not in firsts
@@ -258,6 +258,14 @@ def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
     return observed("true")
 
 
+def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
+    """Return which of the bodies it has; one too short to be told apart only at its end."""
+    for place, body in enumerate(bodies):
+        if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
+            return place
+    return None
+
+
 def _first_of(
     consumers: Sequence[Consumer], bodies: Sequence[bytes]
 ) -> tuple[Consumer, Delivery] | None:
@@ -269,17 +277,9 @@ def _first_of(
             delivery = consumer.take(seconds=POLL_SECONDS)
             if delivery is None:
                 continue
-            if _place(delivery, bodies) is not None:
+            if place_of(delivery, bodies) is not None:
                 return consumer, delivery
             consumer.finish(delivery)
-    return None
-
-
-def _place(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
-    """Return which of the bodies it has; one too short to be told apart only at its end."""
-    for place, body in enumerate(bodies):
-        if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
-            return place
     return None
 
 

@@ -19,6 +19,7 @@ from wireproof_suites.nsq.ordering import (
     held_alone,
     leave_alone,
     opened,
+    place_of,
     publish,
     read_in_order,
     subscribed,
@@ -134,19 +135,9 @@ def test_held_later(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 
 @case("nsq/order/held-long", clause="smart.order.one-in-flight", waiting=True)
-@pytest.mark.parametrize("ready", [1, 50])
-def test_held_long(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Observation:
+def test_held_long(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Until a message times out nothing else comes, however long that is."""
-    control = opened(broker, fresh_ordered_topic)
-    client = opened(
-        broker, fresh_ordered_topic, ready=ready, identify={"msg_timeout": LONG_TIMEOUT_MS}
-    )
-
-    bodies = publish(broker, fresh_ordered_topic, COUNT)
-
-    return held_alone(
-        client, bodies, control=control, end=leave_alone, after=LONG_TIMEOUT_MS / 1000
-    )
+    return _held_long(broker, fresh_ordered_topic, ready=1)
 
 
 @case("nsq/order/second-client", clause="smart.order.one-in-flight", waiting=True)
@@ -157,7 +148,7 @@ def test_second_client(broker: Broker, fresh_ordered_topic: Topic, ready: int) -
     control, first = _pair(broker, topic)
     bodies = publish(broker, topic, COUNT)
     held = take_of(first, bodies)
-    if held is None or held.body != bodies[0]:
+    if held is None or place_of(held, bodies) != 0:
         return MISSING
     second = subscribed(broker, topic, channel=first.channel, ready=ready)
     if read_in_order(control, bodies).value != IN_ORDER:
@@ -205,6 +196,13 @@ def test_rdy_after_each(broker: Broker, fresh_ordered_topic: Topic) -> Observati
     return held_alone(client, bodies[4:], control=control)
 
 
+@case("nsq/order/rdy-long", clause="smart.order.rdy", waiting=True)
+@pytest.mark.parametrize("ready", [2, 50])
+def test_wide_rdy_for_long(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Observation:
+    """A greater RDY does not bring more than one message in a long time either."""
+    return _held_long(broker, fresh_ordered_topic, ready=ready)
+
+
 @case("nsq/order/rdy-missing", clause="smart.order.rdy", waiting=True)
 def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Without any RDY a message comes."""
@@ -223,6 +221,16 @@ def test_rdy_of_zero(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     return _delivered(
         client, lambda body: client.connection.ask(pub(fresh_ordered_topic, body)), broker
     )
+
+
+def _held_long(broker: Broker, topic: Topic, *, ready: int) -> Observation:
+    control = opened(broker, topic)
+    client = opened(broker, topic, ready=ready, identify={"msg_timeout": LONG_TIMEOUT_MS})
+
+    bodies = publish(broker, topic, COUNT)
+
+    seconds = LONG_TIMEOUT_MS / 1000
+    return held_alone(client, bodies, control=control, end=leave_alone, after=seconds)
 
 
 def _pair(broker: Broker, topic: Topic) -> tuple[Consumer, Consumer]:

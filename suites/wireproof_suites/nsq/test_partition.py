@@ -13,6 +13,7 @@ from wireproof_kit.nsq.observing import observe, observe_delivery
 from wireproof_kit.nsq.outgoing import joined
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import REDELIVERY
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.consuming import answered_and
 from wireproof_suites.nsq.contents import CONTENTS
@@ -32,6 +33,8 @@ CHANNELS = {
 }
 IDENTITIES = {"no-identify": None, "no-fields": {}, "negotiated": {"feature_negotiation": True}}
 COUNT = 6
+# Longer than a broker that lets messages stray late would take its time.
+LONG_TIMEOUT_MS = 5000
 
 
 @case("nsq/partition/subscribe", clause="smart.partition.subscribe")
@@ -159,23 +162,13 @@ def test_own_messages_later(broker: Broker, partitioned_topic: Topic) -> Observa
 @pytest.mark.parametrize("way", ["requeued", "timed-out"])
 def test_own_messages_again(broker: Broker, partitioned_topic: Topic, way: str) -> Observation:
     """A message that comes again stays in its partition."""
-    first, second = _both(partitioned_topic)
-    channel = first.channel()
-    consumers = [
-        broker.subscribe(topic, channel=channel, ready=READY, identify={"msg_timeout": 1000})
-        for topic in (first, second)
-    ]
-    body = broker.unique_body()
-    broker.published(first, body)
-    held = consumers[0].take(body)
-    if held is not None and way == "requeued":
-        consumers[0].requeue(held, 0)
-    # Once it came again it could have come to the other one, too.
-    back = read_own(consumers[0], [body], [])
-    bodies = _by_turns(broker, first, second)
+    return _again(broker, partitioned_topic, way=way, timeout_ms=1000)
 
-    there = read_own(consumers[1], bodies[1], [*bodies[0], body])
-    return both(back, there)
+
+@case("nsq/partition/own-messages-long", clause="smart.partition.own-messages", waiting=True)
+def test_own_messages_for_long(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Messages do not stray after a while either."""
+    return _again(broker, partitioned_topic, way="timed-out", timeout_ms=LONG_TIMEOUT_MS)
 
 
 @case("nsq/trace/partition", clause="smart.trace.partition", waiting=True)
@@ -241,6 +234,34 @@ def test_ordered_subscription(
         bodies = publish(broker, topic, 3)
 
         return read_in_order(consumer, bodies)
+
+
+def _again(broker: Broker, topic: Topic, *, way: str, timeout_ms: int) -> Observation:
+    """Let a message come again; once it has it could have come to the other one, too."""
+    first, second = _both(topic)
+    channel = first.channel()
+    wishes = {"msg_timeout": timeout_ms}
+    here, there = (
+        broker.subscribe(each, channel=channel, ready=READY, identify=wishes)
+        for each in (first, second)
+    )
+    before = _by_turns(broker, first, second)
+    with broker.connect(topic=first) as client:
+        client.ask(mpub(first, batch := [broker.unique_body(), broker.unique_body()]))
+    body = broker.unique_body()
+    broker.published(first, body)
+    held = here.take(body)
+    if held is not None and way == "requeued":
+        here.requeue(held, 0)
+    again = take_of(here, [body], REDELIVERY, after=timeout_ms / 1000)
+    if again is None:
+        return observed("missing,missing", overdue=True)
+    here.finish(again)
+    bodies = _by_turns(broker, first, second)
+
+    own = [body, *batch, *before[0], *bodies[0]]
+    strayed = read_own(here, bodies[0], before[1] + bodies[1])
+    return both(strayed, read_own(there, before[1] + bodies[1], own))
 
 
 def _both(topic: Topic) -> tuple[Topic, Topic]:

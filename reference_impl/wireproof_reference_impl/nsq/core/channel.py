@@ -245,6 +245,7 @@ class Channel:
             self.serve(now_ns)
             return
         self._later(back, now_ns + delay_ns)
+        self.serve(now_ns)
 
     def _later(self, held: Held, when_ns: int) -> None:
         self._deferred[held.message.internal_id] = held

@@ -271,21 +271,17 @@ class Connection:
         self._reading = None
         self._spill()
         manner = self.node.behaviour.output.manner(self._command, refusal.code)
-        if manner is not Manner.SAID:
-            self._refuse_silently(manner)
+        if manner is Manner.CLOSED:
+            self.drop()
             return
         said = self.node.behaviour.output.error_code(self._command, refusal.code)
         if refusal.text is not None:
             said += f" {self.node.behaviour.output.error_text(said, refusal.text)}"
-        self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
+        frame_type = packed.RESPONSE if manner is Manner.RESPONSE else packed.ERROR
+        self._send(frame_type, said.encode("utf-8", "surrogateescape"))
         fatal = self.node.behaviour.output.fatal
         if fatal(self._command, refusal.code, refusal.fatal):
             self.drop()
-
-    def _refuse_silently(self, manner: Manner) -> None:
-        if manner is not Manner.CLOSED:
-            raise Deaf
-        self.drop()
 
     def _spill(self) -> None:
         """Let a refused frame spoil what comes next, where the broker is made to be so."""

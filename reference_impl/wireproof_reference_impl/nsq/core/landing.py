@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wireproof_reference_impl.nsq.core.message import Entry
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 
 
 class Landing(NamedTuple):
@@ -20,6 +21,22 @@ def where_named(landing: Landing) -> int:
     Clause: smart.partition.own-messages, smart.trace.partition
     """
     return landing.partition
+
+
+def always_needed(topic: TopicKind | None) -> bool:
+    """Tell whether a publish to a topic has to name a partition; None is a topic not here.
+
+    Clause: smart.partition.required
+    """
+    return True
+
+
+def whole(data: bytes) -> bytes:
+    """Return the message of a plain body: all of it.
+
+    Clause: smart.partition.publish
+    """
+    return data
 
 
 def the_one_named(partition: int) -> int:

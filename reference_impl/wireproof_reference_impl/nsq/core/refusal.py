@@ -17,11 +17,11 @@ class Refusal(Exception):
 
 
 class Manner(Enum):
-    """How a refusal shows: said, as the end of the connection alone, or not at all."""
+    """How a refusal shows: as an error, as a response, or as the end of the connection alone."""
 
     SAID = auto()
+    RESPONSE = auto()
     CLOSED = auto()
-    NEVER = auto()
 
 
 def said(command: bytes, code: str) -> Manner:

@@ -78,6 +78,7 @@ def touch(connection: Connection, words: Sequence[bytes]) -> None:
         )
     except NotInFlight as error:
         raise _not_held(error_codes.E_TOUCH_FAILED, words) from error
+    _serve(connection)
 
 
 def cls(connection: Connection, words: Sequence[bytes]) -> None:

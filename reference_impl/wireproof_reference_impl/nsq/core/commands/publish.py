@@ -13,7 +13,6 @@ from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import shown
 from wireproof_spec.nsq import error_codes
-from wireproof_spec.nsq.names import OK
 
 TRACE_ID_BYTES = 8
 
@@ -37,15 +36,22 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
         Refusal: a word is missing, or the partition is no number.
     """
     rules = connection.node.behaviour.publish
-    if len(words) < 2 or (rules.partition_required and len(words) != 3):
+    if len(words) < 2 or (len(words) != 3 and _is_partition_needed(connection, words)):
         raise Refusal(error_codes.E_INVALID, "insufficient number of parameters")
     topic = shown(words[1])
     if rules.name_checked and not rules.topic_names(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'PUB topic name "{topic}" is not valid')
     code = rules.bad_partition
-    if rules.partition_required:
+    if rules.partition_required and len(words) == 3:
         return Address(topic, partition_word.partition_number(words[2], code))
     return Address(topic, partition_word.optional(words, 2, code))
+
+
+def _is_partition_needed(connection: Connection, words: Sequence[bytes]) -> bool:
+    rules = connection.node.behaviour.publish
+    return rules.partition_required and rules.needs_partition(
+        connection.node.topics.get(shown(words[1]))
+    )
 
 
 def locate(connection: Connection, to: Address, size: int) -> Located:
@@ -170,8 +176,9 @@ def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
     data = yield from body(connection, size)
-    store(connection, partition, (Entry(data),))
-    connection.respond(OK)
+    rules = connection.node.behaviour.publish
+    stored = store(connection, partition, (Entry(rules.plain_body(data)),))
+    connection.respond(rules.plain_ok(stored))
 
 
 def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:

@@ -1,0 +1,449 @@
+"""Faults of ordered consumption: what is in flight, in which order, and with which position."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.flight import Flight, one_at_a_time
+from wireproof_reference_impl.nsq.core.in_flight import Held, Return
+from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, order_rule
+from wireproof_reference_impl.nsq.core.timers import LATE_NS
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_spec.nsq.error_codes import E_INVALID, E_SUB_ORDER_IS_MUST
+from wireproof_spec.nsq.names import SUB_ORDER, SUB_ORDERED
+
+_WIDE = 10
+
+
+def _sending(may_send: Callable[[Flight], bool], *, window: int | None = _WIDE) -> Settings:
+    """Return settings under which another message goes out when this rule says so.
+
+    `window` is what every client may hold, None as many as it says with RDY.
+    """
+
+    def holds(said: int, before: int) -> int:
+        return said if window is None else window
+
+    return {"order.may_send": may_send, "order.window": holds}
+
+
+def _at_most(count: int) -> Callable[[Flight], bool]:
+    return lambda flight: flight.held < count and not flight.deferred
+
+
+def _when_touched(flight: Flight) -> bool:
+    return one_at_a_time(flight) or (flight.touched and flight.held == 1)
+
+
+def _when_idle(flight: Flight) -> bool:
+    return flight.idle and not flight.deferred
+
+
+def _when_held_long(flight: Flight) -> bool:
+    return one_at_a_time(flight) or (flight.age_ns >= LATE_NS and flight.held == 1)
+
+
+def _when_deferred(flight: Flight) -> bool:
+    return not flight.held
+
+
+def _not_beside_others(flight: Flight) -> bool:
+    return one_at_a_time(flight) and not flight.elsewhere
+
+
+def _widened(window: Callable[[int, int], int]) -> Settings:
+    """Return settings under which RDY makes room for so many messages."""
+    return {"order.may_send": _as_said, "order.window": window}
+
+
+def _as_said(flight: Flight) -> bool:
+    return not flight.deferred
+
+
+def _overtaken(why: Return) -> Settings:
+    """Return settings under which later messages overtake one that came back for this reason."""
+
+    def overtaken(held: Held) -> bool:
+        return held.why is why
+
+    return {"order.overtaken": overtaken}
+
+
+def _overtaken_second_time(held: Held) -> bool:
+    return held.attempts > 1
+
+
+def _lost_when_put_back(held: Held, why: Return) -> Held | None:
+    return None if why is Return.PUT_BACK else held
+
+
+def _next_of(pick: Callable[[int], int]) -> Settings:
+    """Return settings under which this one of so many waiting messages goes next."""
+    return {"order.next_of": pick}
+
+
+def _position(position: Callable[[Message], bytes]) -> Settings:
+    return {"delivery.position": position}
+
+
+def _moved(message: Message, *, offset: int = 0, size: int = 0) -> bytes:
+    return packed.position(message.offset + offset, message.size + size)
+
+
+def _size_first(message: Message) -> bytes:
+    return pack(">IQ", message.size, message.offset)
+
+
+def _none_behind_256(message: Message) -> bytes:
+    return packed.position(message.offset, message.size) if len(message.body) < 256 else b""
+
+
+def _of_the_body_when_headed(message: Message) -> bytes:
+    return packed.position(
+        message.offset, len(message.body) if message.number % 2 else message.size
+    )
+
+
+def _ruled(rule: Callable[[Wish], Refusal | None]) -> Settings:
+    return {"subscribe.order_rule": rule}
+
+
+def _anything_goes(wish: Wish) -> Refusal | None:
+    return None
+
+
+def _other_code(wish: Wish) -> Refusal | None:
+    return Refusal(E_INVALID, "ordered topic") if order_rule(wish) else None
+
+
+def _not_on_known_channels(wish: Wish) -> Refusal | None:
+    return None if wish.known else order_rule(wish)
+
+
+def _not_when_tagged(wish: Wish) -> Refusal | None:
+    return None if wish.identity.desired_tag else order_rule(wish)
+
+
+def _is_ordered(wish: Wish) -> bool:
+    return wish.command in (SUB_ORDER, SUB_ORDERED)
+
+
+def _no_second_client(wish: Wish) -> Refusal | None:
+    if _is_ordered(wish) and wish.used:
+        return Refusal(E_INVALID, "the channel has an ordered client")
+    return order_rule(wish)
+
+
+def _no_negotiation(wish: Wish) -> Refusal | None:
+    if _is_ordered(wish) and wish.identity.feature_negotiation:
+        return Refusal(E_SUB_ORDER_IS_MUST, "the client negotiates")
+    return order_rule(wish)
+
+
+def _no_known_channel(wish: Wish) -> Refusal | None:
+    if _is_ordered(wish) and wish.known and not wish.used:
+        return Refusal(E_INVALID, "the channel was left")
+    return order_rule(wish)
+
+
+_ONE = "smart.order.one-in-flight"
+_RDY = "smart.order.rdy"
+_AGAIN = "smart.order.again"
+_IN_ORDER = "smart.order.in-order"
+_LAYOUT = "smart.order.layout"
+_POSITION = "smart.order.position"
+_INCREASING = "smart.order.increasing"
+_MUST = "smart.order.is-must"
+_COMMAND = "smart.order.command"
+_PLAIN = "smart.order.plain-topic"
+_HISTORY = "smart.history.order smart.history.kept"
+_READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "order-two-in-flight",
+        "an ordered channel has two messages in flight",
+        breaks=f"{_ONE} {_RDY}",
+        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ}",
+        settings=_sending(_at_most(2)),
+        way=EXTRA,
+        delivers_wrongly=True,
+        late={**_sending(_when_held_long), "order.looks_again_ns": LATE_NS},
+    ),
+    fault(
+        "order-touch-makes-room",
+        "a message for which more time was asked for no longer holds the others back",
+        breaks=_ONE,
+        may_break=_HISTORY,
+        settings=_sending(_when_touched),
+        way=CONDITION,
+    ),
+    fault(
+        "order-one-for-each-client",
+        "each client of an ordered channel has one message in flight",
+        breaks=_ONE,
+        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN}",
+        settings={"order.may_send": _when_idle},
+        way=EXTRA,
+    ),
+    fault(
+        "order-window-of-50",
+        "from RDY 50 on an ordered channel has five messages in flight",
+        breaks=_RDY,
+        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY}",
+        settings=_widened(lambda said, before: 5 if said >= 50 else 1),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-rdy-adds-up",
+        "each RDY makes room for one more message",
+        breaks=_RDY,
+        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ}",
+        settings=_widened(lambda said, before: before + 1 if before else 1),
+        way=EXTRA,
+    ),
+    fault(
+        "order-rdy-zero-obeyed",
+        "RDY 0 ends delivery though any RDY is to be ignored",
+        breaks=_RDY,
+        may_break=f"{_ONE} {_HISTORY}",
+        settings={"order.window": lambda said, before: min(said, 1)},
+        way=CONDITION,
+    ),
+    fault(
+        "order-put-back-overtaken",
+        "later messages go before one that was put back",
+        breaks=_AGAIN,
+        may_break=f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT}",
+        settings=_overtaken(Return.PUT_BACK),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-timed-out-overtaken",
+        "later messages go before one that timed out",
+        breaks=_AGAIN,
+        may_break=f"{_ONE} {_HISTORY}",
+        settings=_overtaken(Return.TIMED_OUT),
+        way=CONDITION,
+    ),
+    fault(
+        "order-left-overtaken",
+        "later messages go before one whose client left",
+        breaks=_AGAIN,
+        may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
+        settings=_overtaken(Return.LEFT),
+        way=CONDITION,
+    ),
+    fault(
+        "order-overtaken-the-second-time",
+        "later messages go before one that comes back for the second time",
+        breaks=_AGAIN,
+        may_break=_HISTORY,
+        settings={"order.overtaken": _overtaken_second_time},
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-put-back-lost",
+        "a message that was put back is lost",
+        breaks=_AGAIN,
+        may_break=(
+            f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT} "
+            "smart.order.attempts consume.attempts dispatch.to-matching dispatch.leave "
+            "dispatch.history smart.message-id.halves smart.message-id.again "
+            "smart.partition.own-messages"
+        ),
+        settings={"dispatch.comes_back": _lost_when_put_back},
+        way=MISSING,
+    ),
+    fault(
+        "order-not-when-deferred",
+        "a message put back for later does not hold the others back",
+        breaks=_AGAIN,
+        may_break=_HISTORY,
+        settings=_sending(_when_deferred, window=1),
+        way=CONDITION,
+    ),
+    fault(
+        "order-newest-first",
+        "of the waiting messages the newest goes first",
+        breaks=_IN_ORDER,
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        "smart.order.partition",
+        settings=_next_of(lambda waiting: waiting - 1),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-two-swapped",
+        "when exactly two messages wait the later one goes first",
+        breaks=_IN_ORDER,
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        "smart.order.partition",
+        settings=_next_of(lambda waiting: 1 if waiting == 2 else 0),
+        way=CONDITION,
+    ),
+    fault(
+        "order-lost-among-many",
+        "among more than 15 waiting messages the second goes before the first",
+        breaks=_IN_ORDER,
+        may_break=f"{_INCREASING} {_HISTORY}",
+        settings=_next_of(lambda waiting: 1 if waiting > 15 else 0),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-position-missing",
+        "offset and size are not delivered",
+        breaks=_LAYOUT,
+        may_break=f"{_READ} {_HISTORY}",
+        settings=_position(lambda message: b""),
+        way=MISSING,
+    ),
+    fault(
+        "order-position-little-endian",
+        "offset and size are delivered in little-endian byte order",
+        breaks=f"{_LAYOUT} {_POSITION}",
+        may_break=_READ,
+        settings=_position(lambda message: pack("<QI", message.offset, message.size)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-size-first",
+        "the size is delivered before the offset",
+        breaks=f"{_LAYOUT} {_POSITION}",
+        may_break=_READ,
+        settings=_position(_size_first),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-size-of-8-bytes",
+        "the size is delivered in 8 bytes",
+        breaks=_LAYOUT,
+        may_break=f"{_READ} {_HISTORY}",
+        settings=_position(lambda message: pack(">QQ", message.offset, message.size)),
+        way=EXTRA,
+    ),
+    fault(
+        "order-position-missing-above-255",
+        "bodies above 255 bytes are delivered without offset and size",
+        breaks=_LAYOUT,
+        may_break=f"{_READ} {_HISTORY}",
+        settings=_position(_none_behind_256),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-offset-of-the-end",
+        "the offset delivered is where the record ends",
+        breaks=_POSITION,
+        settings=_position(lambda message: _moved(message, offset=message.size)),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-size-without-length",
+        "the size delivered leaves the record's 4 length bytes out",
+        breaks=_POSITION,
+        may_break=_LAYOUT,
+        settings=_position(lambda message: _moved(message, size=-4)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-size-of-the-body",
+        "the size delivered of every other message is that of its body",
+        breaks=_POSITION,
+        may_break=_LAYOUT,
+        settings=_position(_of_the_body_when_headed),
+        way=CONDITION,
+    ),
+    fault(
+        "order-offset-always-zero",
+        "the offset delivered is always 0",
+        breaks=f"{_INCREASING} {_POSITION}",
+        settings=_position(lambda message: packed.position(0, message.size)),
+        way=MISSING,
+    ),
+    fault(
+        "order-offset-within-a-page",
+        "the offset delivered begins anew every 1000 bytes",
+        breaks=_INCREASING,
+        may_break=_POSITION,
+        settings=_position(lambda message: packed.position(message.offset % 1000, message.size)),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-attempts-stay",
+        "attempts stay at 1 however often a message is pushed",
+        breaks="smart.order.attempts",
+        may_break="consume.attempts consume.plain-topic smart.history.kept smart.history.order",
+        settings={"delivery.attempts": lambda attempts, message: min(attempts, 1)},
+        way=MISSING,
+    ),
+    fault(
+        "order-not-a-must",
+        "plain SUB is taken on an ordered topic",
+        breaks=_MUST,
+        may_break="smart.order.is-must-advanced",
+        settings=_ruled(_anything_goes),
+        way=MISSING,
+    ),
+    fault(
+        "order-is-must-other-code",
+        "plain SUB on an ordered topic is refused with E_INVALID",
+        breaks=_MUST,
+        may_break="smart.order.is-must-advanced",
+        settings=_ruled(_other_code),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-not-a-must-on-known-channels",
+        "plain SUB is taken on a channel of an ordered topic that exists already",
+        breaks=_MUST,
+        settings=_ruled(_not_on_known_channels),
+        way=CONDITION,
+    ),
+    fault(
+        "order-not-a-must-with-a-tag",
+        "plain SUB with a desired tag is taken on an ordered topic",
+        breaks=_MUST,
+        settings=_ruled(_not_when_tagged),
+        way=CONDITION,
+    ),
+    fault(
+        "order-no-second-client",
+        "a second ordered client of a channel is refused",
+        breaks=_COMMAND,
+        may_break=f"{_ONE} {_IN_ORDER} {_AGAIN} {_HISTORY}",
+        settings=_ruled(_no_second_client),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-no-negotiation",
+        "an ordered subscription is refused when features were negotiated",
+        breaks=_COMMAND,
+        settings=_ruled(_no_negotiation),
+        way=CONDITION,
+    ),
+    fault(
+        "order-no-known-channel",
+        "an ordered subscription to a channel that was left is refused",
+        breaks=_COMMAND,
+        may_break=f"{_IN_ORDER} {_AGAIN} {_INCREASING} {_POSITION} {_HISTORY}",
+        settings=_ruled(_no_known_channel),
+        way=CONDITION,
+    ),
+    fault(
+        "order-held-back-by-another-partition",
+        "a message in flight holds back the channels of its name at other partitions",
+        breaks="smart.order.partition",
+        settings={"cluster.together": True, "order.may_send": _not_beside_others},
+        way=CONDITION,
+    ),
+)

@@ -1,0 +1,426 @@
+"""Faults of PUB_TRACE and of message ids."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core.in_flight import Held
+from wireproof_reference_impl.nsq.core.landing import split_traced
+from wireproof_reference_impl.nsq.core.message import Message, Stored
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_spec.nsq.names import OK
+
+_U63 = 1 << 63
+_U64 = 1 << 64
+
+
+def _answering(traced: Callable[[Stored], bytes]) -> Settings:
+    """Return settings under which PUB_TRACE is answered so."""
+    return {"publish.trace_response": traced}
+
+
+def _response(stored: Stored, **other: int) -> bytes:
+    """Return a trace response with some parts replaced."""
+    parts = stored._replace(**other)
+    return packed.trace_response(
+        parts.internal_id, parts.trace_id % _U64, offset=parts.offset, size=parts.size
+    )
+
+
+def _little_endian(stored: Stored) -> bytes:
+    return pack("<2sQQQI", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
+
+
+def _size_of_8_bytes(stored: Stored) -> bytes:
+    return pack(">2sQQQQ", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
+
+
+def _ids_swapped(stored: Stored) -> bytes:
+    return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
+
+
+def _size_of_the_smallest(stored: Stored) -> bytes:
+    return _response(stored, size=min(stored.size, 65535))
+
+
+def _split(split: Callable[[bytes], tuple[int, bytes]]) -> Settings:
+    """Return settings under which the body of PUB_TRACE is taken apart so."""
+    return {"publish.split_traced": split}
+
+
+def _id_in_the_body(data: bytes) -> tuple[int, bytes]:
+    return split_traced(data)[0], data
+
+
+def _last_byte_lost_above_4096(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return trace_id, body[:-1] if len(body) > 4096 else body
+
+
+def _zeros_lost(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return trace_id, body.lstrip(b"\0") or body
+
+
+def _id_of_63_bits(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return trace_id % _U63, body
+
+
+def _id_through_a_float(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return min(int(float(trace_id)), _U64 - 1), body
+
+
+def _id_little_endian(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return int.from_bytes(trace_id.to_bytes(8), "little"), body
+
+
+def _head(trace_id: Callable[[Message, int], int]) -> Settings:
+    """Return settings under which the low half of delivered ids is this, given the attempts."""
+
+    def head(message: Message, attempts: int) -> bytes:
+        return packed.message_head(
+            message.timestamp_ns,
+            attempts,
+            internal_id=message.internal_id,
+            trace_id=trace_id(message, attempts),
+        )
+
+    return {"delivery.head": head}
+
+
+def _turned(message: Message, attempts: int) -> int:
+    return int.from_bytes(message.trace_id.to_bytes(8), "little")
+
+
+def _forgotten_again(message: Message, attempts: int) -> int:
+    return message.trace_id if attempts == 1 else 0
+
+
+def _high_half_little_endian(message: Message, attempts: int) -> bytes:
+    return packed.message_head(
+        message.timestamp_ns,
+        attempts,
+        internal_id=int.from_bytes(message.internal_id.to_bytes(8), "little"),
+        trace_id=message.trace_id,
+    )
+
+
+def _finishing(finishes: Callable[[Held, int], bool]) -> Settings:
+    """Return settings under which FIN ends only such messages."""
+    return {"dispatch.finishes": finishes}
+
+
+def _only_low_trace_ids(held: Held, oldest: int) -> bool:
+    return held.message.trace_id < _U63
+
+
+def _only_the_oldest(held: Held, oldest: int) -> bool:
+    return held.message.internal_id == oldest
+
+
+def _not_every_third(held: Held, oldest: int) -> bool:
+    return held.message.internal_id % 3 != 0 or held.attempts > 1
+
+
+def _numbered(number: Callable[[int], int]) -> Settings:
+    """Return settings under which internal ids are this function of the next number."""
+    return {"publish.numbered": number}
+
+
+def _every_tenth_ahead(number: int) -> int:
+    return number + 1000 if number % 10 == 0 else number
+
+
+def _one_of_a_pair_ahead(number: int) -> int:
+    return number + 1 if number % 2 else number - 1
+
+
+_LAYOUT = "smart.trace.layout"
+_RESPONSE = "smart.trace.response"
+_ANY = "smart.trace.any-id"
+_INTERNAL = "smart.trace.internal-id"
+_POSITION = "smart.trace.position"
+_HALVES = "smart.message-id.halves"
+_FINISH = "smart.message-id.finish"
+_GROW = "smart.message-id.increasing"
+_BATCH = "smart.trace.batch"
+_ORDERED = "smart.order.position smart.order.increasing"
+_ALL_TRACED = (
+    f"{_ANY} {_INTERNAL} {_POSITION} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
+    "disk.position smart.trace.empty"
+)
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "pub-trace-little-endian",
+        "the answer to PUB_TRACE is in little-endian byte order",
+        breaks=_RESPONSE,
+        may_break=_ALL_TRACED,
+        settings=_answering(_little_endian),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-size-of-8-bytes",
+        "the data size in the answer to PUB_TRACE takes 8 bytes",
+        breaks=_RESPONSE,
+        may_break=_ALL_TRACED,
+        settings=_answering(_size_of_8_bytes),
+        way=EXTRA,
+    ),
+    fault(
+        "pub-trace-ids-swapped",
+        "the answer to PUB_TRACE has the trace id before the internal id",
+        breaks=f"{_RESPONSE} {_INTERNAL}",
+        may_break=_ALL_TRACED,
+        settings=_answering(_ids_swapped),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-without-ok",
+        "the answer to PUB_TRACE lacks its OK",
+        breaks=_RESPONSE,
+        may_break=_ALL_TRACED,
+        settings=_answering(lambda stored: _response(stored)[2:]),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-plain-above-4096",
+        "PUB_TRACE of more than 4096 bytes is answered with OK alone",
+        breaks=_RESPONSE,
+        may_break=f"{_POSITION} {_ORDERED}",
+        settings=_answering(lambda stored: _response(stored) if stored.size < 4096 else OK),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-id-kept-in-the-body",
+        "the trace id of PUB_TRACE stays in front of the body",
+        breaks=_LAYOUT,
+        may_break=(
+            f"{_ORDERED} {_INTERNAL} {_ANY} {_HALVES} {_FINISH} smart.trace.partition "
+            "smart.order.layout smart.order.ext-place consume.no-header "
+            "publish.pub-on-ext-topic disk.no-ext-record smart.order.in-order"
+        ),
+        settings=_split(_id_in_the_body),
+        way=EXTRA,
+    ),
+    fault(
+        "pub-trace-last-byte-lost",
+        "bodies of PUB_TRACE above 4096 bytes lose their last byte",
+        breaks=_LAYOUT,
+        may_break=f"{_ORDERED} {_POSITION} smart.order.in-order",
+        settings=_split(_last_byte_lost_above_4096),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-zeros-lost",
+        "NUL bytes at the front of the body of PUB_TRACE are taken for the trace id's",
+        breaks=_LAYOUT,
+        settings=_split(_zeros_lost),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-trace-id-of-63-bits",
+        "trace ids of PUB_TRACE from 2^63 on lose their highest bit",
+        breaks=f"{_ANY} {_HALVES}",
+        may_break=f"{_RESPONSE} {_INTERNAL} smart.order.position",
+        settings=_split(_id_of_63_bits),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-id-through-a-float",
+        "trace ids of PUB_TRACE above 2^53 are rounded",
+        breaks=f"{_ANY} {_HALVES}",
+        may_break=f"{_RESPONSE} {_INTERNAL}",
+        settings=_split(_id_through_a_float),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-id-little-endian",
+        "the trace id of PUB_TRACE is read in little-endian byte order",
+        breaks=f"{_ANY} {_HALVES}",
+        may_break=f"{_RESPONSE} {_INTERNAL} consume.no-header smart.order.position",
+        settings=_split(_id_little_endian),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-zero-not-answered",
+        "PUB_TRACE with trace id 0 is answered with OK alone",
+        breaks=_ANY,
+        may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_POSITION} smart.trace.partition",
+        settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-id-of-the-next",
+        "the internal id in the answer to PUB_TRACE is that of the next message",
+        breaks=_INTERNAL,
+        may_break=_HALVES,
+        settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-internal-id-always-one",
+        "the internal id in the answer to PUB_TRACE is always 1",
+        breaks=_INTERNAL,
+        may_break=f"{_HALVES} {_GROW} {_ANY}",
+        settings=_answering(lambda stored: _response(stored, internal_id=1)),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-internal-id-at-times",
+        "the internal id in the answer to PUB_TRACE is that of the one before, every third time",
+        breaks=_INTERNAL,
+        may_break=f"{_HALVES} {_GROW} {_ANY}",
+        settings=_answering(
+            lambda stored: _response(
+                stored, internal_id=stored.internal_id - (stored.internal_id % 3 == 2)
+            )
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-trace-size-without-length",
+        "the data size in the answer to PUB_TRACE leaves the record's 4 length bytes out",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE}",
+        settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-offset-of-the-end",
+        "the offset in the answer to PUB_TRACE is twice the record's size too far",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        settings=_answering(
+            lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-size-of-16-bits",
+        "the data size in the answer to PUB_TRACE goes no further than 65535",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED}",
+        settings=_answering(_size_of_the_smallest),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-offset-missing",
+        "the offset in the answer to PUB_TRACE is always 0",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        settings=_answering(lambda stored: _response(stored, offset=0)),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-short-taken",
+        "a body of PUB_TRACE without room for the trace id is taken",
+        breaks="smart.trace.short",
+        may_break="smart.trace.empty",
+        settings={"publish.has_trace_room": lambda size: size > 0},
+        way=EXTRA,
+    ),
+    fault(
+        "id-low-half-little-endian",
+        "the trace id of delivered messages is in little-endian byte order",
+        breaks=_HALVES,
+        may_break=f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response",
+        settings=_head(_turned),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "id-low-half-zero",
+        "the low half of delivered ids is always 0",
+        breaks=_HALVES,
+        may_break=(
+            f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response "
+            "consume.layout smart.http.trace"
+        ).replace(" smart.http.trace", ""),
+        settings=_head(lambda message, attempts: 0),
+        way=MISSING,
+    ),
+    fault(
+        "id-low-half-forgotten",
+        "a message that comes again has lost its trace id",
+        breaks=_HALVES,
+        may_break="smart.message-id.again",
+        settings=_head(_forgotten_again),
+        way=CONDITION,
+    ),
+    fault(
+        "finish-not-from-2-to-the-63",
+        "FIN does not end messages with trace ids from 2^63 on",
+        breaks=_FINISH,
+        may_break=(
+            "smart.order.in-order smart.order.layout smart.order.increasing smart.order.position "
+            "smart.order.rdy"
+        ),
+        settings=_finishing(_only_low_trace_ids),
+        way=BOUNDARY,
+    ),
+    fault(
+        "finish-the-oldest-only",
+        "FIN ends only the oldest message that a client holds",
+        breaks=_FINISH,
+        may_break=(
+            "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
+            "dispatch.history smart.partition.own-messages"
+        ),
+        settings=_finishing(_only_the_oldest),
+        way=CONDITION,
+    ),
+    fault(
+        "finish-not-every-third",
+        "FIN of every third message is not heeded the first time",
+        breaks=_FINISH,
+        may_break=(
+            "consume.batch consume.layout consume.no-header smart.order.in-order "
+            "smart.order.one-in-flight smart.order.rdy smart.order.again smart.order.is-must "
+            "smart.order.increasing smart.order.position smart.order.partition smart.order.layout "
+            "smart.order.plain-topic smart.history.order smart.history.kept dispatch.history "
+            "smart.trace.internal-id dispatch.to-matching dispatch.never-other-tag "
+            "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
+        ),
+        settings=_finishing(_not_every_third),
+        way=MISSING,
+    ),
+    fault(
+        "ids-fall",
+        "internal ids fall from message to message",
+        breaks=f"{_GROW} smart.order.increasing",
+        may_break="disk.layout",
+        settings={"publish.first_id": lambda partition: 1 << 56, "publish.id_step": -1},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "ids-swapped-in-pairs",
+        "of every two messages the first has the greater internal id",
+        breaks=f"{_GROW} smart.order.increasing",
+        may_break="disk.layout",
+        settings={
+            **_numbered(_one_of_a_pair_ahead),
+            "publish.first_id": lambda partition: (partition << 50) + 2,
+        },
+        way=CONDITION,
+    ),
+    fault(
+        "ids-every-tenth-ahead",
+        "every tenth internal id is greater than those that follow it",
+        breaks=f"{_GROW} smart.order.increasing",
+        may_break="disk.layout",
+        settings=_numbered(_every_tenth_ahead),
+        way=BOUNDARY,
+    ),
+)
