@@ -24,7 +24,7 @@ MOVE_PATH = "/topic/partition/move"
 # The measured lookup server refuses to move anything while it checks its topics.
 BUSY = ("unstable", "balance")
 MISSING = "MISSING_ARG"
-SETTLE_SECONDS = 100.0
+SETTLE_SECONDS = 110.0
 POLL_SECONDS = 0.2
 
 

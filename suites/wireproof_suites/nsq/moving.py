@@ -26,6 +26,11 @@ def asked_at(broker: Broker, topic: Topic, outgoing: Outgoing) -> Observation:
         return observe(client.ask(outgoing))
 
 
+def led(cluster: Cluster, topic: Topic) -> Topic:
+    """Return the topic at the node that leads it by now: cases before may have moved it."""
+    return cluster.leader_of(topic) or topic
+
+
 def publish_soon(broker: Broker, topic: Topic, body: bytes, trace_id: int | None = None) -> Answer:
     """Publish, again while the answer says that the node does not take messages yet."""
     last: list[Answer] = []

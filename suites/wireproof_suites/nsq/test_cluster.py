@@ -53,15 +53,15 @@ def test_publish_to_a_follower_again(
 
 @case("nsq/cluster/not-leader-stored", clause="smart.cluster.not-leader")
 def test_refused_message_is_not_delivered(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, shared_replicated_topic: Topic
 ) -> Observation:
     """A message that a follower refused is not delivered by the leader."""
-    elsewhere = cluster.elsewhere(replicated_topic)
-    consumer = broker.subscribe(replicated_topic, ready=50)
+    elsewhere = cluster.elsewhere(shared_replicated_topic)
+    consumer = broker.subscribe(shared_replicated_topic, ready=50)
     refused, sentinel = broker.unique_body(), broker.unique_body()
     if asked_at(broker, elsewhere, frames.pub(elsewhere, refused)).value == "ok":
         return observed("ok")
-    broker.published(replicated_topic, sentinel)
+    broker.published(shared_replicated_topic, sentinel)
     return observe_absence(consumer.until(sentinel), of=refused)
 
 
@@ -139,6 +139,9 @@ def test_nodes_named_by_lookups(
         named = cluster.leader_of(partitioned_topic.at(place.partition))
         if named is None:
             return observed("not-named")
+        seen = asked_at(broker, named, frames.subscribe(named, named.channel()))
+        if seen.value != "ok":
+            return seen
         consumer = broker.subscribe(named)
         body = broker.unique_body()
         answer = observe(broker.publish(named, body))

@@ -8,13 +8,13 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
-from wireproof_suites.nsq.moving import publish_soon, story
+from wireproof_suites.nsq.moving import led, publish_soon, story
 
 
 @case("nsq/cluster/gone-kept", clause="smart.cluster.gone-kept", alone=True)
-def test_node_gone(broker: Broker, cluster: Cluster, replicated_topic: Topic) -> Observation:
+def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
     """When the leader of a replicated partition is gone, another delivers what it acknowledged."""
-    topic = _led(cluster, replicated_topic)
+    topic = led(cluster, movable_topic)
     tale = story(broker, topic)
     tale.consumer().close()
     tale.publish(5)
@@ -28,10 +28,10 @@ def test_node_gone(broker: Broker, cluster: Cluster, replicated_topic: Topic) ->
 
 @case("nsq/cluster/gone-order", clause="smart.cluster.gone-kept", needs=("order",), alone=True)
 def test_node_of_an_ordered_topic_gone(
-    broker: Broker, cluster: Cluster, replicated_ordered_topic: Topic
+    broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
     """The same on an ordered topic, with one message finished."""
-    topic = _led(cluster, replicated_ordered_topic)
+    topic = led(cluster, movable_ordered_topic)
     tale = story(broker, topic)
     with tale.consumer() as consumer:
         tale.publish(5)
@@ -46,10 +46,10 @@ def test_node_of_an_ordered_topic_gone(
 
 @case("nsq/cluster/gone-writes", clause="smart.cluster.gone-kept", alone=True)
 def test_publish_with_a_node_gone(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The node that leads now takes messages and delivers them."""
-    topic = _led(cluster, replicated_topic)
+    topic = led(cluster, movable_topic)
     cluster.node_down(topic)
     found = cluster.next_leader(topic)
     if found is None:
@@ -82,10 +82,10 @@ def test_lookup_with_a_node_gone(
 
 @case("nsq/cluster/disabled-lookup", clause="smart.cluster.disabled-lookup", alone=True)
 def test_lookup_with_writing_disabled(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """While writing is disabled, lookups name nodes to consumers but not to producers."""
-    topic = _led(cluster, replicated_topic)
+    topic = led(cluster, movable_topic)
     _with_channel(broker, topic)
     if cluster.leader_of(topic, access="w") is None:
         return observed("never-named")
@@ -97,18 +97,13 @@ def test_lookup_with_writing_disabled(
 
 @case("nsq/cluster/disabled-publish", clause="smart.cluster.disabled-publish", alone=True)
 def test_publish_with_writing_disabled(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """A producer that knows the leader already can go on."""
-    topic = _led(cluster, replicated_topic)
+    topic = led(cluster, movable_topic)
     broker.published(topic, broker.unique_body())
     cluster.disable_writes()
     return observe(broker.publish(topic, broker.unique_body()))
-
-
-def _led(cluster: Cluster, topic: Topic) -> Topic:
-    """Return the topic at the node that leads it by now: cases before may have moved it."""
-    return cluster.leader_of(topic) or topic
 
 
 def _with_channel(broker: Broker, topic: Topic) -> None:

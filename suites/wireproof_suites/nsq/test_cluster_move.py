@@ -10,31 +10,32 @@ from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
-from wireproof_suites.nsq.moving import asked_at, publish_soon, story
+from wireproof_suites.nsq.moving import asked_at, led, publish_soon, story
 from wireproof_suites.nsq.trace_truth import read_trace
 
 TRACE_ID = 77
 
 
-@case("nsq/cluster/moved-lookup", clause="smart.cluster.moved-lookup", waiting=True)
+@case("nsq/cluster/moved-lookup", clause="smart.cluster.moved-lookup", alone=True)
 @pytest.mark.parametrize("access", ["r", "w"])
 def test_lookup_after_a_move(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic, access: str
+    broker: Broker, cluster: Cluster, movable_topic: Topic, access: str
 ) -> Observation:
     """After a leader has moved, lookups name the new one."""
-    consumer = broker.subscribe(replicated_topic)
-    cluster.begin_move(replicated_topic)
-    found = cluster.next_leader(replicated_topic, access=access)
+    topic = led(cluster, movable_topic)
+    consumer = broker.subscribe(topic)
+    cluster.begin_move(topic)
+    found = cluster.next_leader(topic, access=access)
     consumer.close()
     return observed("named") if found else observed("not-named", overdue=True)
 
 
-@case("nsq/cluster/moved-writes", clause="smart.cluster.moved-writes", waiting=True)
+@case("nsq/cluster/moved-writes", clause="smart.cluster.moved-writes", alone=True)
 def test_publish_to_the_new_leader(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The new leader takes messages and delivers them."""
-    topic = cluster.move_leader(replicated_topic)
+    topic = cluster.move_leader(led(cluster, movable_topic))
     consumer = broker.subscribe(topic)
     body = broker.unique_body()
     answer = observe(publish_soon(broker, topic, body))
@@ -44,12 +45,12 @@ def test_publish_to_the_new_leader(
     return observed("delivered") if delivery else observed("missing", overdue=True)
 
 
-@case("nsq/cluster/moved-kept", clause="smart.cluster.moved-kept", waiting=True)
+@case("nsq/cluster/moved-kept", clause="smart.cluster.moved-kept", alone=True)
 def test_messages_from_before_a_move(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The new leader delivers what the old one had acknowledged and nobody had finished."""
-    tale = story(broker, replicated_topic)
+    tale = story(broker, led(cluster, movable_topic))
     with tale.consumer() as consumer:
         tale.publish(5)
         tale.finish(consumer, 2)
@@ -57,12 +58,12 @@ def test_messages_from_before_a_move(
     return tale.rest(tale.consumer())
 
 
-@case("nsq/cluster/moved-kept-unread", clause="smart.cluster.moved-kept", waiting=True)
+@case("nsq/cluster/moved-kept-unread", clause="smart.cluster.moved-kept", alone=True)
 def test_unread_messages_from_before_a_move(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """What nobody had been sent yet comes too, with what the new leader acknowledges."""
-    tale = story(broker, replicated_topic)
+    tale = story(broker, led(cluster, movable_topic))
     tale.consumer().close()
     tale.publish(3)
     tale.move(cluster)
@@ -75,12 +76,12 @@ def test_unread_messages_from_before_a_move(
     return tale.rest(consumer)
 
 
-@case("nsq/cluster/moved-kept-twice", clause="smart.cluster.moved-kept", waiting=True)
+@case("nsq/cluster/moved-kept-twice", clause="smart.cluster.moved-kept", alone=True)
 def test_messages_from_before_two_moves(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """When the leader moves away and back, what each acknowledged comes."""
-    tale = story(broker, replicated_topic)
+    tale = story(broker, led(cluster, movable_topic))
     tale.consumer().close()
     tale.publish(2)
     tale.move(cluster)
@@ -91,13 +92,13 @@ def test_messages_from_before_two_moves(
     return tale.rest(tale.consumer())
 
 
-@case("nsq/cluster/moved-order", clause="smart.cluster.moved-order", waiting=True)
+@case("nsq/cluster/moved-order", clause="smart.cluster.moved-order", alone=True)
 @pytest.mark.parametrize("finished", [0, 2], ids=["unread", "half-read"])
 def test_order_over_a_move(
-    broker: Broker, cluster: Cluster, replicated_ordered_topic: Topic, finished: int
+    broker: Broker, cluster: Cluster, movable_ordered_topic: Topic, finished: int
 ) -> Observation:
     """On an ordered topic the new leader goes on in the order of publishing."""
-    tale = story(broker, replicated_ordered_topic)
+    tale = story(broker, led(cluster, movable_ordered_topic))
     with tale.consumer() as consumer:
         tale.publish(5)
         tale.finish(consumer, finished)
@@ -105,10 +106,10 @@ def test_order_over_a_move(
     return tale.rest(tale.consumer())
 
 
-@case("nsq/cluster/moved-ids", clause="smart.cluster.moved-ids", waiting=True)
-def test_ids_over_a_move(broker: Broker, cluster: Cluster, replicated_topic: Topic) -> Observation:
+@case("nsq/cluster/moved-ids", clause="smart.cluster.moved-ids", alone=True)
+def test_ids_over_a_move(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
     """Internal ids and offsets that the new leader gives are above those of the old one."""
-    topic = replicated_topic
+    topic = led(cluster, movable_topic)
     answers = [broker.publish(topic, broker.unique_body(), trace_id=TRACE_ID) for _ in range(3)]
     topic = cluster.move_leader(topic)
     answers += [publish_soon(broker, topic, broker.unique_body(), TRACE_ID) for _ in range(2)]
@@ -122,13 +123,13 @@ def test_ids_over_a_move(broker: Broker, cluster: Cluster, replicated_topic: Top
     return observed("increasing" if not words else f"{'-and-'.join(words)}-fall-back")
 
 
-@case("nsq/cluster/moved-old", clause="smart.cluster.moved-old", waiting=True)
+@case("nsq/cluster/moved-old", clause="smart.cluster.moved-old", alone=True)
 @pytest.mark.parametrize("connection", ["new", "held"])
 def test_publish_to_the_old_leader(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic, connection: str
+    broker: Broker, cluster: Cluster, movable_topic: Topic, connection: str
 ) -> Observation:
     """The old leader refuses messages, on new connections and on those it had before."""
-    topic = replicated_topic
+    topic = led(cluster, movable_topic)
     with broker.connect(topic=topic) as held:
         held.ask(frames.pub(topic, broker.unique_body()))
         cluster.move_leader(topic)
@@ -136,13 +137,14 @@ def test_publish_to_the_old_leader(
         return observe(held.ask(frame)) if connection == "held" else asked_at(broker, topic, frame)
 
 
-@case("nsq/cluster/moved-consumer", clause="smart.cluster.moved-consumer", waiting=True)
+@case("nsq/cluster/moved-consumer", clause="smart.cluster.moved-consumer", alone=True)
 def test_subscription_at_the_old_leader(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """A client that was subscribed at the old leader is sent away."""
-    consumer = broker.subscribe(replicated_topic)
-    cluster.move_leader(replicated_topic)
+    topic = led(cluster, movable_topic)
+    consumer = broker.subscribe(topic)
+    cluster.move_leader(topic)
     delivery = consumer.next(wait=REDELIVERY)
     if delivery is not None:
         return observed("message")

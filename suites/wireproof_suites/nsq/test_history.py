@@ -7,6 +7,7 @@ from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.channel_history import Kind, play
+from wireproof_suites.nsq.moving import led
 
 TAGS = (None, "tagA", "tagB")
 # Each time-out takes a second at least, and a history may have two.
@@ -50,19 +51,19 @@ def test_ordered_channel_with_time_outs(broker: Broker, fresh_ordered_topic: Top
     return play(broker, fresh_ordered_topic, Kind(ordered=True, timed=True), TIMED)
 
 
-@case("nsq/history/moved", clause="smart.history.kept", needs=("leader-move",), waiting=True)
+@case("nsq/history/moved", clause="smart.history.kept", needs=("leader-move",), alone=True)
 def test_plain_channel_with_leader_moves(
-    broker: Broker, cluster: Cluster, replicated_topic: Topic
+    broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The same on a plain channel whose partition is led now by one node, now by another."""
-    return play(broker, replicated_topic, Kind(), MOVED, cluster)
+    return play(broker, led(cluster, movable_topic), Kind(), MOVED, cluster)
 
 
 @case(
-    "nsq/history/moved-ordered", clause="smart.history.order", needs=("leader-move",), waiting=True
+    "nsq/history/moved-ordered", clause="smart.history.order", needs=("leader-move",), alone=True
 )
 def test_ordered_channel_with_leader_moves(
-    broker: Broker, cluster: Cluster, replicated_ordered_topic: Topic
+    broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
     """The same on an ordered channel."""
-    return play(broker, replicated_ordered_topic, Kind(ordered=True), MOVED, cluster)
+    return play(broker, led(cluster, movable_ordered_topic), Kind(ordered=True), MOVED, cluster)
