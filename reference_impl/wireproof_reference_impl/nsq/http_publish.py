@@ -107,7 +107,7 @@ def _found(node: Node, request: Request, number: int | None) -> Partition:
 
 def _store(node: Node, partition: Partition, entries: Sequence[Entry], request: Request) -> Stored:
     try:
-        check_role(partition)
+        check_role(node, partition, b"")
         stored = partition.publish(entries, request.now_ns)
     except Refusal as refusal:
         raise HttpRefusal(400, refusal.code) from refusal

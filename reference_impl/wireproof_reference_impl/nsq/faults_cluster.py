@@ -1,0 +1,403 @@
+"""Faults of a cluster: who takes messages, what a new leader knows, whom lookups name."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.cluster.rules import Role, by_role
+from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import PUB
+
+_NOT_LEADER = "smart.cluster.not-leader"
+_ELSEWHERE = "smart.cluster.elsewhere"
+_NOT_WRITABLE = "smart.cluster.not-writable"
+_AGAIN = "smart.cluster.writable-again"
+_NAMED = "smart.cluster.named"
+_LOOKUP = "smart.cluster.moved-lookup"
+_WRITES = "smart.cluster.moved-writes"
+_KEPT = "smart.cluster.moved-kept"
+_ORDER = "smart.cluster.moved-order"
+_IDS = "smart.cluster.moved-ids"
+_OLD = "smart.cluster.moved-old"
+_GONE = "smart.cluster.gone-kept"
+_HISTORY = "smart.history.kept smart.history.order"
+_ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
+_MOVED = f"{_KEPT} {_ORDER} {_GONE} {_WRITES} {_IDS} {_HISTORY}"
+
+Judge = Callable[[Role], bool]
+Rearrange = Callable[[deque[Message]], None]
+
+
+def _accepting(accepts: Judge) -> Settings:
+    """Return settings under which such publishes are taken, whatever the role."""
+    return {"cluster.refusal": lambda role: None if accepts(role) else by_role(role)}
+
+
+def _refusing(refuses: Judge, code: str) -> Settings:
+    """Return settings under which such publishes are refused with a code."""
+
+    def refusal(role: Role) -> Refusal | None:
+        return Refusal(code, fatal=False) if refuses(role) else by_role(role)
+
+    return {"cluster.refusal": refusal}
+
+
+def _handing(rearrange: Rearrange) -> Settings:
+    return {"cluster.handed_over": rearrange}
+
+
+def _oldest_lost(waiting: deque[Message]) -> None:
+    if waiting:
+        waiting.popleft()
+
+
+def _newest_lost(waiting: deque[Message]) -> None:
+    if waiting:
+        waiting.pop()
+
+
+def _oldest_last(waiting: deque[Message]) -> None:
+    waiting.rotate(-1)
+
+
+def _newest_first(waiting: deque[Message]) -> None:
+    waiting.rotate(1)
+
+
+class _Lookups:
+    """Answers of lookups with other partitions; it remembers who was named first."""
+
+    def __init__(self, change: "Callable[[_Lookups, str, Partitions], Partitions]") -> None:
+        self._change = change
+        self.first: dict[str, object] = {}
+
+    def __call__(self, request: Request, data: object) -> object:
+        """Return a lookup answer changed; any other as it is."""
+        if not isinstance(data, dict) or not isinstance(data.get("partitions"), dict):
+            return data
+        return {**data, "partitions": self._change(self, _key(request), data["partitions"])}
+
+    def first_named(self, key: str, partition: str, node: object) -> object:
+        """Return the record of the node that was named first for a partition."""
+        return self.first.setdefault(f"{key} {partition}", node)
+
+
+Partitions = Mapping[str, object]
+
+
+def _key(request: Request) -> str:
+    return f"{request.text('access') or 'r'} {request.text('topic')}"
+
+
+def _naming(change: Callable[[_Lookups, str, Partitions], Partitions]) -> Settings:
+    return {"lookup.answer": _Lookups(change)}
+
+
+def _first_for_ever(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return {each: lookups.first_named(key, each, node) for each, node in partitions.items()}
+
+
+def _first_for_ever_to_producers(
+    lookups: _Lookups, key: str, partitions: Partitions
+) -> Partitions:
+    return _first_for_ever(lookups, key, partitions) if key.startswith("w") else partitions
+
+
+def _nobody_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return {
+        each: node
+        for each, node in partitions.items()
+        if _port(lookups.first_named(key, each, node)) == _port(node)
+    }
+
+
+def _swapped(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    nodes = list(partitions.values())
+    if key.startswith("w"):
+        return partitions
+    return dict(zip(partitions, [*nodes[1:], *nodes[:1]], strict=True))
+
+
+def _all_on_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    nodes = list(partitions.values())
+    return partitions if key.startswith("w") else dict.fromkeys(partitions, nodes[0])
+
+
+def _only_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return partitions if key.startswith("w") else dict(list(partitions.items())[:1])
+
+
+def _port(node: object) -> object:
+    return node.get("tcp_port") if isinstance(node, dict) else None
+
+
+def _is_new(role: Role) -> bool:
+    return role.leads and role.followed
+
+
+def _is_old(role: Role) -> bool:
+    return role.led and not role.leads
+
+
+def _other_command(role: Role) -> bool:
+    return role.command != PUB
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "follower-takes-messages",
+        "a follower takes messages as if it led",
+        breaks=f"{_NOT_LEADER} {_OLD}",
+        may_break=_MOVED,
+        settings=_accepting(lambda role: not role.leads),
+        way=MISSING,
+    ),
+    fault(
+        "follower-takes-batches",
+        "a follower refuses PUB only",
+        breaks=_NOT_LEADER,
+        may_break=_MOVED,
+        settings=_accepting(lambda role: not role.leads and _other_command(role)),
+        way=CONDITION,
+    ),
+    fault(
+        "follower-says-not-exist",
+        "a follower says of a topic that it does not exist",
+        breaks=_NOT_LEADER,
+        settings=_refusing(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "follower-says-invalid",
+        "a follower refuses messages with E_INVALID",
+        breaks=f"{_NOT_LEADER} {_OLD}",
+        may_break=f"{_WRITES} {_KEPT} {_GONE} {_IDS}",
+        settings=_refusing(lambda role: not role.leads, error_codes.E_INVALID),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "stranger-takes-messages",
+        "a node stores messages for a partition it does not keep in another one",
+        breaks=_ELSEWHERE,
+        may_break=f"{_ABSENT} {_NAMED}",
+        settings={"cluster.instead": lambda here: here[0]},
+        way=MISSING,
+    ),
+    fault(
+        "stranger-says-bad-topic",
+        "a node says of a partition it does not keep that the topic's name is bad",
+        breaks=_ELSEWHERE,
+        may_break=_ABSENT,
+        settings={"cluster.absent": error_codes.E_BAD_TOPIC},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "stranger-says-failed",
+        "a node says of a partition it does not keep that publishing failed",
+        breaks=_ELSEWHERE,
+        may_break=_ABSENT,
+        settings={"cluster.absent": error_codes.E_PUB_FAILED},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "unwritable-takes-messages",
+        "a partition that may not be written takes messages",
+        breaks=_NOT_WRITABLE,
+        settings=_accepting(lambda role: role.leads),
+        way=MISSING,
+    ),
+    fault(
+        "unwritable-takes-batches",
+        "a partition that may not be written refuses PUB only",
+        breaks=_NOT_WRITABLE,
+        settings=_accepting(lambda role: role.leads and _other_command(role)),
+        way=CONDITION,
+    ),
+    fault(
+        "unwritable-says-not-leader",
+        "a partition that may not be written says that another node leads it",
+        breaks=_NOT_WRITABLE,
+        settings=_refusing(
+            lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "unwritable-for-ever",
+        "a partition that was unwritable once takes no messages any more",
+        breaks=_AGAIN,
+        settings=_refusing(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-swaps-nodes",
+        "lookups name each partition's node for the next partition",
+        breaks=_NAMED,
+        may_break=f"smart.lookup.partitions {_MOVED} {_ELSEWHERE}",
+        settings=_naming(_swapped),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-names-one-node",
+        "lookups name the first partition's node for all partitions",
+        breaks=_NAMED,
+        may_break="smart.lookup.partitions",
+        settings=_naming(_all_on_the_first),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-names-one-partition",
+        "lookups name the node of the first partition only",
+        breaks=_NAMED,
+        may_break="smart.lookup.partitions",
+        settings=_naming(_only_the_first),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-keeps-old-leader",
+        "lookups go on naming the node that they named first",
+        breaks=f"{_LOOKUP} {_GONE}",
+        may_break=_MOVED,
+        settings=_naming(_first_for_ever),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-keeps-old-leader-to-producers",
+        "lookups go on naming to producers the node that they named first",
+        breaks=_LOOKUP,
+        may_break=_MOVED,
+        settings=_naming(_first_for_ever_to_producers),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-forgets-moved",
+        "lookups name nobody for a partition whose leader has moved",
+        breaks=f"{_LOOKUP} {_GONE}",
+        may_break=_MOVED,
+        settings=_naming(_nobody_after_a_move),
+        way=MISSING,
+    ),
+    fault(
+        "new-leader-unwritable",
+        "a node that has come to lead takes no messages",
+        breaks=f"{_WRITES} {_GONE}",
+        may_break=_MOVED,
+        settings=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        way=MISSING,
+    ),
+    fault(
+        "new-leader-denies",
+        "a node that has come to lead says that it does not",
+        breaks=f"{_WRITES} {_GONE}",
+        may_break=_MOVED,
+        settings=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "new-leader-fails",
+        "a node that has come to lead fails to publish",
+        breaks=f"{_WRITES} {_GONE}",
+        may_break=_MOVED,
+        settings=_refusing(_is_new, error_codes.E_PUB_FAILED),
+        way=CONDITION,
+    ),
+    fault(
+        "move-forgets-messages",
+        "what waits in a channel is forgotten when another node comes to lead",
+        breaks=f"{_KEPT} {_ORDER} {_GONE}",
+        may_break=_MOVED,
+        settings=_handing(deque.clear),
+        way=MISSING,
+    ),
+    fault(
+        "move-forgets-oldest",
+        "the oldest message of a channel is forgotten when another node comes to lead",
+        breaks=f"{_KEPT} {_ORDER} {_GONE}",
+        may_break=_MOVED,
+        settings=_handing(_oldest_lost),
+        way=BOUNDARY,
+    ),
+    fault(
+        "move-forgets-newest",
+        "the newest message of a channel is forgotten when another node comes to lead",
+        breaks=f"{_KEPT} {_GONE}",
+        may_break=_MOVED,
+        settings=_handing(_newest_lost),
+        way=BOUNDARY,
+    ),
+    fault(
+        "move-oldest-last",
+        "when another node comes to lead, a channel's oldest message goes last",
+        breaks=_ORDER,
+        may_break=_MOVED,
+        settings=_handing(_oldest_last),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-newest-first",
+        "when another node comes to lead, a channel's newest message goes first",
+        breaks=_ORDER,
+        may_break=_MOVED,
+        settings=_handing(_newest_first),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-reversed",
+        "when another node comes to lead, a channel's messages go in the opposite order",
+        breaks=_ORDER,
+        may_break=_MOVED,
+        settings=_handing(deque.reverse),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-restarts-ids",
+        "a node that has come to lead begins with the first internal id again",
+        breaks=_IDS,
+        may_break=_MOVED,
+        settings={"cluster.next_id": lambda first, due: first},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-repeats-an-id",
+        "a node that has come to lead gives the last internal id once more",
+        breaks=_IDS,
+        may_break=_MOVED,
+        settings={"cluster.next_id": lambda first, due: max(first, due - 1)},
+        way=BOUNDARY,
+    ),
+    fault(
+        "move-halves-ids",
+        "a node that has come to lead goes on in the middle of the internal ids",
+        breaks=_IDS,
+        may_break=_MOVED,
+        settings={"cluster.next_id": lambda first, due: first + (due - first) // 2},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "old-leader-goes-on",
+        "a node that leads no longer goes on taking messages",
+        breaks=_OLD,
+        may_break=_MOVED,
+        settings=_accepting(_is_old),
+        way=EXTRA,
+    ),
+    fault(
+        "old-leader-says-unwritable",
+        "a node that leads no longer says that nothing may be written",
+        breaks=_OLD,
+        settings=_refusing(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        way=WRONG_VALUE,
+    ),
+)
