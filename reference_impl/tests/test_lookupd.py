@@ -9,6 +9,9 @@ from nsq_bench import pub
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.options import DEPLOYED
 
+MOVE = "/topic/partition/move?topic=t&partition=0"
+FIRST, SECOND = "127.0.0.1:0:1:1", "127.0.0.1:0:2:2"
+"""The distributed ids of the two nodes; the first leads the topic."""
 EMPTY: dict[str, object] = {"channels": [], "partitions": {}, "producers": []}
 
 
@@ -90,6 +93,24 @@ def test_a_topic_that_makes_no_channels_is_known_once_it_has_one() -> None:
         ("/channel/create?topic=t&channel=c", 400, "channel auto create NOT disabled in topic t"),
         ("/topic/partition/move?topic=t", 400, "MISSING_ARG_TOPIC_PARTITION"),
         ("/topic/partition/move?topic=t&partition=x", 400, "INVALID_ARG_TOPIC_PARTITION_NUM"),
+        (MOVE, 400, "move to and from node can not be the same"),
+        (f"{MOVE}&move_leader=true&move_from={SECOND}", 400, "move from not the topic leader"),
+        (
+            f"{MOVE}&move_from={FIRST}",
+            400,
+            "can not move leader without moveleader param",
+        ),
+        (
+            f"{MOVE}&move_from={SECOND}",
+            400,
+            "the move source node has no replica for the topic",
+        ),
+        (
+            f"{MOVE}&move_leader=true&move_from={FIRST}&move_to=x",
+            400,
+            "the move destination is not found in cluster",
+        ),
+        ("/topic/partition/move?topic=no&partition=0", 400, "Key not found"),
         ("/topic/partition/expand?topic=t", 400, "MISSING_ARG_TOPIC_PARTITION_NUM"),
         ("/topic/partition/expand?topic=no&partition_num=2", 500, "topic is not created"),
         (

@@ -2,6 +2,7 @@
 
 from wireproof_reference_impl.nsq.cluster.coordinator import Impossible, NoRoom
 from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import Place
 from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters, records, topics
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
@@ -9,7 +10,7 @@ from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
 
 _UNSTABLE = "the cluster is unstable"
-_NO_NODE = "can not find a node to be balanced"
+_NOT_FOUND = "the move destination is not found in cluster"
 
 
 def expand(server: LookupServer, request: Request) -> None:
@@ -54,12 +55,11 @@ def move(server: LookupServer, request: Request) -> None:
     if topic is None or number not in topic.places:
         raise HttpRefusal(400, "Key not found")
     place = topic.places[number]
-    old, new = _node(server, request, "move_from"), _node(server, request, "move_to")
     leads = parameters.flag(request, "move_leader")
-    if old not in place.replicas or (place.leader is old) is not leads or not new.up:
-        raise HttpRefusal(400, _NO_NODE)
-    if not leads and new in place.replicas:
-        raise HttpRefusal(400, _NO_NODE)
+    old, new = _node(server, request, "move_from"), _node(server, request, "move_to")
+    fault = _fault(place, leads=leads, old=old, new=new)
+    if fault is not None or old is None or new is None:
+        raise HttpRefusal(400, fault or _NOT_FOUND)
     try:
         if leads:
             server.cluster.move_leader(topic, place, new, request.now_ns)
@@ -76,9 +76,24 @@ def _refuse_unless_stable(server: LookupServer, status: int) -> None:
         raise HttpRefusal(status, _UNSTABLE)
 
 
-def _node(server: LookupServer, request: Request, name: str) -> Member:
+def _fault(place: Place, *, leads: bool, old: Member | None, new: Member | None) -> str | None:
+    """Return why a partition cannot be moved like that, in the order of the checks."""
+    if old is new:
+        return "move to and from node can not be the same"
+    if leads and old is not place.leader:
+        return "move from not the topic leader"
+    if not leads and old is place.leader:
+        return "can not move leader without moveleader param"
+    if not leads and old not in place.replicas:
+        return "the move source node has no replica for the topic"
+    if not leads and new in place.replicas:
+        return "the move destination has the topic data already"
+    return None
+
+
+def _node(server: LookupServer, request: Request, name: str) -> Member | None:
     word = request.text(name)
     for member in server.cluster.members:
         if records.node(server, member)["distributed_id"] == word:
             return member
-    raise HttpRefusal(400, _NO_NODE)
+    return None
