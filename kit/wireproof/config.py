@@ -13,13 +13,26 @@ from wireproof.nearness import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
 
 TABLES = {
-    "target": ("url", "http", "lookupd", "data", "control", "reset"),
+    "target": (
+        "url",
+        "http",
+        "lookupd",
+        "data",
+        "control",
+        "tls",
+        "cacert",
+        "cert",
+        "key",
+        "auth_env",
+        "reset",
+    ),
     "claims": (),
     "run": ("profile", "reading", "baseline"),
     "reports": ("bundle", "junit", "html"),
 }
-PATHS = ("data", "baseline", "bundle", "junit", "html")
+PATHS = ("data", "cacert", "cert", "key", "baseline", "bundle", "junit", "html")
 CHOICES = {
+    "tls": ("true", "false"),
     "profile": ("must", "should", "may", "observed"),
     "reading": ("any", "published", "deployed"),
 }
@@ -41,6 +54,11 @@ class Settings:
     lookupd: tuple[str, ...] = ()
     data: str | None = None
     control: str | None = None
+    tls: str | None = None
+    cacert: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    auth_env: str | None = None
     reset: str | None = None
     profile: str | None = None
     reading: str | None = None
@@ -113,7 +131,8 @@ def _keys(path: Path, table: str, content: Mapping[str, object]) -> Iterator[tup
         if key == "lookupd":
             yield key, _texts(where, value)
             continue
-        text = _choice(where, key, _text(where, value))
+        said = str(value).lower() if key == "tls" and isinstance(value, bool) else value
+        text = _choice(where, key, _text(where, said))
         yield key, str(path.parent / text) if key in PATHS and text else text
 
 

@@ -10,14 +10,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from typing import Unpack
 
 import click
 
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.targets import named_target, settings_for
+from wireproof.run_options import door_options
+from wireproof.targets import DoorOptions, Keys, named_target, settings_for
 from wireproof.view.ink import Ink, Tone
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.errors import KitError
+from wireproof_kit.protocols import PROTOCOLS, session_opener
+from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import load_catalogue
@@ -49,9 +53,9 @@ class Finding:
     needed: bool = True
 
 
-@click.command("doctor", cls=Command, examples=EXAMPLES)
+@click.command("doctor", cls=Command, examples=EXAMPLES, params=[*door_options()])
 @click.argument("url", required=False)
-def doctor(url: str | None) -> int:
+def doctor(url: str | None, **door: Unpack[DoorOptions]) -> int:
     """Check versions, packages, Java, ports, and whether a target can be reached.
 
     Ends with 2 when something is missing that a run cannot do without.
@@ -60,7 +64,7 @@ def doctor(url: str | None) -> int:
     settings = settings_for(manner())
     if url is not None or settings.url is not None:
         arguments = [] if url is None else [url]
-        named = named_target(arguments, settings)
+        named = named_target(arguments, settings, given=Keys(**door))
         target = parse_target(named.url, tuple(PROTOCOLS))
         for key, value in named.keys:
             target = with_key(target, key, value)
@@ -155,10 +159,22 @@ def _target(target: Target) -> Iterator[Finding]:
             host, _, port = address.rpartition(":")
             advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
             yield _reach(key, host.strip("[]"), int(port), shown=address, advice=advice)
+    if target.tls or target.auth_env is not None:
+        yield _let_in(target)
     if target.data is not None:
         readable = os.access(target.data, os.R_OK | os.X_OK)
         advice = "give this user the right to read it"
         yield Finding("data", ok=readable, found=str(target.data), advice=advice)
+
+
+def _let_in(target: Target) -> Finding:
+    shown = " and ".join(["TLS"] * target.tls + ["AUTH"] * (target.auth_env is not None))
+    options = SessionOptions(seed=0, run_token="doctor")
+    try:
+        session_opener(target.protocol)(target, options).close()
+    except KitError as error:
+        return Finding("door", ok=False, found=str(error))
+    return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
 
 
 def _reach(name: str, host: str, port: int, *, shown: str, advice: str) -> Finding:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict
 
 from wireproof.config import Settings
-from wireproof.targets import Named
+from wireproof.targets import DoorOptions, Named
 
 
-class RunOptions(TypedDict):
+class RunOptions(DoorOptions):
     """The options of ``wireproof run``, by the names of its parameters."""
 
     reference: bool
@@ -66,7 +65,10 @@ def narrowing(options: RunOptions) -> list[str]:
 
 def _target(named: Named, options: RunOptions, settings: Settings) -> Iterator[str]:
     for key, value in named.keys:
-        yield from _pair(f"--{key}", value)
+        if key == "tls":
+            yield from _flag("--tls", given=value == "true")
+        else:
+            yield from _pair(f"--{key.replace('_', '-')}", value)
     said = {claim.partition("=")[0] for claim in options["claim"]}
     claims = [f"{name}={value}" for name, value in settings.claims.items() if name not in said]
     yield from _each("--claim", [*claims, *options["claim"]])

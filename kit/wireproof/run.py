@@ -51,7 +51,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> 
     code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted.
     """
     settings = settings_for(manner())
-    keys = Keys(options["http"], options["data"], options["lookupd"], options["control"])
+    keys = _keys(options)
     named = named_target(arguments, settings, reference=options["reference"], given=keys)
     if options["dry_run"]:
         return _dry_run(named, options)
@@ -112,6 +112,20 @@ def _fresh() -> Path:
         number += 1
         path = OUT / f"run-{stamp}-{number}.jsonl"
     return path
+
+
+def _keys(options: RunOptions) -> Keys:
+    return Keys(
+        options["http"],
+        options["data"],
+        options["lookupd"],
+        options["control"],
+        tls=options["tls"],
+        cacert=options["cacert"],
+        cert=options["cert"],
+        key=options["key"],
+        auth_env=options["auth_env"],
+    )
 
 
 def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:

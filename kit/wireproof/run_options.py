@@ -19,6 +19,7 @@ def run_options() -> Iterator[click.Option]:
     yield from _judging_options()
     yield from _selecting_options()
     yield from _target_options()
+    yield from door_options()
     yield from _course_options()
     yield from _file_options()
 
@@ -57,6 +58,15 @@ def _target_options() -> Iterator[click.Option]:
     )
     yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
     yield click.Option(["--hazardous"], is_flag=True, help="Hazards off loopback too.")
+
+
+def door_options() -> Iterator[click.Option]:
+    """Return the options of TLS and AUTH, as every command that talks to a target has them."""
+    yield click.Option(["--tls"], is_flag=True, help="TLS on every connection to the broker.")
+    yield click.Option(["--cacert"], metavar="FILE", help="Trust this authority (PEM).")
+    yield click.Option(["--cert"], metavar="FILE", help="The kit's own certificate (PEM).")
+    yield click.Option(["--key"], metavar="FILE", help="Its key (PEM).")
+    yield click.Option(["--auth-env"], metavar="VAR", help="The variable with AUTH's secret.")
 
 
 def _course_options() -> Iterator[click.Option]:

@@ -19,7 +19,7 @@ from wireproof_kit.patience import Patience
 from wireproof_kit.protocols import PROTOCOLS, session_opener
 from wireproof_kit.session import Session, SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.transcript import IN_TLS, Transcript
 from wireproof_reports.evidence import recorded
 from wireproof_spec.record import CaseRecord, StepRecord
 
@@ -67,6 +67,11 @@ def open_scene(
             raise UsageFault(f"{url}: replaying needs one node; expected nsq://HOST:PORT")
         if target.protocol != protocol:
             raise UsageFault(f"{url}: expected a target of protocol {protocol}")
+        if any(step.note.startswith(IN_TLS) for step in case.transcript.steps):
+            raise UsageFault(
+                f"{case.case} was recorded in TLS, which a replay does not speak; run the case "
+                f"again instead: wireproof run URL {case.case} --tls"
+            )
         if case.hazard and not (target.is_loopback() or hazardous):
             raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))

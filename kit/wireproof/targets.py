@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 from wireproof.config import Settings, read_settings
 from wireproof.manner import Manner
@@ -28,6 +29,16 @@ class Named:
     reset: str | None = None
 
 
+class DoorOptions(TypedDict):
+    """The options of TLS and AUTH, by the names of their parameters."""
+
+    tls: bool
+    cacert: str | None
+    cert: str | None
+    key: str | None
+    auth_env: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     """Target keys given as options; they have one name everywhere."""
@@ -36,6 +47,11 @@ class Keys:
     data: str | None = None
     lookupd: tuple[str, ...] = ()
     control: str | None = None
+    tls: bool = False
+    cacert: str | None = None
+    cert: str | None = None
+    key: str | None = None
+    auth_env: str | None = None
 
 
 NO_KEYS = Keys()
@@ -72,7 +88,7 @@ def named_target(
         if given != NO_KEYS:
             raise UsageFault(
                 "--reference brings its own addresses and data directory; leave out --http, "
-                "--lookupd, --data and --control"
+                "--lookupd, --data, --control, --tls and --auth-env"
             )
     return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
@@ -99,6 +115,11 @@ def _keys(settings: Settings, given: Keys) -> Iterator[tuple[str, str]]:
         ("http", given.http or settings.http),
         ("data", given.data or settings.data),
         ("control", given.control or settings.control),
+        ("tls", "true" if given.tls else settings.tls),
+        ("cacert", given.cacert or settings.cacert),
+        ("cert", given.cert or settings.cert),
+        ("key", given.key or settings.key),
+        ("auth_env", given.auth_env or settings.auth_env),
     ):
         if value:
             yield key, value

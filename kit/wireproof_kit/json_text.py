@@ -1,7 +1,9 @@
 """JSON values as one line of ASCII, numbers exactly as they were read."""
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import cast
 
 from wireproof_spec.strict_json import JsonValue
 
@@ -12,6 +14,15 @@ def json_line(value: JsonValue) -> str:
         return json.dumps(value, separators=(",", ":"))
     except TypeError:  # a Decimal somewhere: the standard library would only write floats
         return _exact(value)
+
+
+def json_object(data: bytes) -> Mapping[str, object]:
+    """Return a JSON object, empty when the bytes are none."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 def _exact(value: JsonValue) -> str:

@@ -12,6 +12,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.judge import ReadingChoice
 from wireproof_kit.restart import restart_with
 from wireproof_kit.run import RunPlan
+from wireproof_kit.target import KEYS
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
@@ -43,6 +44,10 @@ _SINGLE = {
     "--http": "address of the broker's HTTP port",
     "--control": "address of the control API by which a cluster can be broken",
     "--data": "the broker's data directory, for disk cases",
+    "--cacert": "PEM file of the authority that the broker's certificate is of",
+    "--cert": "PEM file of the kit's own certificate",
+    "--key": "PEM file of its key",
+    "--auth-env": "environment variable that holds the secret of AUTH",
     "--restart": "command that brings a dead target back",
     "--timeout-seconds": "patience for every wait instead of the measured one",
     "--case-timeout": "seconds after which a case is given up",
@@ -55,6 +60,7 @@ _SINGLE = {
     "--reference-option": "options for the embedded reference, in one string",
 }
 _FLAGS = {
+    "--tls": "go over to TLS on every connection to the broker",
     "--hazardous": "allow inputs known to kill brokers off loopback too",
     "--allow-unstable": "undecided and unstable cases do not count against the run",
 }
@@ -122,9 +128,11 @@ def today() -> date:
 
 
 def _keys(config: pytest.Config) -> list[tuple[str, str]]:
-    single = [(key, _one(config, f"--{key}")) for key in ("http", "data", "control")]
+    names = {key: f"--{key.replace('_', '-')}" for key in KEYS if key not in ("lookupd", "tls")}
+    single = [(key, _one(config, name)) for key, name in names.items()]
     keys = [(key, value) for key, value in single if value is not None]
-    return keys + [("lookupd", value) for value in _many(config, "--lookupd")]
+    tls = [("tls", "true")] if config.getoption("--tls") else []
+    return keys + tls + [("lookupd", value) for value in _many(config, "--lookupd")]
 
 
 def _claims(items: tuple[str, ...]) -> dict[str, bool]:

@@ -6,7 +6,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
 
-KEYS = ("http", "lookupd", "data", "control")
+KEYS = ("http", "lookupd", "data", "control", "tls", "cacert", "cert", "key", "auth_env")
+FILES = ("cacert", "cert", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,9 @@ class Target:
     """A broker: protocol, address, and what else the user gave.
 
     ``http``, ``control`` and each of ``lookupd`` are HOST:PORT; ``data`` is the broker's data
-    directory. Without a host the lookup servers are asked for the nodes.
+    directory. Without a host the lookup servers are asked for the nodes. With ``tls`` every
+    connection goes over to TLS: ``cacert`` is trusted, ``cert`` and ``key`` are shown.
+    ``auth_env`` names the environment variable that holds the secret of AUTH.
     """
 
     url: str
@@ -25,6 +28,11 @@ class Target:
     lookupd: tuple[str, ...] = ()
     data: Path | None = None
     control: str | None = None
+    tls: bool = False
+    cacert: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    auth_env: str | None = None
 
     def given(self) -> tuple[str, ...]:
         """Name the keys the user gave."""
@@ -67,7 +75,7 @@ def with_key(target: Target, key: str, value: str) -> Target:
     """Return the target with one more thing the user gave.
 
     Raises:
-        UsageFault: the key is unknown, or its value is not an address or a directory.
+        UsageFault: the key is unknown, or its value is no address, directory, file or such.
     """
     if key == "http":
         return replace(target, http=host_and_port(value, key))
@@ -78,6 +86,12 @@ def with_key(target: Target, key: str, value: str) -> Target:
         return replace(target, control=host_and_port(value, key))
     if key == "data":
         return replace(target, data=_directory(value))
+    if key == "tls":
+        return replace(target, tls=_truth(value, key))
+    if key == "auth_env":
+        return replace(target, auth_env=value)
+    if key in FILES:
+        return _with_file(target, key, value)
     raise UsageFault(f"target key {key!r} is unknown; expected one of {', '.join(KEYS)}")
 
 
@@ -110,6 +124,21 @@ def _address(url: str, host: str | None, port: int | None, of: str = "target") -
             f"{of} {url!r}: expected HOST:PORT, found no {'port' if host else 'host'}"
         )
     return host, port
+
+
+def _truth(text: str, key: str) -> bool:
+    if text not in ("true", "false"):
+        raise UsageFault(f"{key} {text!r}: expected true or false")
+    return text == "true"
+
+
+def _with_file(target: Target, key: str, text: str) -> Target:
+    path = Path(text)
+    if not path.is_file():
+        raise UsageFault(f"--{key} {text}: there is no such file; a PEM file is needed")
+    if key == "cacert":
+        return replace(target, cacert=path)
+    return replace(target, cert=path) if key == "cert" else replace(target, key=path)
 
 
 def _directory(text: str) -> Path:

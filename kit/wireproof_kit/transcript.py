@@ -6,6 +6,9 @@ import threading
 import time
 from dataclasses import dataclass
 
+IN_TLS = "from here on in TLS"
+"""Begins the note of the step after which a connection is encrypted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

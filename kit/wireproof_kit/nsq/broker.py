@@ -14,6 +14,7 @@ from wireproof_kit.nsq.bodies import Bodies
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.delivery import Layout
+from wireproof_kit.nsq.door import Door
 from wireproof_kit.nsq.frames import Header
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.observing import observe
@@ -30,6 +31,7 @@ WITH_OFFSET = (*ORDERED, names.SUB_ADVANCED.decode())
 
 Identify = Mapping[str, object]
 NO_FIELDS: Identify = MappingProxyType({})
+OPEN = Door()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,14 @@ class Broker:
         length_always: Callable[[], bool] = lambda: False,
         upgrade: Callable[[Topic], HttpAnswer] | None = None,
         seed: int = 0,
+        door: Door = OPEN,
     ) -> None:
         self.address = address
         self.transcript = transcript
         self.patience = patience
         self.data = data
         self.seed = seed
+        self._door = door
         self._http = http
         self._bodies = bodies
         self._order_command = order_command
@@ -108,6 +112,7 @@ class Broker:
 
         Raises:
             TargetUnreachable: the target accepts no connection.
+            TargetSilent: TLS or AUTH, asked for by the user, cannot be had.
             ArrangementFailed: IDENTIFY was not accepted.
         """
         address = topic.address if topic else self.address
@@ -121,7 +126,7 @@ class Broker:
         if magic:
             connection.send(frames.magic())
         if identify is not None:
-            answer = connection.ask(frames.identify(**identify), PREPARING)
+            answer = self._door.enter(connection, identify, PREPARING)
             if not isinstance(answer, Response):
                 raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
             connection.identified = answer

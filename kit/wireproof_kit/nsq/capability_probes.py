@@ -3,11 +3,10 @@
 Any of them is ``unavailable`` when what it needs (a topic, an address) cannot be had.
 """
 
-import json
 from collections.abc import Mapping
-from typing import cast
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.json_text import json_object
 from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.disk import Stored
@@ -120,15 +119,6 @@ def tls(bench: ProbeBench) -> Observation:
         answer = client.identified
     data = answer.data if isinstance(answer, Response) else b""
     return observed("ok" if json_object(data).get("tls_v1") is True else "absent")
-
-
-def json_object(data: bytes) -> Mapping[str, object]:
-    """Return a JSON object, empty when the bytes are none."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 CAPABILITY_PROBES: Mapping[str, Probe] = {

@@ -8,6 +8,7 @@ does not raise: the next receive says Closed.
 import os
 import select
 import socket
+import ssl
 import time
 from collections import deque
 from types import TracebackType
@@ -28,7 +29,7 @@ from wireproof_kit.nsq.incoming import Incoming
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import ANSWER, Patience, Wait
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.transcript import IN_TLS, Transcript
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
 from wireproof_spec.nsq.frame import (
@@ -55,6 +56,7 @@ __all__ = [
 
 GOES_ON = b"wp:goes-on"
 CHUNK = 65536
+MASK = b"*"
 SEND_SECONDS = 10.0
 UNREAD_FRAMES = 20
 BUSY_LIMIT = 4.0
@@ -87,6 +89,8 @@ class Connection:
         self._half_closed = False
         self._is_within_frame = False
         self._nops_owed = 0
+        self._address = address
+        self._secret = b""
         self.identified: Answer | None = None
         self.name = transcript.connection_label()
         transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
@@ -111,6 +115,38 @@ class Connection:
         self._write(outgoing.data)
         self._is_within_frame = outgoing.is_cut
         self._answer_heartbeats()
+
+    @property
+    def place(self) -> str:
+        """Name what is at the other end."""
+        return f"nsq://{self._address[0]}:{self._address[1]}"
+
+    def secure(self, context: ssl.SSLContext, seconds: float) -> None:
+        """Go on in TLS.
+
+        Raises:
+            TimeoutError: the handshake is not done within so many seconds.
+            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+        """
+        deadline = time.monotonic() + seconds
+        inside = context.wrap_socket(
+            self._sock, server_hostname=self._address[0], do_handshake_on_connect=False
+        )
+        self._sock = inside
+        while True:
+            try:
+                inside.do_handshake()
+            except ssl.SSLWantReadError:
+                if not self._is_ready(select.POLLIN, deadline):
+                    raise TimeoutError from None
+            else:
+                break
+        self._transcript.add("note", self.name, note=f"{IN_TLS} ({inside.version()})")
+
+    def show_secret(self, secret: bytes) -> None:
+        """Say AUTH; neither this nor anything later on the connection records the secret."""
+        self._secret = secret
+        self.send(frames.auth(secret))
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
         """Return what comes next; heartbeats are answered and never returned."""
@@ -151,7 +187,8 @@ class Connection:
         self._half_closed = True
         self._transcript.add("close", self.name, note="sending direction only")
         try:
-            self._sock.shutdown(socket.SHUT_WR)
+            # Not SSLSocket's own, which would take what is still to come for unencrypted.
+            socket.socket.shutdown(self._sock, socket.SHUT_WR)
         except OSError:
             self._lost("reset")
 
@@ -169,7 +206,7 @@ class Connection:
             frame = self._incoming.next()
             if frame is None:
                 break
-            data = encode(SERVER_FRAME, frame)
+            data = self._masked(encode(SERVER_FRAME, frame))
             self._transcript.add("receive", self.name, data=data, note="left unread")
         self._sock.close()
         if self._ended is None:
@@ -217,7 +254,9 @@ class Connection:
         data = frame.data
         heartbeat = frame.frame_type == FRAME_TYPE_RESPONSE and data == HEARTBEAT
         note = "heartbeat" if heartbeat else ""
-        self._transcript.add("receive", self.name, data=encode(SERVER_FRAME, frame), note=note)
+        self._transcript.add(
+            "receive", self.name, data=self._masked(encode(SERVER_FRAME, frame)), note=note
+        )
         if heartbeat:
             self._nops_owed += 1
             self._answer_heartbeats()
@@ -260,7 +299,7 @@ class Connection:
     def _silence(self, seconds: float) -> Silent:
         pending = self._incoming.pending
         note = f"nothing whole within {seconds:.2f} s"
-        self._transcript.add("note", self.name, data=pending[:CHUNK], note=note)
+        self._transcript.add("note", self.name, data=self._masked(pending[:CHUNK]), note=note)
         return Silent(seconds, partial=len(pending))
 
     def _write(self, data: bytes) -> None:
@@ -274,7 +313,7 @@ class Connection:
                 return
             try:
                 left = left[self._sock.send(left) :]
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
                 continue
             except OSError:
                 self._drain()
@@ -282,21 +321,24 @@ class Connection:
 
     def _wait(self, events: int, deadline: float) -> bool:
         """Wait for events, take what has come; False when the deadline has passed."""
+        ready = self._is_ready(events, deadline)
+        if ready & ~select.POLLOUT:
+            self._take()
+        return bool(ready)
+
+    def _is_ready(self, events: int, deadline: float) -> int:
+        """Wait for events and return which there are; 0 when the deadline has passed."""
         poll = select.poll()
         poll.register(self._sock, events)
         left_ms = max(0.0, deadline - time.monotonic()) * 1000
         ready = poll.poll(left_ms)
-        if not ready:
-            return False
-        if ready[0][1] & ~select.POLLOUT:
-            self._take()
-        return True
+        return ready[0][1] if ready else 0
 
     def _take(self) -> bool:
         """Take one piece of what has come; False when there is none, or the end was reached."""
         try:
             piece = self._sock.recv(CHUNK)
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantReadError):
             return False
         except OSError:
             self._lost("reset")
@@ -320,7 +362,13 @@ class Connection:
     def _record(self, kind: str, data: bytes, outgoing: Outgoing | None = None) -> None:
         parts = outgoing.parts if outgoing else ()
         what = outgoing.what if outgoing else ""
-        self._transcript.add(kind, self.name, data=data, parts=parts, note=what)
+        self._transcript.add(kind, self.name, data=self._masked(data), parts=parts, note=what)
+
+    def _masked(self, data: bytes) -> bytes:
+        """Return bytes with the secret made unreadable; its place and size stay."""
+        if not self._secret:
+            return data
+        return data.replace(self._secret, MASK * len(self._secret))
 
     def seconds(self, wait: Wait) -> float:
         """Return the budget of one wait; answers get more while this machine is busy."""

@@ -85,6 +85,11 @@ def identify_raw(text: bytes, *, size: int | None = None) -> Outgoing:
     return (line(names.IDENTIFY) + body).called("IDENTIFY")
 
 
+def auth(secret: bytes) -> Outgoing:
+    """Show a secret."""
+    return line(names.AUTH) + raw(len(secret).to_bytes(4) + secret, "size and secret")
+
+
 def subscribe(
     topic: Topic,
     channel: Word,

@@ -8,12 +8,14 @@ from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.answers import Nonsense, Response, Silent
 from wireproof_kit.nsq.broker import connected
 from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.door import FEATURES, Door
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Address
-from wireproof_kit.patience import Patience
+from wireproof_kit.patience import PUSH, Patience
 from wireproof_kit.transcript import Transcript
 
 GREETING_SECONDS = 4.0
+OPEN = Door()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +26,12 @@ class Greeting:
     seconds: float
 
 
-def greet(address: Address, *, seconds: float | None = None) -> Greeting:
+def greet(address: Address, *, seconds: float | None = None, door: Door = OPEN) -> Greeting:
     """Connect, say the magic and IDENTIFY, and return the answer.
 
     Raises:
         TargetUnreachable: the target accepts no connection.
-        TargetSilent: it does not answer with a response frame.
+        TargetSilent: it does not answer with a response frame, or does not let the kit in.
     """
     seconds = GREETING_SECONDS if seconds is None else seconds
     started = time.monotonic()
@@ -37,8 +39,8 @@ def greet(address: Address, *, seconds: float | None = None) -> Greeting:
     sock = connected(address)
     transcript = Transcript()
     with Connection(sock, transcript=transcript, patience=patience, address=address) as connection:
-        connection.send(frames.magic() + frames.identify(feature_negotiation=True))
-        answer = connection.receive_within(seconds)
+        connection.send(frames.magic())
+        answer = door.enter(connection, {FEATURES: True}, PUSH)
     if isinstance(answer, Response):
         return Greeting(answer.data, time.monotonic() - started)
     name = f"nsq://{address[0]}:{address[1]}"

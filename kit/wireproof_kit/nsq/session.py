@@ -10,13 +10,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
+from wireproof_kit.json_text import json_object
 from wireproof_kit.nsq import measuring
 from wireproof_kit.nsq.bodies import Bodies
 from wireproof_kit.nsq.broker import Broker, connected
-from wireproof_kit.nsq.capability_probes import json_object
 from wireproof_kit.nsq.channels import ChannelSweeper
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.connection import Connection, machine_load
+from wireproof_kit.nsq.door import Door, open_door
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient, is_same
@@ -60,7 +61,10 @@ PROBE_TOPICS = (
 class NsqSession:
     """An open session; its methods may be called from several threads."""
 
-    def __init__(self, target: Target, options: SessionOptions, greeting: Greeting) -> None:
+    def __init__(
+        self, target: Target, options: SessionOptions, greeting: Greeting, door: Door
+    ) -> None:
+        self._door = door
         self.address: Address = (target.host, target.port)
         self.patience = measuring.BEFORE_MEASURING
         if options.timeout is not None:
@@ -136,7 +140,7 @@ class NsqSession:
     def control(self) -> Control:
         """Make a control round trip on a connection of its own."""
         try:
-            seconds = greet(self.address, seconds=CONTROL_SECONDS).seconds
+            seconds = greet(self.address, seconds=CONTROL_SECONDS, door=self._door).seconds
         except (TargetUnreachable, TargetSilent):
             return Control("dead", CONTROL_SECONDS)
         prompt = seconds <= self.patience.answer * machine_load()
@@ -207,6 +211,7 @@ class NsqSession:
             length_always=self._length_always,
             upgrade=lambda topic: self._maker.upgrade(topic, transcript),
             seed=self._options.seed,
+            door=self._door,
         )
 
     def _lookup_for(self, transcript: Transcript) -> LookupClient:
@@ -254,7 +259,8 @@ class NsqSession:
             transcript=Transcript(),
             patience=measuring.BEFORE_MEASURING,
             bodies=Bodies(""),
-        ).connect(identify=None)
+            door=self._door,
+        ).connect(identify=None if self._door.is_open else {})
 
     def _order_command(self) -> str:
         """Return the name of the ordered command that the target knows."""
@@ -296,7 +302,7 @@ class NsqSession:
 
     def _round_trip(self) -> float:
         try:
-            return greet(self.address).seconds
+            return greet(self.address, door=self._door).seconds
         except (TargetUnreachable, TargetSilent):
             return GREETING_SECONDS
 
@@ -310,17 +316,30 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
     Raises:
         TargetUnreachable: it accepts no connection.
         ArrangementFailed: the lookup servers name no node.
-        TargetSilent: it accepts connections but does not speak NSQ within seconds.
+        TargetSilent: it accepts connections but does not speak NSQ within seconds, or does not
+            let the kit in.
+        UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
+    door = open_door(target)
     if target.host:
-        return NsqSession(target, options, greet((target.host, target.port)))
+        return NsqSession(target, options, _let_in(target, door), door)
     servers = [_address(each) for each in target.lookupd]
     found = [_found(target, node) for node in discover(servers)]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
-            return NsqSession(here, options, greet((here.host, here.port)))
+            return NsqSession(here, options, _let_in(here, door), door)
     here = found[-1]
-    return NsqSession(here, options, greet((here.host, here.port)))
+    return NsqSession(here, options, _let_in(here, door), door)
+
+
+def _let_in(target: Target, door: Door) -> Greeting:
+    greeting = greet((target.host, target.port), door=door)
+    if door.secret is None and json_object(greeting.data).get("auth_required") is True:
+        raise TargetSilent(
+            f"nsq://{target.host}:{target.port} asks for AUTH; name the environment variable "
+            "that holds the secret with --auth-env"
+        )
+    return greeting
 
 
 def _found(target: Target, node: Node) -> Target:
