@@ -453,7 +453,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-access-always-read",
         "access=w is taken for access=r",
         breaks=_ACCESS,
-        may_break=_LOOKERS + " smart.cluster.write-disabled",
+        may_break=_LOOKERS + " smart.cluster.disabled-lookup",
         settings={"lookup.access": lambda access: "r"},
         way=MISSING,
     ),
