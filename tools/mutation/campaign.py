@@ -19,7 +19,8 @@ from slots import spread
 from wireproof_kit.instance import Instance
 
 SLOTS = 2
-CHUNKS = 8
+CHUNKS = 12
+NOTE_SLOTS = 4
 NOTE_WITHIN_S = 600.0
 TRIAL_WITHIN_S = 150.0
 HISTORY = 6
@@ -180,7 +181,9 @@ class Campaign:
             return {}
 
         found: dict[str, Seen] = {}
-        done = spread(range(CHUNKS), work, tree=self.tree, slots=SLOTS, within_s=NOTE_WITHIN_S)
+        done = spread(
+            range(CHUNKS), work, tree=self.tree, slots=NOTE_SLOTS, within_s=NOTE_WITHIN_S
+        )
         for number, said in done:
             if "lost" in said:
                 raise RuntimeError(f"the clean reference cannot be run: {said['lost']}")

@@ -4,8 +4,10 @@ import faulthandler
 import json
 import os
 import select
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +16,9 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from forked_broker import ForkServer
+
+SWIFT = "/dev/shm"
+"""Where brokers keep their data while they are tried, if it is there: nothing has to last."""
 
 T = TypeVar("T")
 
@@ -25,6 +30,7 @@ class _Slot(Generic[T]):
     pid: int
     pipe: int
     until: float
+    folder: str
     said: bytes = b""
 
 
@@ -59,18 +65,23 @@ def spread(
         for slot in busy:
             os.kill(slot.pid, signal.SIGKILL)
             slot.server.end()
+            shutil.rmtree(slot.folder, ignore_errors=True)
         for server in free:
             server.end()
 
 
 def _begun(server: ForkServer, task: T, work: "Work[T]", within_s: float) -> "_Slot[T]":
     reader, writer = os.pipe()
+    folder = tempfile.mkdtemp(
+        prefix="wireproof-trial-", dir=SWIFT if os.path.isdir(SWIFT) else None
+    )
     pid = os.fork()
     if not pid:
         os.close(reader)
+        tempfile.tempdir = folder
         _work(server, task, work, writer)
     os.close(writer)
-    return _Slot(server, task, pid, reader, time.monotonic() + within_s)
+    return _Slot(server, task, pid, reader, time.monotonic() + within_s, folder)
 
 
 def _work(server: ForkServer, task: T, work: "Work[T]", writer: int) -> None:
@@ -103,14 +114,17 @@ def _finished(busy: "list[_Slot[T]]") -> "list[_Slot[T]]":
 
 
 def _freed(slot: "_Slot[T]", tree: Path) -> ForkServer:
-    """End the child and its broker; a child that was cut short leaves its server out of step."""
+    """End the child and its broker, and remove what they left."""
     os.close(slot.pipe)
     os.kill(slot.pid, signal.SIGKILL)
     os.waitpid(slot.pid, 0)
-    if slot.server.process.poll() is not None:
-        return ForkServer.begin(tree)
-    slot.server.ask(do="stop-all")
-    return slot.server
+    server = slot.server
+    if server.process.poll() is None:
+        server.ask(do="stop-all")
+    else:
+        server = ForkServer.begin(tree)
+    shutil.rmtree(slot.folder, ignore_errors=True)
+    return server
 
 
 def _answer(slot: "_Slot[T]") -> dict[str, object]:
