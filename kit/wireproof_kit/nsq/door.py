@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, UsageFault
 from wireproof_kit.json_text import json_object
 from wireproof_kit.nsq import frames
-from wireproof_kit.nsq.answers import Answer, Response
+from wireproof_kit.nsq.answers import Answer, Refusal, Response
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.patience import Wait
@@ -22,6 +22,7 @@ from wireproof_spec.nsq.names import OK
 
 FEATURES = "feature_negotiation"
 TLS = "tls_v1"
+TLS_REQUIRED = "TLS required"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNKNOWN_AUTHORITY = (2, 18, 19, 20, 21, 27)
 _NOT_YET, _EXPIRED = 9, 10
@@ -137,6 +138,8 @@ def _secret(variable: str) -> bytes:
 def _show_secret(connection: Connection, secret: bytes, wait: Wait) -> None:
     connection.show_secret(secret)
     answer = connection.receive(wait)
+    if isinstance(answer, Refusal) and TLS_REQUIRED in answer.text:
+        raise TargetSilent(f"{connection.place} asks for TLS; give --tls")
     if not isinstance(answer, Response):
         seen = observe(answer).value
         raise TargetSilent(
