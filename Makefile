@@ -7,7 +7,10 @@ BIN := .venv/bin
 # Tests start many processes; without compiled modules each start costs several times as much.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test setup check lint types imports matrix crash connections mutation clean help
+# What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
+CLIENTS ?= clients
+
+.PHONY: run test test-clients setup check lint types imports matrix crash connections mutation clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -16,6 +19,10 @@ run:
 test:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
+
+test-clients:
+	@$(PYTHON) tools/setup.py $(CLIENTS)
+	@$(BIN)/python -m pytest -q reference_impl/clients/tests $(if $(filter pynsq,$(CLIENTS)),-k pynsq)
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
@@ -58,6 +65,7 @@ clean:
 help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make test     all tests"
+	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
 	@echo "make matrix   every fault and every variant against every case"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"

@@ -1,10 +1,12 @@
 """Prepare `.venv` from the lock. Standard library only: it runs before anything is installed.
 
-    python3 tools/setup.py core|dev|all
+    python3 tools/setup.py core|dev|pynsq|clients|all
 
-core  what `make run` needs
-dev   core, and what the tests and checks need
-all   dev, every extra, and Java for Spark found, installed where the system allows, or named
+core     what `make run` needs
+dev      core, and what the tests and checks need
+pynsq    dev, and the client of that name
+clients  pynsq, and Go for go-nsq found, installed where the system allows, or named
+all      dev, every extra, and Java for Spark found, installed where the system allows, or named
 
 A second call with nothing changed only compares a stamp.
 """
@@ -21,16 +23,19 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / ".wireproof-setup"
 TOOLS = ROOT / ".cache" / "tools"
-KINDS = ("core", "dev", "all")
+KINDS = ("core", "dev", "pynsq", "clients", "all")
 SYNC = {
     "core": ["--no-dev"],
     "dev": ["--group", "dev", "--group", "browser"],
+    "pynsq": ["--group", "dev", "--group", "browser", "--group", "clients"],
+    "clients": ["--group", "dev", "--group", "browser", "--group", "clients"],
     "all": ["--all-groups", "--all-extras"],
 }
 # Certificates that the system trusts count here too: registries behind a proxy have such ones.
 TRUST = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_PYTHON_DOWNLOADS": "never"}
 OLDEST, NEWEST = (3, 11), (3, 13)
 OLDEST_JAVA = 17
+OLDEST_GO = (1, 19)
 
 
 def main(arguments: list[str]) -> int:
@@ -47,7 +52,7 @@ def main(arguments: list[str]) -> int:
         code = prepare(kind)
         if code:
             return code
-    return 0 if kind != "all" else report_java()
+    return REPORTS.get(kind, lambda: 0)()
 
 
 def fail(sentence: str) -> int:
@@ -113,8 +118,7 @@ def find_uv() -> str | None:
 def report_java() -> int:
     """Say where Java for Spark is; install it where the system allows; missing is no failure."""
     if java_version() < OLDEST_JAVA and may_install():
-        for step in (["update"], ["install", "-y", "openjdk-17-jre-headless"]):
-            subprocess.run(["apt-get", "-qq", *step], capture_output=True, check=False)
+        install("openjdk-17-jre-headless")
     version = java_version()
     if version >= OLDEST_JAVA:
         print(f"Java for Spark: {shutil.which('java')} ({version})")
@@ -122,6 +126,53 @@ def report_java() -> int:
         found = f"found {version}" if version else "none found"
         print(f"Java for Spark: MISSING ({found}, expected {OLDEST_JAVA} or newer); install it")
     return 0
+
+
+def report_go() -> int:
+    """Say where Go is; install it where the system allows; missing is no failure here."""
+    if go_missing() and may_install():
+        install("golang-go")
+    reason = go_missing()
+    if reason:
+        print(f"Go for go-nsq: MISSING ({reason})")
+    else:
+        print(f"Go for go-nsq: {shutil.which('go')} ({as_text(go_version())})")
+    return 0
+
+
+def go_missing() -> str:
+    """Return why there is no Go that serves, in the words of a report; empty when there is."""
+    version = go_version()
+    if version >= OLDEST_GO:
+        return ""
+    found = "Go was not found"
+    if version[0]:
+        found = f"Go {as_text(version)} was found where {as_text(OLDEST_GO)} or newer is needed"
+    if may_install():
+        why = "apt-get did not bring it"
+    elif shutil.which("apt-get"):
+        why = "apt-get needs root"
+    else:
+        why = "there is no apt-get here"
+    return f"{found} and could not be installed: {why}"
+
+
+def go_version() -> tuple[int, int]:
+    go = shutil.which("go")
+    if go is None:
+        return (0, 0)
+    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"go(\d+)\.(\d+)", said)
+    return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+
+
+def as_text(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+def install(package: str) -> None:
+    for step in (["update"], ["install", "-y", package]):
+        subprocess.run(["apt-get", "-qq", *step], capture_output=True, check=False)
 
 
 def may_install() -> bool:
@@ -135,6 +186,9 @@ def java_version() -> int:
     said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     match = re.search(r'version "(\d+)', said)
     return int(match.group(1)) if match else 0
+
+
+REPORTS = {"clients": report_go, "all": report_java}
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -54,7 +55,15 @@ def test_an_unknown_kind_is_refused(setup: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("done", "asked", "prepared"),
-    [("dev", "core", True), ("dev", "dev", True), ("core", "dev", False), ("odd", "core", False)],
+    [
+        ("dev", "core", True),
+        ("dev", "dev", True),
+        ("core", "dev", False),
+        ("odd", "core", False),
+        ("dev", "pynsq", False),
+        ("clients", "pynsq", True),
+        ("all", "clients", True),
+    ],
 )
 def test_what_is_prepared_already_is_not_prepared_again(
     setup: ModuleType, done: str, asked: str, *, prepared: bool
@@ -78,3 +87,70 @@ def test_missing_java_is_named_and_no_failure(
     monkeypatch.setattr(setup.shutil, "which", lambda name: None)
     assert setup.report_java() == 0
     assert "MISSING" in capsys.readouterr().out
+
+
+def go_saying(text: str) -> Callable[..., subprocess.CompletedProcess[str]]:
+    def run(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess([], 0, stdout=text)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("on_the_path", "root", "reason"),
+    [
+        ((), True, "Go was not found and could not be installed: there is no apt-get here"),
+        (("apt-get",), False, "Go was not found and could not be installed: apt-get needs root"),
+        (
+            ("apt-get",),
+            True,
+            "Go was not found and could not be installed: apt-get did not bring it",
+        ),
+    ],
+)
+def test_missing_go_is_named_and_no_failure(
+    setup: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    on_the_path: tuple[str, ...],
+    reason: str,
+    *,
+    root: bool,
+) -> None:
+    monkeypatch.setattr(setup.shutil, "which", lambda name: name if name in on_the_path else None)
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 0 if root else 1000)
+    monkeypatch.setattr(setup.subprocess, "run", failing)
+    assert setup.report_go() == 0
+    assert setup.go_missing() == reason
+    assert capsys.readouterr().out == f"Go for go-nsq: MISSING ({reason})\n"
+
+
+def test_go_is_installed_where_the_system_allows(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    on_the_path = {"apt-get": "/usr/bin/apt-get"}
+    monkeypatch.setattr(setup.shutil, "which", on_the_path.get)
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(setup.subprocess, "run", go_saying("go version go1.19.8 linux/amd64"))
+    monkeypatch.setattr(setup, "install", lambda name: on_the_path.update(go=f"/usr/bin/{name}"))
+    assert setup.report_go() == 0
+    assert capsys.readouterr().out == "Go for go-nsq: /usr/bin/golang-go (1.19)\n"
+
+
+def test_go_that_is_there_is_left_alone(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(setup.shutil, "which", lambda name: f"/opt/{name}")
+    monkeypatch.setattr(setup.subprocess, "run", go_saying("go version go1.26.8 linux/amd64"))
+    monkeypatch.setattr(setup, "install", lambda name: pytest.fail(f"{name} was installed"))
+    assert setup.report_go() == 0
+    assert capsys.readouterr().out == "Go for go-nsq: /opt/go (1.26)\n"
+
+
+def test_go_that_is_too_old_is_named(setup: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup.shutil, "which", {"go": "/usr/bin/go"}.get)
+    monkeypatch.setattr(setup.subprocess, "run", go_saying("go version go1.15.15 linux/amd64"))
+    assert setup.go_missing() == (
+        "Go 1.15 was found where 1.19 or newer is needed and could not be installed: "
+        "there is no apt-get here"
+    )

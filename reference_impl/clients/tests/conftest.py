@@ -1,0 +1,119 @@
+"""Where the clients run: against the reference in both dialects, or a real cluster on demand.
+
+`WIREPROOF_CLIENTS_LOOKUPD=HOST:PORT[,HOST:PORT]` names the lookup servers of a real youzan cluster
+of two nodes, which is how the scenarios themselves are checked.
+
+What cannot run is named in one line at the end, and a run in which nothing ran is no success.
+"""
+
+import importlib.util
+import os
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+from go_nsq_client import GoNsq
+from served_cluster import Cluster, RealCluster, reference_cluster
+
+PROGRAM = Path(__file__).resolve().parents[1] / "go_nsq"
+SETUP = Path(__file__).resolve().parents[3] / "tools" / "setup.py"
+REAL = os.environ.get("WIREPROOF_CLIENTS_LOOKUPD", "")
+BUILD_WITHIN_S = 110
+NOT_RUN = pytest.StashKey[dict[str, str]]()
+
+
+@pytest.fixture(scope="session")
+def clusters() -> Iterator[Callable[[str], Cluster]]:
+    """Starts a cluster when it is first needed."""
+    with ExitStack() as running:
+
+        @cache
+        def start(which: str) -> Cluster:
+            if which == "real":
+                return RealCluster(tuple(REAL.split(",")))
+            return running.enter_context(reference_cluster(which))
+
+        yield start
+
+
+@pytest.fixture(params=["real"] if REAL else ["published", "deployed"])
+def cluster(request: pytest.FixtureRequest, clusters: Callable[[str], Cluster]) -> Cluster:
+    return clusters(request.param)
+
+
+@pytest.fixture
+def classic_cluster(clusters: Callable[[str], Cluster]) -> Cluster:
+    """One that takes what names no partition, which the published text does not know."""
+    return clusters("real" if REAL else "deployed")
+
+
+@pytest.fixture(scope="session")
+def go_nsq_program(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The program with the client in it, built from what go.sum names; or why there is none."""
+    reason = go_missing()
+    if not reason and (done := go("mod", "download")).returncode:
+        reason = f"its modules could not be fetched: {last_line(done.stderr)}"
+    if reason:
+        request.config.stash.setdefault(NOT_RUN, {})["go-nsq"] = reason
+        pytest.skip(reason)
+    program = tmp_path_factory.mktemp("go_nsq") / "go_nsq"
+    built = go("build", "-o", str(program), ".")
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+@pytest.fixture
+def go_nsq(go_nsq_program: Path, cluster: Cluster, tmp_path: Path) -> GoNsq:
+    return GoNsq(go_nsq_program, cluster, tmp_path)
+
+
+@pytest.fixture
+def name() -> str:
+    """A topic name nobody has used."""
+    return f"wp_{uuid.uuid4().hex[:12]}"
+
+
+def go(*words: str) -> subprocess.CompletedProcess[str]:
+    own = {"GOFLAGS": "-mod=readonly -buildvcs=false", "GOTOOLCHAIN": "local", "GO111MODULE": "on"}
+    return subprocess.run(
+        ["go", *words],
+        cwd=PROGRAM,
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        timeout=BUILD_WITHIN_S,
+        check=False,
+    )
+
+
+def go_missing() -> str:
+    """Return why there is no Go, as the set-up script says it; empty when there is."""
+    spec = importlib.util.spec_from_file_location("wireproof_setup", SETUP)
+    assert spec is not None
+    assert spec.loader is not None
+    setup = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(setup)
+    return str(setup.go_missing())
+
+
+def last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for client, reason in terminalreporter.config.stash.get(NOT_RUN, {}).items():
+        terminalreporter.write_line(f"not run: {client} scenarios ({reason})")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    assert isinstance(reporter, pytest.TerminalReporter)
+    if session.exitstatus == pytest.ExitCode.OK and not reporter.stats.get("passed"):
+        session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
