@@ -92,6 +92,7 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
         acknowledged: list[bytes] = []
         refused: list[bytes] = []
         over = threading.Event()
+        grown = threading.Condition()
 
         def publish() -> None:
             number = 0
@@ -101,7 +102,13 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
                     body = b"%d" % number
                     number += 1
                     said = answer(sock, pub("t", body))
-                    (acknowledged if said == b"OK" else refused).append(body)
+                    with grown:
+                        (acknowledged if said == b"OK" else refused).append(body)
+                        grown.notify()
+
+        def wait_for(count: int) -> None:
+            with grown:
+                assert grown.wait_for(lambda: len(acknowledged) >= count, DEADLINE)
 
         publisher = threading.Thread(target=publish)
         publisher.start()
@@ -109,8 +116,7 @@ def test_nothing_acknowledged_is_lost_while_the_leader_moves() -> None:
             for _ in range(10):
                 before = len(acknowledged)
                 found.order("/control/leader?topic=t")
-                while len(acknowledged) < before + 20 and publisher.is_alive():
-                    pass
+                wait_for(before + 20)
         finally:
             over.set()
             publisher.join(DEADLINE)
