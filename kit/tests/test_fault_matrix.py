@@ -1,67 +1,97 @@
-"""The proof of the judge: every fault dies, every variant lives.
+"""The proof of the judge, as tests: every fault dies, every variant lives, alone and in mixes.
 
-Each fault of the reference must turn a case of each clause it declares red, and nothing else;
-no legal variant may turn anything red. Faults are run against the cases of the clauses they
-declare; `make matrix` runs them against every case.
+Here a fault meets the cases of the clauses it declares, and a few mixes are tried; `make matrix`
+and `wireproof selftest` let faults meet all cases of their interfaces, and try every mix.
 """
 
 import os
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from wireproof_kit.instance import Instance
-from wireproof_kit.rehearsal import Switch, rehearse, switches
+from wireproof_kit.collecting import collect
+from wireproof_kit.rehearsal import rehearse
+from wireproof_kit.rehearsal_nursery import Nursery
+from wireproof_kit.rehearsal_trials import FAULT, VARIANT, Shown, Trial, listed, mixes
 from wireproof_spec.catalogue import load_catalogue
 
-FAULTS = switches("nsq", "--list-faults")
-VARIANTS = switches("nsq", "--list-variants")
-FAULT_PATIENCE_S = 4.0
-VARIANT_PATIENCE_S = 6.0
-PER_LEVEL = {"must": 3, "should": 1}
+SEED = 1
+FAULTS = listed("nsq", FAULT)
+VARIANTS = listed("nsq", VARIANT)
 WHOLE = os.environ.get("WIREPROOF_MATRIX") == "whole"
+MIXES = mixes(VARIANTS, seed=SEED)[: None if WHOLE else 2]
+KINDS = {"must": 3, "should": 1}
+WAYS = {"missing", "boundary", "wrong-value", "extra", "condition", "late"}
 
 
-def name(switch: Switch) -> str:
-    return switch.name
+def name(trial: Trial) -> str:
+    return trial.name
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery("nsq") as started:
+        yield started
+
+
+def shown(trial: Trial, nursery: Nursery) -> Shown:
+    narrow = trial.kind == FAULT and not WHOLE
+    instances = [i for i in collect("nsq") if not narrow or i.clause.id in trial.breaks]
+    with nursery.reference(trial.options()) as url:
+        return rehearse(trial, url, "nsq", instances)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=name)
-def test_a_fault_dies(fault: Switch) -> None:
-    def is_about(instance: Instance) -> bool:
-        return WHOLE or instance.clause.id in fault.breaks
-
-    rehearsal = rehearse("nsq", fault, option="--fault", wanted=is_about, timeout=FAULT_PATIENCE_S)
-    assert rehearsal.survived() == set()
-    assert [(r.case, r.verdict, r.reason) for r in rehearsal.unexpected()] == []
+def test_a_fault_dies(fault: Trial, nursery: Nursery) -> None:
+    seen = shown(fault, nursery)
+    assert seen.survived == ()
+    assert seen.unexpected == ()
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=name)
-def test_a_variant_lives(variant: Switch) -> None:
-    rehearsal = rehearse(
-        "nsq", variant, option="--variant", wanted=lambda _: True, timeout=VARIANT_PATIENCE_S
-    )
-    red = [r for r in rehearsal.records if r.verdict not in ("pass", "reading", "unsupported")]
-    assert [(r.case, r.verdict, r.reason) for r in red] == []
-    assert len(rehearsal.records) > 700
+@pytest.mark.parametrize("variant", [*VARIANTS, *MIXES], ids=name)
+def test_a_variant_lives(variant: Trial, nursery: Nursery) -> None:
+    seen = shown(variant, nursery)
+    assert seen.unexpected == ()
+    assert seen.cases > 700
 
 
 def test_every_tested_clause_has_its_kinds_of_fault() -> None:
-    counts = Counter(clause for fault in FAULTS for clause in fault.breaks)
+    ways: dict[str, set[str]] = defaultdict(set)
+    for fault in FAULTS:
+        for clause in fault.breaks:
+            ways[clause].add(fault.way)
     short = [
-        f"{clause.id}: {counts[clause.id]} of {PER_LEVEL[clause.level]}"
+        f"{clause.id} ({clause.level}): {', '.join(sorted(ways[clause.id])) or 'no fault'}"
         for clause in load_catalogue("nsq").clauses()
-        if clause.status == "tested" and counts[clause.id] < PER_LEVEL.get(clause.level, 0)
+        if clause.status == "tested" and len(ways[clause.id]) < KINDS.get(clause.level, 0)
     ]
     assert short == []
 
 
-def test_there_are_enough_variants_and_names_are_unique() -> None:
-    assert len(VARIANTS) >= 15
-    names = [switch.name for switch in (*FAULTS, *VARIANTS)]
+def test_every_fault_says_in_what_way_it_is_wrong() -> None:
+    assert [fault.name for fault in FAULTS if fault.way not in WAYS] == []
+
+
+def test_names_are_unique_and_clauses_known() -> None:
+    names = [trial.name for trial in (*FAULTS, *VARIANTS)]
     assert len(names) == len(set(names))
-
-
-def test_switches_name_known_clauses() -> None:
     known = {clause.id for clause in load_catalogue("nsq").clauses()}
     assert {c for fault in FAULTS for c in (*fault.breaks, *fault.may_break)} <= known
+
+
+def test_there_are_enough_variants_and_mixes() -> None:
+    assert len(VARIANTS) >= 25
+    every = mixes(VARIANTS, seed=SEED)
+    assert len({mix.switches for mix in every}) == 50
+
+
+def test_a_mix_holds_only_what_goes_together() -> None:
+    apart = {variant.name: variant.not_with for variant in VARIANTS}
+    for mix in mixes(VARIANTS, seed=SEED):
+        assert len(mix.switches) >= 2
+        assert not _together_in_conflict(mix.switches, apart)
+
+
+def _together_in_conflict(names: Sequence[str], apart: dict[str, tuple[str, ...]]) -> bool:
+    return any(other in apart[each] for each in names for other in names)

@@ -22,6 +22,7 @@ COMMANDS = {
     "serve": Entry("wireproof.serve:serve", "Run the reference broker."),
     "report": Entry("wireproof.report:report", "Make reports of bundles: HTML, JUnit, Markdown."),
     "diff": Entry("wireproof.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."),
+    "selftest": Entry("wireproof.selftest:selftest", "Prove the judge on faults and variants."),
     "baseline": Entry("wireproof.baseline:baseline", "Keep the file of known deviations."),
     "doctor": Entry("wireproof.doctor:doctor", "Check this machine and a target."),
 }

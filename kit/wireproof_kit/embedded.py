@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.errors import TargetUnreachable
@@ -45,29 +45,44 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
         TargetUnreachable: the process ended or did not say that it is ready in time.
     """
     folder = tempfile.TemporaryDirectory(prefix="wireproof-reference-")
-    entry = PROTOCOLS[protocol]
-    arguments = [*entry.reference, "--data", folder.name, *options]
+    arguments = reference_arguments(protocol, folder.name, options)
     process = subprocess.Popen(
         [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     )
     try:
-        ready = json.loads(_first_line(process, protocol))
+        ready = json.loads(first_line(process, protocol))
     except (ValueError, TargetUnreachable) as error:
         EmbeddedReference("", process, folder).close()
         raise TargetUnreachable(
             f"the embedded {protocol} reference did not start: {error}"
         ) from error
-    query = "&".join(f"{key}={_joined(ready[said])}" for key, said in entry.keys.items())
-    return EmbeddedReference(f"{protocol}://{ready['tcp']}?{query}", process, folder)
+    return EmbeddedReference(reference_url(protocol, ready), process, folder)
+
+
+def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
+    """Return the options with which a reference offers all that cases need, and others."""
+    return [*PROTOCOLS[protocol].reference, "--data", folder, *options]
+
+
+def reference_url(protocol: str, ready: Mapping[str, str | list[str]]) -> str:
+    """Return the URL of a reference by what it said when it was ready."""
+    keys = PROTOCOLS[protocol].keys
+    query = "&".join(f"{key}={_joined(ready[said])}" for key, said in keys.items())
+    return f"{protocol}://{ready['tcp']}?{query}"
 
 
 def _joined(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ",".join(value)
 
 
-def _first_line(process: subprocess.Popen[bytes], protocol: str) -> bytes:
+def first_line(process: subprocess.Popen[bytes], protocol: str) -> bytes:
+    """Return the next line a reference says.
+
+    Raises:
+        TargetUnreachable: it said none in time, or ended.
+    """
     stream = process.stdout
     if stream is None:
         raise TargetUnreachable("its output is not connected")

@@ -1,131 +1,139 @@
-"""Rehearsals: the suites run against the reference with a fault or a legal variant switched on.
+"""Rehearsals: the suites run against the reference with a fault or legal variants switched on.
 
 They prove the judge: each fault must turn a case of each of its clauses red, and nothing else;
-no variant may turn anything red.
+no variant, nor any mix of them, may turn anything red.
 """
 
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 
-from wireproof_kit.collecting import collect
 from wireproof_kit.engine import Engine, RunOptions
-from wireproof_kit.errors import KitError
 from wireproof_kit.instance import Instance
-from wireproof_kit.run import REFERENCE, Run, RunPlan
+from wireproof_kit.rehearsal_trials import FAULT, Seen, Shown, Trial
+from wireproof_kit.run import Run, RunPlan
 from wireproof_spec.record import CaseRecord
 
-LIST_WITHIN_S = 30.0
+PATIENCE_S = {FAULT: 4.0}
+LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A fault or variant that the reference offers, as its list says."""
+def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+    """Return the cases a trial is run against, those that must tell first.
 
-    name: str
-    kind: str
-    breaks: tuple[str, ...]
-    may_break: tuple[str, ...]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """What one run under a switch showed."""
-
-    switch: Switch
-    records: tuple[CaseRecord, ...]
-
-    def failed(self) -> set[str]:
-        """Return the clauses of which a case failed."""
-        return {record.clause for record in self.records if record.verdict == "fail"}
-
-    def survived(self) -> set[str]:
-        """Return the clauses that the fault must break and that no case found broken."""
-        return set(self.switch.breaks) - self.failed()
-
-    def unexpected(self) -> list[CaseRecord]:
-        """Return the records that are red though nothing allows it, or that are our error."""
-        allowed = {*self.switch.breaks, *self.switch.may_break}
-        return [
-            record
-            for record in self.records
-            if record.verdict == "error"
-            or (record.verdict in ("fail", "unstable") and record.clause not in allowed)
-        ]
-
-
-def switches(protocol: str, listing: str) -> tuple[Switch, ...]:
-    """Ask the reference for its ``--list-faults`` or ``--list-variants``.
-
-    Raises:
-        KitError: the reference does not list them.
+    A fault: all cases of the interfaces that hold its clauses. Variants: all cases.
     """
-    command = [sys.executable, "-m", "wireproof", "serve", protocol, listing]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
-    )
-    if done.returncode:
-        raise KitError(f"`wireproof serve {protocol} {listing}` failed: {done.stderr.strip()}")
-    return tuple(_switch(line) for line in done.stdout.splitlines())
+    if trial.kind != FAULT:
+        return list(instances)
+    held = {interface(item.id) for item in instances if item.clause.id in trial.breaks}
+    near = [item for item in instances if interface(item.id) in held]
+    by_clause: dict[str, list[Instance]] = {}
+    for item in near:
+        by_clause.setdefault(item.clause.id, []).append(item)
+    told = [by_clause.pop(clause, []) for clause in trial.breaks]
+    rounds = zip_longest(*told)
+    first = [item for each in rounds for item in each if item is not None]
+    return first + [item for items in by_clause.values() for item in items]
 
 
-def rehearse(
-    protocol: str,
-    switch: Switch,
-    *,
-    option: str,
-    wanted: Callable[[Instance], bool],
-    timeout: float | None = None,
-) -> Rehearsal:
-    """Run the wanted cases against a reference with one switch on, waits overlapped."""
-    options = (option, switch.name)
-    return Rehearsal(switch, run_cases(protocol, options, wanted=wanted, timeout=timeout))
+def interface(case_id: str) -> str:
+    """Return protocol and interface of a case id: ``nsq/publish``."""
+    return "/".join(case_id.split("/")[:2])
 
 
-def run_cases(
-    protocol: str,
-    options: Sequence[str],
-    *,
-    wanted: Callable[[Instance], bool],
-    timeout: float | None = None,
-) -> tuple[CaseRecord, ...]:
-    """Run cases against a reference started with these options, waits overlapped."""
-    plan = RunPlan(
-        url=REFERENCE,
-        protocol=protocol,
-        seed=1,
-        timeout=timeout,
-        reference_options=tuple(options),
-    )
-    instances = [item for item in collect(protocol) if wanted(item)]
-    run = Run.open(plan)
+def rehearse(trial: Trial, url: str, protocol: str, instances: Sequence[Instance]) -> Shown:
+    """Run a trial's cases against a reference at a URL, waits overlapped.
+
+    A case whose clause the fault breaks or may break is spared once the clause is red: it
+    decides nothing any more, and what never comes would have to be waited for each time.
+    """
+    patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
+    run = Run.open(RunPlan(url=url, protocol=protocol, seed=1, timeout=patience))
     try:
-        chosen = run.choose(instances).run
+        chosen = run.choose(about(trial, instances)).run
         run.prepare(chosen)
         engine = Engine(run.session, run.bench, RunOptions(repeats=1, waiters=WAITERS))
-        calm = [item for item in chosen if not (item.mark.hazard or item.mark.alone)]
-        engine.start(calm)
-        records = [engine.run(item) for item in calm]
-        records += [engine.run(item) for item in chosen if item.mark.alone]
-        records += [engine.run(item) for item in chosen if item.mark.hazard]
-        engine.close()
-        alone = {item.id: item for item in chosen}
-        return tuple(_decided(engine, record, alone[record.case]) for record in records)
+        performance = _Performance(trial, engine)
+        try:
+            performance.play(chosen)
+        finally:
+            engine.close()
+        return performance.shown()
     finally:
         run.close()
 
 
-def _decided(engine: Engine, record: CaseRecord, instance: Instance) -> CaseRecord:
-    """Run a case that decided nothing among the others once more, alone."""
-    return engine.run(instance) if record.verdict == "inconclusive" else record
+class _Performance:
+    """The cases of one trial as they come to an end; used from several threads."""
+
+    def __init__(self, trial: Trial, engine: Engine) -> None:
+        self._trial = trial
+        self._engine = engine
+        self._allowed = {*trial.breaks, *trial.may_break}
+        self._lock = threading.Lock()
+        self._records: list[CaseRecord] = []
+        self._red: dict[str, str] = {}
+        self._spared = 0
+
+    def play(self, chosen: Sequence[Instance]) -> None:
+        """Run calm cases side by side, then one at a time those that disturb or may kill."""
+        calm = [item for item in chosen if not (item.mark.hazard or item.mark.alone)]
+        with ThreadPoolExecutor(WAITERS, thread_name_prefix="rehearsed-case") as pool:
+            for _ in pool.map(self._run, calm):
+                pass
+        for item in self._lonely(chosen):
+            self._run(item)
+        self._decide({item.id: item for item in chosen})
+
+    def shown(self) -> Shown:
+        """Return what the trial showed."""
+        trial = self._trial
+        fatal = [record for record in self._records if self._is_wrong(record)]
+        return Shown(
+            trial=trial,
+            red=dict(sorted(self._red.items())),
+            survived=tuple(clause for clause in trial.breaks if clause not in self._red),
+            unexpected=tuple(_seen(record) for record in fatal),
+            cases=len(self._records),
+            spared=self._spared,
+        )
+
+    @staticmethod
+    def _lonely(chosen: Sequence[Instance]) -> Iterator[Instance]:
+        yield from (item for item in chosen if item.mark.alone and not item.mark.hazard)
+        yield from (item for item in chosen if item.mark.hazard)
+
+    def _run(self, instance: Instance) -> None:
+        clause = instance.clause.id
+        with self._lock:
+            if clause in self._red and clause in self._allowed:
+                self._spared += 1
+                return
+        self._keep(self._engine.run(instance))
+
+    def _keep(self, record: CaseRecord) -> None:
+        with self._lock:
+            self._records.append(record)
+            if record.verdict == "fail":
+                self._red.setdefault(record.clause, record.case)
+
+    def _decide(self, chosen: dict[str, Instance]) -> None:
+        """Run cases that decided nothing among the others once more, alone, where it matters."""
+        undecided = [record for record in self._records if record.verdict == "inconclusive"]
+        for record in undecided:
+            if self._trial.kind != FAULT or record.clause in self._trial.breaks:
+                self._records.remove(record)
+                self._run(chosen[record.case])
+
+    def _is_wrong(self, record: CaseRecord) -> bool:
+        if self._trial.kind != FAULT:
+            return record.verdict not in ("pass", "reading", "unsupported")
+        if record.verdict == "error":
+            return True
+        return record.verdict in ("fail", "unstable") and record.clause not in self._allowed
 
 
-def _switch(line: str) -> Switch:
-    name, kind, clauses, text, *_ = line.split("\t")
-    names = [word for word in clauses.split(",") if word]
-    breaks = tuple(word for word in names if not word.endswith("?"))
-    may_break = tuple(word.removesuffix("?") for word in names if word.endswith("?"))
-    return Switch(name, kind, breaks, may_break, text)
+def _seen(record: CaseRecord) -> Seen:
+    return Seen(record.case, record.clause, record.verdict, record.observation, record.reason)

@@ -1,0 +1,83 @@
+"""``wireproof selftest``: prove the judge on references wrong, or different, on purpose."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from wireproof.lazy import Command
+from wireproof.manner import manner
+from wireproof.view.rehearsals import RehearsalView, choose_view
+from wireproof_kit.collecting import collect
+from wireproof_kit.rehearsal_crew import Crew
+from wireproof_kit.rehearsal_matrix import Matrix, is_writable, write_matrix
+from wireproof_kit.rehearsal_trials import (
+    FAULT,
+    VARIANT,
+    Shown,
+    Trial,
+    listed,
+    mixes,
+    sample,
+    selected,
+)
+
+PROTOCOL = "nsq"
+SEED = 1
+SIDE_BY_SIDE = 4
+
+EXAMPLES = (
+    ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
+    ("wireproof selftest --sample", "a sample of them in less than a minute"),
+    ("wireproof selftest ext.dispatch", "the faults of some clauses"),
+    ("wireproof selftest dispatch-to-all-late -v", "one fault, and what it turned red"),
+    ("wireproof selftest --out docs/selftest.md", "write the matrix as a page, or .jsonl"),
+)
+
+
+@click.command("selftest", cls=Command, examples=EXAMPLES)
+@click.argument("ids", nargs=-1, metavar="[IDS…]")
+@click.option("--sample", "sampled", is_flag=True, help="A sample: a fault of each clause.")
+@click.option("--seed", type=int, default=SEED, show_default=True, help="Of mixes and sample.")
+@click.option("-n", "size", type=click.IntRange(1, 64), default=SIDE_BY_SIDE, help="At a time.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the matrix: .md or .jsonl.")
+def selftest(
+    ids: tuple[str, ...], *, sampled: bool, seed: int, size: int, out: Path | None
+) -> int:
+    """Run the suites against faults, which must die, and legal variants, which must not.
+
+    IDS are names of faults, variants or mixes, or prefixes of clauses or cases whose faults
+    are meant. Exit 0: every fault died of its own clauses and nothing legal turned red.
+    """
+    if out is not None:
+        is_writable(out)
+    trials = _trials(ids, sampled=sampled, seed=seed)
+    view = choose_view(manner(), total=len(trials))
+    started = time.monotonic()
+    matrix = Matrix(seed=seed, planned=len(trials))
+    try:
+        with closing(Crew(PROTOCOL, size).rehearse(trials)) as shown:
+            _watch(shown, matrix, view)
+    except KeyboardInterrupt:
+        matrix.interrupted = True
+    matrix.seconds = round(time.monotonic() - started, 1)
+    if out is not None:
+        write_matrix(out, matrix)
+    view.end(matrix, out)
+    return matrix.exit
+
+
+def _watch(shown: Iterator[Shown], matrix: Matrix, view: RehearsalView) -> None:
+    for each in shown:
+        matrix.add(each)
+        view.shown(each)
+
+
+def _trials(ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
+    variants = listed(PROTOCOL, VARIANT)
+    trials = (*listed(PROTOCOL, FAULT), *variants, *mixes(variants, seed=seed))
+    if ids:
+        trials = selected(trials, ids, collect(PROTOCOL))
+    return sample(trials, seed=seed) if sampled else trials
