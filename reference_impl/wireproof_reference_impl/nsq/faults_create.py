@@ -83,6 +83,7 @@ FAULTS: tuple[Preset, ...] = (
         "create-one-copy",
         "replicator is overlooked for an ext topic of one partition",
         breaks=_PARAMETERS,
+        may_break="smart.cluster.not-leader",
         settings=_creating(
             lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
         ),

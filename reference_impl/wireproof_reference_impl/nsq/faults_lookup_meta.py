@@ -4,7 +4,16 @@ from collections.abc import Callable
 from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.faults_lookup import (
+from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.telling import (
     Data,
     When,
     changing,
@@ -14,15 +23,6 @@ from wireproof_reference_impl.nsq.faults_lookup import (
     is_old,
     refuse,
     telling,
-)
-from wireproof_reference_impl.nsq.http_request import Request
-from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
-    Preset,
-    fault,
 )
 
 Meta = dict[str, object]

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from wireproof_reference_impl.nsq.faults_lookup import Data, is_lookup, partitions
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request, compact_json
 from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_reference_impl.nsq.telling import Data, is_lookup, partitions
 
 _DELAY_NS = 150_000_000
 

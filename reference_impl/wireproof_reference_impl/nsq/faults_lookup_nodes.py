@@ -1,0 +1,153 @@
+"""Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
+
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.telling import (
+    LOOKERS,
+    dropped,
+    each_record,
+    exchanged,
+    is_for_reading,
+    is_lookup,
+    is_old,
+    is_unmeant,
+    only_partitions,
+    only_producers,
+    telling,
+)
+
+_RECORD = "smart.lookup.node-record"
+_PARTITIONS = "smart.lookup.partitions"
+_PRODUCERS = "smart.lookup.producers"
+_LEADER = "smart.lookup.leader"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "lookup-ports-as-text",
+        "in the older style ports are strings",
+        breaks=_RECORD,
+        may_break="smart.lookup.services",
+        settings=telling(
+            each_record(lambda node: {**node, "tcp_port": str(node["tcp_port"])}), is_old
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-without-ids",
+        "in the older style nodes have neither id nor distributed_id",
+        breaks=_RECORD,
+        settings=telling(each_record(dropped("id distributed_id")), is_old),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-no-http-port-for-consumers",
+        "a consumer is told 0 for the HTTP port",
+        breaks=_RECORD,
+        settings=telling(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-first-partition-missing",
+        "partition 0 is not told of without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {k: v for k, v in led.items() if k != "0"}), is_unmeant
+        ),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-partitions-from-one",
+        "partitions are numbered from 1 without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {str(int(k) + 1): v for k, v in led.items()}), is_unmeant
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-partitions-padded",
+        "partitions have numbers of two digits without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {f"{int(k):02}": v for k, v in led.items()}), is_unmeant
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-partitions-of-ordered-topics",
+        "of a topic with orderedmulti only partition 0 is told to consumers without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: dict(list(led.items())[:1])),
+            lambda r: is_unmeant(r) and is_for_reading(r),
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-producers-first-only",
+        "only one producer is told of",
+        breaks=_PRODUCERS,
+        settings=telling(only_producers(lambda nodes: nodes[:1]), is_lookup),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-producer-for-each-partition",
+        "producers has a node once for each partition, and the first one more",
+        breaks=_PRODUCERS,
+        settings=telling(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
+        way=EXTRA,
+    ),
+    fault(
+        "lookup-producers-http",
+        "producers have the HTTP port for the TCP port",
+        breaks=_PRODUCERS,
+        settings=telling(
+            only_producers(
+                lambda nodes: [{**node, "tcp_port": node["http_port"]} for node in nodes]
+            ),
+            is_unmeant,
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leaders-exchanged",
+        "each partition is told with the node of another without metainfo",
+        breaks=_LEADER,
+        may_break="smart.lookup.slaves",
+        settings=telling(exchanged, is_unmeant),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leader-on-http",
+        "a consumer is told the HTTP port for the TCP port",
+        breaks=_LEADER,
+        may_break=LOOKERS,
+        settings=telling(
+            each_record(lambda node: {**node, "tcp_port": node["http_port"]}),
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leader-elsewhere",
+        "a consumer is told an address where no node is",
+        breaks=_LEADER,
+        may_break=LOOKERS,
+        settings=telling(
+            each_record(lambda node: {**node, "broadcast_address": "127.9.9.9"}),
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=WRONG_VALUE,
+    ),
+)
