@@ -1,10 +1,10 @@
 """Histories: random sequences of moves, searched by a Hypothesis rule machine inside one case.
 
-Each move is a rule with one number to choose by. A history that breaks the law is shrunk, within
-a bound of runs and of time and with little patience; the shortest is then played once more with
-all patience. What a faulty target does need not come again: the shortest sequence that was seen
-to break is remembered here, whatever Hypothesis makes of it. Hypothesis is imported only when a
-search begins.
+A move has a name and a number to choose by. The first history that breaks the law ends the
+search. What a faulty target does need not come again, and Hypothesis shrinks only what does, so
+the moves are shortened here: without one part after another, within a bound of runs and of time
+and with little patience; what is left is then played once more with all patience. Hypothesis is
+imported only when a search begins.
 """
 
 import os
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
-from wireproof_kit.errors import KitError
+from wireproof_kit.errors import ArrangementFailed, KitError
 from wireproof_kit.observation import Observation, observed
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ PROFILE = "HYPOTHESIS_PROFILE"
 class Effort:
     """How far a search goes.
 
-    ``examples`` histories of ``steps`` moves; a broken one is played again up to ``shrinks``
-    times in ``shrink_seconds``. After ``seconds`` the history at hand is brought to its end and
-    no other is begun.
+    ``examples`` histories of ``steps`` moves; a broken one is played up to ``shrinks`` times in
+    ``shrink_seconds`` to be shortened. After ``seconds`` the history at hand is brought to its
+    end and no other is begun.
     """
 
     examples: int = 25
@@ -117,9 +117,7 @@ class _Search:
     started: float = field(default_factory=time.monotonic)
     runs: int = 0
     made: int = 0
-    shrinks: int = 0
     first: Failure | None = None
-    best: Failure | None = None
     trouble: KitError | None = None
     ended: bool = False
 
@@ -129,20 +127,16 @@ class _Search:
         Raises:
             _Enough: there have been enough.
         """
-        if self.is_over():
+        if self.first is not None or self.is_over():
             self.ended = True
             raise _Enough
-        self.shrinks += self.first is not None
         run = _Run(self)
         self.guarded(run.start)
         return run
 
     def is_over(self) -> bool:
-        """Tell whether no other history is to be begun, or the one at hand to be ended."""
-        spent = time.monotonic() - self.started
-        if self.first is None:
-            return spent > self.effort.seconds
-        return self.shrinks >= self.effort.shrinks or spent > self.effort.shrink_seconds
+        """Tell whether no other history is to be begun, and the one at hand to be ended."""
+        return time.monotonic() - self.started > self.effort.seconds
 
     def guarded(self, act: Callable[[], None]) -> None:
         """Do something with the target; what keeps the kit from it ends the search."""
@@ -152,21 +146,6 @@ class _Search:
             self.trouble = self.trouble or error
             self.ended = True
             raise _Enough from error
-
-    def failed(self, failure: Failure) -> None:
-        """Remember a failure; only those of the first one's word count.
-
-        Raises:
-            Broken: it counts.
-        """
-        if self.first is None:
-            self.first = self.best = failure
-            self.started = time.monotonic()
-        elif failure.broken.word != self.first.broken.word:
-            return
-        if self.best is None or len(failure.words) < len(self.best.words):
-            self.best = failure
-        raise failure.broken
 
 
 class _Run:
@@ -181,12 +160,11 @@ class _Run:
 
     def start(self) -> None:
         """Begin the history."""
-        hurried = self._search.first is not None
-        self._history = self._search.begin(hurried=hurried, shown=False)
+        self._history = self._search.begin(hurried=False, shown=False)
 
     def move(self, name: str, choice: int) -> None:
         """Make a move, unless time is over: then the history only has to end."""
-        if not self._over and not (self._search.first is None and self._search.is_over()):
+        if not self._over and not self._search.is_over():
             self._search.guarded(lambda: self._judged(lambda: self._move(name, choice)))
 
     def end(self, *, checked: bool) -> None:
@@ -203,7 +181,8 @@ class _Run:
             act()
         except Broken as broken:
             self._over = True
-            self._search.failed(Failure(tuple(self._moves), tuple(self._words), broken))
+            self._search.first = Failure(tuple(self._moves), tuple(self._words), broken)
+            raise
 
     def _move(self, name: str, choice: int) -> None:
         if self._history is None:
@@ -238,23 +217,49 @@ def search(
     The same seed gives the same histories. ``tell`` is given each history that kept the law.
 
     Raises:
-        KitError: what kept the kit from its job before anything was found.
+        KitError: what kept the kit from its job before anything was found, were it only time.
     """
     state = _Search(begin, effort, tell)
     _explore(state, moves, seed)
-    if state.best is not None and state.first is not None:
-        shown = _play(begin, state.best.moves)
-        return (shown or state.first).observation()
+    if state.first is not None:
+        return _shown(begin, state.first, effort).observation()
     if state.trouble is not None:
         raise state.trouble
+    if not state.runs:
+        raise ArrangementFailed(f"no history came to its end in {effort.seconds:g} s")
     return observed(KEPT, note=f"{state.runs} histories, {state.made} moves")
 
 
-def _play(begin: Begin, moves: Sequence[Move]) -> Failure | None:
-    """Play a sequence again, recorded and with all patience; None when it breaks nothing now."""
+def _shown(begin: Begin, first: Failure, effort: Effort) -> Failure:
+    """Return the shortest failure of the same word that comes again, else the first one."""
+    word = first.broken.word
+    best = _shortened(begin, first, effort)
+    return _play(begin, best.moves, word, shown=True) or first
+
+
+def _shortened(begin: Begin, first: Failure, effort: Effort) -> Failure:
+    """Leave out one part of the moves after another, halves first, single moves last."""
+    best, plays = first, 0
+    started = time.monotonic()
+    size = len(best.moves) // 2
+    while size:
+        at = 0
+        while at < len(best.moves):
+            if plays == effort.shrinks or time.monotonic() - started > effort.shrink_seconds:
+                return best
+            plays += 1
+            moves = best.moves[:at] + best.moves[at + size :]
+            shorter = _play(begin, moves, first.broken.word, shown=False)
+            best, at = (shorter, at) if shorter else (best, at + size)
+        size //= 2
+    return best
+
+
+def _play(begin: Begin, moves: Sequence[Move], word: str, *, shown: bool) -> Failure | None:
+    """Play a sequence; None when it does not break the law in the way the word says."""
     words: list[str] = []
     try:
-        history = begin(hurried=False, shown=True)
+        history = begin(hurried=not shown, shown=shown)
     except KitError:
         return None
     try:
@@ -263,7 +268,8 @@ def _play(begin: Begin, moves: Sequence[Move]) -> Failure | None:
             words[-1] = history.move(name, choice) or f"({name})"
         history.end()
     except Broken as broken:
-        return Failure(tuple(moves), tuple(words), broken)
+        made = tuple(moves[: len(words)])
+        return Failure(made, tuple(words), broken) if broken.word == word else None
     except KitError:
         return None
     finally:
@@ -272,7 +278,7 @@ def _play(begin: Begin, moves: Sequence[Move]) -> Failure | None:
 
 
 def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
-    """Let Hypothesis find and shrink; what it found is in the search."""
+    """Let Hypothesis look for a failure; what it found is in the search."""
     import hypothesis
     from hypothesis.errors import Flaky
 
@@ -285,7 +291,7 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
         stateful_step_count=effort.steps,
         database=None,
         deadline=None,
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        phases=(hypothesis.Phase.generate,),
         verbosity=hypothesis.Verbosity.quiet,
         suppress_health_check=list(hypothesis.HealthCheck),
         report_multiple_bugs=False,
@@ -334,7 +340,11 @@ def _warm_up() -> None:
 
 
 def _machine(state: _Search, moves: Sequence[str]) -> "type[RuleBasedStateMachine]":
-    """Return a rule machine with one rule for each move."""
+    """Return a rule machine that makes moves.
+
+    One rule draws which: of several, Hypothesis leaves some out of whole histories, and a short
+    search has none to spare.
+    """
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -343,14 +353,11 @@ def _machine(state: _Search, moves: Sequence[str]) -> "type[RuleBasedStateMachin
             super().__init__()
             self.run = state.next_run()
 
+        @rule(name=st.sampled_from(moves), choice=st.integers(0, CHOICES - 1))
+        def move(self, name: str, choice: int) -> None:
+            self.run.move(name, choice)
+
         def teardown(self) -> None:
             self.run.end(checked=sys.exc_info()[1] is None)
 
-    def rule_for(name: str) -> Callable[..., None]:
-        def move(self: Histories, choice: int) -> None:
-            self.run.move(name, choice)
-
-        move.__name__ = name
-        return rule(choice=st.integers(0, CHOICES - 1))(move)
-
-    return type("Histories", (Histories,), {name: rule_for(name) for name in moves})
+    return Histories
