@@ -1,11 +1,13 @@
 """A PUB_EXT frame as a stream of bytes: cut off, in pieces, many at once."""
 
+from collections.abc import Callable
+
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.frames import pub_ext
+from wireproof_kit.nsq.frames import fin, pub_ext, rdy, req, touch
 from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.outgoing import Outgoing, joined
 from wireproof_kit.nsq.topics import Topic
@@ -23,6 +25,13 @@ from wireproof_suites.nsq.shape import within
 HEADER = {"k": "v"}
 MANY = 50
 FIRST = 1000
+
+# Commands that name a message, and how many more deliveries are due behind them under RDY 3.
+BEHIND: dict[str, tuple[Callable[[bytes], Outgoing], int]] = {
+    "fin": (fin, 2),
+    "req": (lambda message_id: req(message_id, 0), 3),
+    "touch": (touch, 2),
+}
 
 # Where a frame is cut: a field, and how many of its bytes are still sent (from the end if < 0).
 PLACES = {
@@ -153,6 +162,28 @@ def test_frame_and_a_part_of_the_next(
         ]
 
         return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
+
+
+@case("nsq/parser/behind-a-message-id", clause="ext.parser.segmentation", waiting=True)
+@pytest.mark.parametrize("command", BEHIND)
+def test_command_behind_one_with_an_id(
+    broker: Broker, fresh_ext_topic: Topic, command: str
+) -> Observation:
+    """What comes in one write with a command that names a message is read as well."""
+    make, more = BEHIND[command]
+    with broker.subscribe(fresh_ext_topic) as consumer:
+        for _ in range(3):
+            broker.published(fresh_ext_topic, broker.unique_body(), HEADER)
+        first = consumer.take()
+        if first is None or first.message_id is None:
+            return observe_delivery(first, body=b"", header=HEADER)
+        both = [make(first.message_id), rdy(3)]
+        consumer.connection.send(joined(both, f"{command} and RDY"))
+        for _ in range(more):
+            if consumer.take() is None:
+                return observed("missing", overdue=True)
+
+        return observed("all-delivered")
 
 
 @case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
