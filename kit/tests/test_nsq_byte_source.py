@@ -55,4 +55,4 @@ def test_a_size_that_lies_is_a_fault_at_its_place(size: int | None, head: str, f
 
     assert isinstance(broken, Broken)
     assert (broken.offset, broken.data) == (10, data[10:])
-    assert broken.sentence == f"the input: {fault} (smart.frame.layout)"
+    assert broken.sentence == f"the input: {fault} (smart.connection.frame)"

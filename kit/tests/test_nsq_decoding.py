@@ -223,7 +223,7 @@ def test_an_unknown_frame_type_is_a_fault() -> None:
 
     assert broken.sentence == (
         "the input: frame_type at byte 14: expected 0 (response), 1 (error), 2 (message), "
-        "found 9 (smart.frame.layout)"
+        "found 9 (smart.connection.frame)"
     )
 
 

@@ -307,7 +307,7 @@ def test_the_extent_holds_the_limit_against_the_size() -> None:
         extent(PUB_BODY, bytes.fromhex("0000000b"), limit=10)
 
     assert str(caught.value) == (
-        "smart.publish.layout: size at byte 0: expected at most 10, found 11"
+        "smart.partition.publish: size at byte 0: expected at most 10, found 11"
     )
 
 

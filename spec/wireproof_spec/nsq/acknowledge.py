@@ -48,13 +48,13 @@ def _line(value_type: type, name: bytes, *parameters: Field) -> Record:
     )
 
 
-FINISH = Schema("FIN", "smart.acknowledge.finish", Finish, _line(Finish, names.FIN))
+FINISH = Schema("FIN", "smart.message-id.finish", Finish, _line(Finish, names.FIN))
 """`FIN`, space, `message_id`, line feed."""
-TOUCH = Schema("TOUCH", "smart.acknowledge.touch", Touch, _line(Touch, names.TOUCH))
+TOUCH = Schema("TOUCH", "smart.connection.touch", Touch, _line(Touch, names.TOUCH))
 """`TOUCH`, space, `message_id`, line feed."""
 REQUEUE = Schema(
     "REQ",
-    "smart.acknowledge.requeue",
+    "smart.connection.requeue",
     Requeue,
     _line(
         Requeue,

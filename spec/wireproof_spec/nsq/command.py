@@ -25,7 +25,7 @@ _WORD = Text(rb"(?:[^ \r\n]|\r(?!\n))*", "a word without space or line feed")
 
 COMMAND_LINE = Schema(
     "command line",
-    "smart.command.line",
+    "smart.connection.command-line",
     CommandLine,
     Record(
         CommandLine,

@@ -24,7 +24,7 @@ class ServerFrame:
 
 SERVER_FRAME = Schema(
     "server frame",
-    "smart.frame.layout",
+    "smart.connection.frame",
     ServerFrame,
     Sized(Int32ub, Record(ServerFrame, field("frame_type", Int32ub), field("data", Rest))),
 )

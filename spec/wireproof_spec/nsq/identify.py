@@ -31,7 +31,7 @@ IDENTIFY_BODY = Schema(
 
 AUTH_BODY = Schema(
     "AUTH body",
-    "smart.auth.layout",
+    "smart.connection.auth",
     AuthBody,
     Sized(Int32sb, Record(AuthBody, field("secret", Rest))),
 )

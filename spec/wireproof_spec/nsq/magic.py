@@ -12,5 +12,7 @@ class Magic:
     """The client speaks version 2 of the protocol."""
 
 
-MAGIC = Schema("magic", "smart.magic", Magic, Record(Magic, field("magic", Literal(names.MAGIC))))
+MAGIC = Schema(
+    "magic", "smart.connection.magic", Magic, Record(Magic, field("magic", Literal(names.MAGIC)))
+)
 """`"  V2"`, two spaces first."""

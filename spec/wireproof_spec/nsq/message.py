@@ -95,8 +95,14 @@ def _schema(*, extend: bool, ordered: bool, length_always: bool) -> Schema[Messa
         between.append(field("disk_queue_offset", Int64ub))
         between.append(field("disk_queue_data_size", Int32ub))
     name = " ".join(["message", *["ext"] * extend, *["ordered"] * ordered])
-    clause = "ext.consume.layout" if extend else "ext.consume.plain-topic"
+    clause = _clause(extend=extend, ordered=ordered)
     return Schema(name, clause, Message, message_layout(*between))
+
+
+def _clause(*, extend: bool, ordered: bool) -> str:
+    if ordered:
+        return "smart.order.ext-place" if extend else "smart.order.layout"
+    return "ext.consume.layout" if extend else "ext.consume.plain-topic"
 
 
 _BOTH = (False, True)

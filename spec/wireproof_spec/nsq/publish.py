@@ -78,14 +78,14 @@ def _batch(value_type: type, message: Sized) -> Sized:
     return Sized(Int32sb, Record(value_type, field("count", count), field("messages", messages)))
 
 
-PUB_BODY = Schema("PUB body", "smart.publish.layout", PubBody, _PUB)
+PUB_BODY = Schema("PUB body", "smart.partition.publish", PubBody, _PUB)
 """`size`, `body`."""
 PUB_TRACE_BODY = Schema("PUB_TRACE body", "smart.trace.layout", PubTraceBody, _PUB_TRACE)
 """`size`, 8-byte `trace_id`, `body`."""
 PUB_EXT_BODY = Schema("PUB_EXT body", "ext.publish.accept", PubExtBody, _PUB_EXT)
 """`size`, 2-byte `header_length`, `json_header`, `body`."""
 
-MPUB_BODY = Schema("MPUB body", "smart.publish.batch", MpubBody, _batch(MpubBody, _PUB))
+MPUB_BODY = Schema("MPUB body", "smart.connection.batch", MpubBody, _batch(MpubBody, _PUB))
 """`size`, 4-byte `count`, so many times `size`, `body`."""
 MPUB_TRACE_BODY = Schema(
     "MPUB_TRACE body", "smart.trace.batch", MpubTraceBody, _batch(MpubTraceBody, _PUB_TRACE)
