@@ -10,6 +10,7 @@ from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import REDELIVERY
 
 READY = 50
 UNKNOWN_TOPIC = "wp_nobody_made_this"
@@ -100,3 +101,18 @@ def read_own(consumer: Consumer, bodies: Sequence[bytes], others: Sequence[bytes
             return observed("strayed")
         left = [body for body in left if body not in delivery.raw]
     return observed("own")
+
+
+def read_again(
+    consumer: Consumer, body: bytes, others: Sequence[bytes], *, after: float
+) -> Observation:
+    """Read until the body comes again, for which it needs so many seconds; as read_own."""
+    seconds = consumer.connection.seconds(REDELIVERY) + after
+    while True:
+        delivery = consumer.next(seconds=seconds)
+        if delivery is None:
+            return observed("missing", overdue=True)
+        if any(other in delivery.raw for other in others):
+            return observed("strayed")
+        if body in delivery.raw:
+            return observed("own")

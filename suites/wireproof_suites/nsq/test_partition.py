@@ -13,13 +13,12 @@ from wireproof_kit.nsq.observing import observe, observe_delivery
 from wireproof_kit.nsq.outgoing import joined
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.consuming import answered_and
 from wireproof_suites.nsq.contents import CONTENTS
 from wireproof_suites.nsq.dispatching import both
 from wireproof_suites.nsq.ordering import opened, publish, read_in_order, take_of
-from wireproof_suites.nsq.partitions import READY, read_own
+from wireproof_suites.nsq.partitions import READY, read_again, read_own
 from wireproof_suites.nsq.publishing import followed_by
 from wireproof_suites.nsq.subscribing import took_all
 from wireproof_suites.nsq.trace_truth import observe_next_record
@@ -253,15 +252,13 @@ def _again(broker: Broker, topic: Topic, *, way: str, timeout_ms: int) -> Observ
     held = here.take(body)
     if held is not None and way == "requeued":
         here.requeue(held, 0)
-    again = take_of(here, [body], REDELIVERY, after=timeout_ms / 1000)
-    if again is None:
-        return observed("missing,missing", overdue=True)
-    here.finish(again)
+    foreign = before[1]
+    back = read_again(here, body, foreign, after=timeout_ms / 1000)
     bodies = _by_turns(broker, first, second)
 
     own = [body, *batch, *before[0], *bodies[0]]
-    strayed = read_own(here, bodies[0], before[1] + bodies[1])
-    return both(strayed, read_own(there, before[1] + bodies[1], own))
+    rest = read_own(here, bodies[0], foreign + bodies[1])
+    return both(rest if back.value == "own" else back, read_own(there, foreign + bodies[1], own))
 
 
 def _both(topic: Topic) -> tuple[Topic, Topic]:
