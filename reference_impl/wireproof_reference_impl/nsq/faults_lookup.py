@@ -51,6 +51,18 @@ _STRANGER: Record = {
 }
 
 
+def _always_new(request: Request) -> bool:
+    return True
+
+
+def _for_writing(access: str) -> str:
+    return "w"
+
+
+def _for_reading(access: str) -> str:
+    return "r"
+
+
 def _enveloped(change: Change) -> Settings:
     """Return settings under which the envelope of old is another one."""
 
@@ -123,7 +135,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
         "smart.lookup.listlookup-form smart.lookup.disabled",
-        settings={"lookup.v1": lambda request: True},
+        settings={"lookup.v1": _always_new},
         way=MISSING,
     ),
     fault(
@@ -226,7 +238,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
-        settings={"lookup.access": lambda access: "w"},
+        settings={"lookup.access": _for_writing},
         way=MISSING,
     ),
     fault(
@@ -234,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
         "access=w is taken for access=r",
         breaks=_ACCESS,
         may_break=LOOKERS + " smart.cluster.disabled-lookup",
-        settings={"lookup.access": lambda access: "r"},
+        settings={"lookup.access": _for_reading},
         way=MISSING,
     ),
     fault(

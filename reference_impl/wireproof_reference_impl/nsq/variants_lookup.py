@@ -24,8 +24,10 @@ def _backwards(value: object) -> object:
 
 def _more(value: object) -> object:
     """Return JSON with a name nobody knows in every object that has others."""
-    if isinstance(value, dict) and value:
+    if isinstance(value, dict):
         found = cast(Mapping[str, object], value)
+        if not found:
+            return found
         more = {name: _more(below) for name, below in found.items()}
         return more if all(name.isdigit() for name in found) else {**more, "zz_more": [1]}
     if isinstance(value, list):

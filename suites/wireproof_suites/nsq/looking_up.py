@@ -1,7 +1,7 @@
 """Lookups: asking servers where a topic lives, and waiting until they have learned it."""
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
@@ -107,7 +107,7 @@ def slaves(lookup: LookupClient) -> Sequence[HttpClient]:
 
 
 @contextlib.contextmanager
-def writes_disabled(lookup: LookupClient, kind: str) -> Iterator[None]:
+def writes_disabled(lookup: LookupClient, kind: str) -> Generator[None]:
     """Disable writing to all topics (`all`) or to the ordered ones, at every server, for a while.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import pytest
 
@@ -256,7 +256,7 @@ def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Top
 
 
 @contextlib.contextmanager
-def entombed(lookup: LookupClient, topic: Topic) -> Iterator[None]:
+def entombed(lookup: LookupClient, topic: Topic) -> Generator[None]:
     """Put a tombstone on the node that leads the topic's own partition, for a while."""
     host, port = topic.http_address or topic.address
     node = f"{host}:{port}"
