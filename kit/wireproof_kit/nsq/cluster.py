@@ -77,10 +77,17 @@ class Cluster:
         Raises:
             ArrangementFailed: there is no other node.
         """
-        others = [node for node in self.nodes() if not is_same(node.address, topic.address)]
+        others = self.others(topic)
         if not others:
             raise ArrangementFailed("the cluster has no node besides the leader")
-        return _at(topic, others[0])
+        return others[0]
+
+    def others(self, topic: Topic) -> list[Topic]:
+        """Return the topic as seen at each node but the one it is seen at."""
+        nodes = [node for node in self.nodes() if not is_same(node.address, topic.address)]
+        return [
+            replace(topic, address=node.address, http_address=node.http_address) for node in nodes
+        ]
 
     def leader_of(self, topic: Topic, *, access: str = "r") -> Topic | None:
         """Return the topic as seen at the node that lookups name now; None: they name none."""
@@ -125,9 +132,8 @@ class Cluster:
             moved = found is not None and not is_same(found.address, topic.address)
             return found if moved else None
 
-        if until(look, seconds=self._seconds(), every=POLL_SECONDS) is None:
-            return None
-        return self._leader(self.lookup, topic, access)
+        found = until(look, seconds=self._seconds(), every=POLL_SECONDS)
+        return found and (self._leader(self.lookup, topic, access) or found)
 
     def make_unwritable(self, topic: Topic) -> None:
         """Let a partition take no messages until the case ends."""
@@ -259,10 +265,6 @@ def _info(server: HttpClient, name: str, access: str) -> TopicInfo | None:
         return read_topic(answer, Asked(server.address, f"GET /lookup?topic={name}"))
     except Unusable:
         return None
-
-
-def _at(topic: Topic, node: Node) -> Topic:
-    return replace(topic, address=node.address, http_address=node.http_address)
 
 
 def _text(address: Address) -> str:

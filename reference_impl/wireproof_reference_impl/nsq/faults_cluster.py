@@ -34,7 +34,7 @@ _OLD = "smart.cluster.moved-old"
 _GONE = "smart.cluster.gone-kept"
 _HISTORY = "smart.history.kept smart.history.order"
 _ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
-_MOVED = f"{_KEPT} {_ORDER} {_GONE} {_WRITES} {_IDS} {_HISTORY}"
+_MOVED = f"{_LOOKUP} {_KEPT} {_ORDER} {_GONE} {_WRITES} {_IDS} {_HISTORY}"
 
 Judge = Callable[[Role], bool]
 Rearrange = Callable[[deque[Message]], None]

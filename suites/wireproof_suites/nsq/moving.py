@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import WITH_OFFSET, Broker
 from wireproof_kit.nsq.cluster import Cluster
@@ -26,9 +27,24 @@ def asked_at(broker: Broker, topic: Topic, outgoing: Outgoing) -> Observation:
         return observe(client.ask(outgoing))
 
 
-def led(cluster: Cluster, topic: Topic) -> Topic:
-    """Return the topic at the node that leads it by now: cases before may have moved it."""
-    return cluster.leader_of(topic) or topic
+def led(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
+    """Return the topic at the node that leads it by now: cases before may have moved it.
+
+    Lookups are asked first; where they are wrong, the node is the one that can be subscribed to.
+    """
+    named = cluster.leader_of(topic) or topic
+    for seen in (named, *cluster.others(named)):
+        try:
+            broker.subscribe(seen, ready=0, command=command_for(topic)).close()
+        except (ArrangementFailed, TargetUnreachable):
+            continue
+        return seen
+    raise ArrangementFailed(f"no node leads {topic.name}")
+
+
+def command_for(topic: Topic) -> str:
+    """Return the command that subscribes to a topic of this kind."""
+    return (SUB_ORDERED if topic.ordered else SUB).decode()
 
 
 def publish_soon(broker: Broker, topic: Topic, body: bytes, trace_id: int | None = None) -> Answer:
@@ -57,7 +73,7 @@ class Story:
 
     def consumer(self) -> Consumer:
         """Subscribe at the node that the topic is seen at."""
-        command = (SUB_ORDERED if self.topic.ordered else SUB).decode()
+        command = command_for(self.topic)
         ready = 1 if command in WITH_OFFSET else READY
         return self.broker.subscribe(
             self.topic, channel=self.channel, ready=ready, command=command

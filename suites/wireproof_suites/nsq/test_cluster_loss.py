@@ -14,7 +14,7 @@ from wireproof_suites.nsq.moving import led, publish_soon, story
 @case("nsq/cluster/gone-kept", clause="smart.cluster.gone-kept", alone=True)
 def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
     """When the leader of a replicated partition is gone, another delivers what it acknowledged."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     tale = story(broker, topic)
     tale.consumer().close()
     tale.publish(5)
@@ -31,7 +31,7 @@ def test_node_of_an_ordered_topic_gone(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
     """The same on an ordered topic, with one message finished."""
-    topic = led(cluster, movable_ordered_topic)
+    topic = led(broker, cluster, movable_ordered_topic)
     tale = story(broker, topic)
     with tale.consumer() as consumer:
         tale.publish(5)
@@ -49,7 +49,7 @@ def test_publish_with_a_node_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The node that leads now takes messages and delivers them."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     cluster.node_down(topic)
     found = cluster.next_leader(topic)
     if found is None:
@@ -85,7 +85,7 @@ def test_lookup_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """While writing is disabled, lookups name nodes to consumers but not to producers."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     _with_channel(broker, topic)
     if cluster.leader_of(topic, access="w") is None:
         return observed("never-named")
@@ -100,7 +100,7 @@ def test_publish_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """A producer that knows the leader already can go on."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     broker.published(topic, broker.unique_body())
     cluster.disable_writes()
     return observe(broker.publish(topic, broker.unique_body()))

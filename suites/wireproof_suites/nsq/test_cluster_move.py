@@ -22,7 +22,7 @@ def test_lookup_after_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic, access: str
 ) -> Observation:
     """After a leader has moved, lookups name the new one."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     consumer = broker.subscribe(topic)
     cluster.begin_move(topic)
     found = cluster.next_leader(topic, access=access)
@@ -35,7 +35,7 @@ def test_publish_to_the_new_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The new leader takes messages and delivers them."""
-    topic = cluster.move_leader(led(cluster, movable_topic))
+    topic = cluster.move_leader(led(broker, cluster, movable_topic))
     consumer = broker.subscribe(topic)
     body = broker.unique_body()
     answer = observe(publish_soon(broker, topic, body))
@@ -50,7 +50,7 @@ def test_messages_from_before_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The new leader delivers what the old one had acknowledged and nobody had finished."""
-    tale = story(broker, led(cluster, movable_topic))
+    tale = story(broker, led(broker, cluster, movable_topic))
     with tale.consumer() as consumer:
         tale.publish(5)
         tale.finish(consumer, 2)
@@ -63,7 +63,7 @@ def test_unread_messages_from_before_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """What nobody had been sent yet comes too, with what the new leader acknowledges."""
-    tale = story(broker, led(cluster, movable_topic))
+    tale = story(broker, led(broker, cluster, movable_topic))
     tale.consumer().close()
     tale.publish(3)
     tale.move(cluster)
@@ -81,7 +81,7 @@ def test_messages_from_before_two_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """When the leader moves away and back, what each acknowledged comes."""
-    tale = story(broker, led(cluster, movable_topic))
+    tale = story(broker, led(broker, cluster, movable_topic))
     tale.consumer().close()
     tale.publish(2)
     tale.move(cluster)
@@ -98,7 +98,7 @@ def test_order_over_a_move(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic, finished: int
 ) -> Observation:
     """On an ordered topic the new leader goes on in the order of publishing."""
-    tale = story(broker, led(cluster, movable_ordered_topic))
+    tale = story(broker, led(broker, cluster, movable_ordered_topic))
     with tale.consumer() as consumer:
         tale.publish(5)
         tale.finish(consumer, finished)
@@ -109,7 +109,7 @@ def test_order_over_a_move(
 @case("nsq/cluster/moved-ids", clause="smart.cluster.moved-ids", alone=True)
 def test_ids_over_a_move(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
     """Internal ids and offsets that the new leader gives are above those of the old one."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     answers = [broker.publish(topic, broker.unique_body(), trace_id=TRACE_ID) for _ in range(3)]
     topic = cluster.move_leader(topic)
     answers += [publish_soon(broker, topic, broker.unique_body(), TRACE_ID) for _ in range(2)]
@@ -129,7 +129,7 @@ def test_publish_to_the_old_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic, connection: str
 ) -> Observation:
     """The old leader refuses messages, on new connections and on those it had before."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     with broker.connect(topic=topic) as held:
         held.ask(frames.pub(topic, broker.unique_body()))
         cluster.move_leader(topic)
@@ -142,7 +142,7 @@ def test_subscription_at_the_old_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """A client that was subscribed at the old leader is sent away."""
-    topic = led(cluster, movable_topic)
+    topic = led(broker, cluster, movable_topic)
     consumer = broker.subscribe(topic)
     cluster.move_leader(topic)
     delivery = consumer.next(wait=REDELIVERY)

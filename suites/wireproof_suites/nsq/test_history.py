@@ -56,7 +56,7 @@ def test_plain_channel_with_leader_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The same on a plain channel whose partition is led now by one node, now by another."""
-    return play(broker, led(cluster, movable_topic), Kind(), MOVED, cluster)
+    return play(broker, led(broker, cluster, movable_topic), Kind(), MOVED, cluster)
 
 
 @case(
@@ -66,4 +66,6 @@ def test_ordered_channel_with_leader_moves(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
     """The same on an ordered channel."""
-    return play(broker, led(cluster, movable_ordered_topic), Kind(ordered=True), MOVED, cluster)
+    return play(
+        broker, led(broker, cluster, movable_ordered_topic), Kind(ordered=True), MOVED, cluster
+    )
