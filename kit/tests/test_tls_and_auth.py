@@ -18,6 +18,7 @@ SELECTION = (
     "nsq/consume",
     "nsq/dispatch/tag",
     "nsq/parser/length",
+    "nsq/subscribe/plain-topic",
 )
 TIMEOUT = 5.0
 

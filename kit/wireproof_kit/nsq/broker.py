@@ -108,7 +108,8 @@ class Broker:
     ) -> Connection:
         """Open a connection, say the magic, and IDENTIFY with the given fields.
 
-        ``identify=None`` sends no IDENTIFY. ``topic`` chooses the node that leads it.
+        ``identify=None`` sends no IDENTIFY, or, where TLS or AUTH need one, one that asks for
+        nothing else. ``topic`` chooses the node that leads it.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
@@ -125,7 +126,9 @@ class Broker:
         self._open.append(connection)
         if magic:
             connection.send(frames.magic())
-        if identify is not None:
+        if identify is None and magic:
+            self._door.enter_unnamed(connection, PREPARING)
+        elif identify is not None:
             answer = self._door.enter(connection, identify, PREPARING)
             if not isinstance(answer, Response):
                 raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")

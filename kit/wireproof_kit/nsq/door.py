@@ -63,6 +63,19 @@ class Door:
             _show_secret(connection, self.secret, wait)
         return answer if fields.get(FEATURES) is True else Response(OK)
 
+    def enter_unnamed(self, connection: Connection, wait: Wait) -> None:
+        """Get in without IDENTIFY; where TLS or AUTH need one, it stands in for none.
+
+        Raises:
+            TargetSilent: TLS or AUTH cannot be had; no case can run.
+            ArrangementFailed: the target does not go on.
+        """
+        if self.is_open:
+            return
+        answer = self.enter(connection, {}, wait)
+        if not isinstance(answer, Response):
+            raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
+
     def _secure(
         self,
         connection: Connection,

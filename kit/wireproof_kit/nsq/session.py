@@ -260,7 +260,7 @@ class NsqSession:
             patience=measuring.BEFORE_MEASURING,
             bodies=Bodies(""),
             door=self._door,
-        ).connect(identify=None if self._door.is_open else {})
+        ).connect(identify=None)
 
     def _order_command(self) -> str:
         """Return the name of the ordered command that the target knows."""
