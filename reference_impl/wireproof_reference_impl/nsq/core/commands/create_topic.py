@@ -30,7 +30,11 @@ def create_topic(connection: Connection, words: Sequence[bytes]) -> None:
     if number > MAX_PARTITION:
         text = f"CREATE_TOPIC {name} failed"
         raise Refusal(error_codes.E_CREATE_TOPIC_FAILED, text, fatal=False)
-    connection.node.create(name, range(number, number + 1), extend=extend, ordered=False)
+    try:
+        connection.node.create(name, range(number, number + 1), extend=extend, ordered=False)
+    except OSError as error:
+        text = f"CREATE_TOPIC {name} failed"
+        raise Refusal(error_codes.E_CREATE_TOPIC_FAILED, text, fatal=False) from error
     connection.respond(OK)
 
 
