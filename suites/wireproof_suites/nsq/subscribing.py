@@ -1,6 +1,6 @@
 """What becomes of a client that asks for a subscription."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
@@ -30,18 +30,28 @@ def subscribed_and_received(
         return answered_and(answer, observe_delivery(delivery, body=body, header=header))
 
 
-def refused_takes_nothing(broker: Broker, topic: Topic, identify: Identify) -> Observation:
-    """Ask for a refused subscription and say RDY, then see what a right client gets."""
+def refused_takes_nothing(
+    broker: Broker,
+    topic: Topic,
+    identify: Identify,
+    *,
+    until: Callable[[Broker, Topic], Observation | None] = lambda broker, topic: None,
+) -> Observation:
+    """Ask for a refused subscription and say RDY, then see what a right client gets.
+
+    ``until`` lets time pass in between; what it returns stands for what cannot be told.
+    """
     channel = topic.channel()
     with broker.connect(identify=identify, topic=topic) as client:
         client.ask(subscribe(topic, channel))
         client.send(rdy(2))
         right = broker.subscribe(topic, channel=channel)
+        late = until(broker, topic)
         bodies = [broker.unique_body() for _ in range(4)]
         for body in bodies:
             broker.published(topic, body)
 
-        return took_all(right, bodies)
+        return late or took_all(right, bodies)
 
 
 def took_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:

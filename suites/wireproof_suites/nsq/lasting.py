@@ -1,0 +1,55 @@
+"""Time that passes, told by the target itself: a message put back for so long, and its return.
+
+What must not come may still come later than everybody looks. So a client stays while the clock,
+a client of a channel of its own, waits for the return of a message that it has put back.
+"""
+
+from dataclasses import dataclass
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import REDELIVERY
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
+
+LASTING_MS = 4500
+NOT_TOLD = observed("no-sentinel", overdue=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A message that is on its way back."""
+
+    consumer: Consumer
+    body: bytes
+
+    def has_run(self) -> bool:
+        """Wait until the message is back; False: it never came."""
+        seconds = LASTING_MS / 1000 + self.consumer.connection.seconds(REDELIVERY)
+        return self.consumer.next(self.body, seconds=seconds) is not None
+
+
+def clock_on(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
+    """Put a message back for longer than anybody is late, on a channel of its own.
+
+    Every channel of the topic gets that message; a tag keeps it from blocking those where nobody
+    takes it without.
+
+    Raises:
+        ArrangementFailed: it was not delivered in the first place.
+    """
+    consumer = broker.subscribe(topic)
+    body = broker.unique_body()
+    broker.published(topic, body, None if tag is None else {CLIENT_DISPATCH_TAG: tag})
+    delivery = consumer.take(body)
+    if delivery is None:
+        raise ArrangementFailed("the message that is to tell the time was not delivered")
+    consumer.requeue(delivery, LASTING_MS)
+    return Clock(consumer, body)
+
+
+def has_lasted(broker: Broker, topic: Topic, tag: str | None = None) -> Observation | None:
+    """Let time pass; ``no-sentinel`` if the target does not tell that it has passed."""
+    return None if clock_on(broker, topic, tag).has_run() else NOT_TOLD
