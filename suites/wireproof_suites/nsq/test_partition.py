@@ -245,18 +245,19 @@ def _again(broker: Broker, topic: Topic, *, way: str, timeout_ms: int) -> Observ
         for each in (first, second)
     )
     before = _by_turns(broker, first, second)
-    with broker.connect(topic=first) as client:
-        client.ask(mpub(first, batch := [broker.unique_body(), broker.unique_body()]))
+    batch = [broker.unique_body(), broker.unique_body()]
+    with broker.connect(topic=second) as client:
+        client.ask(mpub(second, batch))
     body = broker.unique_body()
     broker.published(first, body)
     held = here.take(body)
     if held is not None and way == "requeued":
         here.requeue(held, 0)
-    foreign = before[1]
+    foreign = [*before[1], *batch]
     back = read_again(here, body, foreign, after=timeout_ms / 1000)
     bodies = _by_turns(broker, first, second)
 
-    own = [body, *batch, *before[0], *bodies[0]]
+    own = [body, *before[0], *bodies[0]]
     rest = read_own(here, bodies[0], foreign + bodies[1])
     return both(rest if back.value == "own" else back, read_own(there, foreign + bodies[1], own))
 

@@ -155,6 +155,8 @@ def _cut() -> Refusal:
 
 
 def _late(node: Node, partition: Partition, entries: Sequence[Entry], now_ns: int) -> None:
+    if node.topics.get(partition.topic.name) is not partition.topic:
+        return
     partition.publish(entries, now_ns)
     node.touch(partition)
 
