@@ -7,6 +7,7 @@ stdout: {"do": "start", "argv": […], "out": FIFO, "mutant": {…}|null, "trace
 The broker itself is met through its sockets only.
 """
 
+import ast
 import contextlib
 import gc
 import json
@@ -130,7 +131,6 @@ def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
     path = tree / PACKAGE.replace(".", "/") / mutant["file"]
     lines = path.read_text("utf-8").splitlines()
     lines[mutant["first"] - 1 : mutant["last"]] = mutant["text"].split("\n")
-    mutated = _by_name(compile("\n".join(lines) + "\n", str(path), "exec"))
     name = mutant["function"]
     gc.unfreeze()
     live = [
@@ -141,14 +141,33 @@ def apply(mutant: dict, tree: Path) -> None:  # type: ignore[type-arg]
     found = [each for each in live if each.__code__.co_qualname == name]
     if not found:
         raise LookupError(f"{path} has no function {name} in use")
+    tree_of_it = _closing_over_the_same("\n".join(lines) + "\n", name, live)
+    mutated = _by_name(compile(tree_of_it, str(path), "exec"))
     for function in found:
         function.__code__ = mutated[name]
         _set_defaults(function, mutant["text"])
     for function in live:
         inner = function.__code__.co_qualname
         if inner.startswith(f"{name}.<locals>.") and inner in mutated:
-            with contextlib.suppress(ValueError):  # it closes over other names now
-                function.__code__ = mutated[inner]
+            function.__code__ = mutated[inner]
+
+
+def _closing_over_the_same(source: str, name: str, live: list[types.FunctionType]) -> ast.Module:
+    """Parse a module; name in each inner function, to no effect, what it closed over before.
+
+    Inner functions that live already keep their cells: new code must want the same ones.
+    """
+    module = ast.parse(source)
+    cells = {each.__code__.co_qualname: each.__code__.co_freevars for each in live}
+    for outer in ast.walk(module):
+        if isinstance(outer, ast.FunctionDef) and outer.name == name.rpartition(".")[2]:
+            for inner in ast.walk(outer):
+                names = isinstance(inner, ast.FunctionDef) and inner is not outer
+                closed = cells.get(f"{name}.<locals>.{inner.name}", ()) if names else ()  # type: ignore[attr-defined]
+                if closed:
+                    nothing = ast.parse(f"if 0: ({', '.join(closed)},)").body
+                    inner.body[:0] = nothing  # type: ignore[attr-defined]
+    return ast.fix_missing_locations(module)
 
 
 def _by_name(module: types.CodeType) -> dict[str, types.CodeType]:
@@ -174,7 +193,6 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _set_defaults(function: types.FunctionType, text: str) -> None:
     """Evaluate the defaults in the mutated text, in the function's own module."""
-    import ast
     import textwrap
 
     node = ast.parse(textwrap.dedent(text)).body[0]

@@ -61,9 +61,10 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
             spent = time.monotonic() - started
             print(f"{number} of {len(chosen)}, {spent:.0f} s", flush=True)
     print(tally.told(chosen, campaign.outcomes, excused=len(excused)))
+    if arguments.write or not (arguments.sample or arguments.only):
+        tally.write(count, campaign.outcomes, excused, campaign.seconds())
     if arguments.sample or arguments.only:
         return 0
-    tally.write(chosen, campaign.outcomes, excused, campaign.seconds())
     return 0 if tally.rate(chosen, campaign.outcomes) >= tally.WANTED else 1
 
 
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many, not all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", metavar="PREFIX", help="e.g. core/channel.py")
+    parser.add_argument("--write", action="store_true", help="write the table of what is known")
     parser.add_argument("--known", action="store_true", help="a handful with known outcomes")
     return parser
 

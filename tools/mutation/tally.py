@@ -55,7 +55,13 @@ def _page(
 ) -> Iterator[str]:
     tried = [m for m in mutants if m.key in outcomes]
     summary = told(tried, outcomes, excused=len(excused))
-    yield f"{summary}; {seconds / 60:.0f} minutes on two cores."
+    yield f"{summary}; trials of {seconds / 60:.0f} minutes, two at a time."
+    if len(tried) < len(mutants):
+        yield ""
+        yield (
+            f"This is a sample, spread over all modules: {len(mutants)} mutants count. "
+            "`make mutation` tries them all and writes this part anew."
+        )
     yield ""
     yield "| module | counted | dead | survived | rate | do not count |"
     yield "|---|---:|---:|---:|---:|---:|"
