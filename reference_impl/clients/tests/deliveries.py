@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from client_program import ClientProgram, Said
 from served_cluster import Cluster
 
+BETWEEN = 100
+"""How many messages go out before, between and after what is done to a cluster."""
+
 
 def wait_received(consumer: ClientProgram, due: Iterable[str]) -> list[Said]:
     """Wait until every body was received and return all deliveries."""
@@ -15,6 +18,18 @@ def wait_received(consumer: ClientProgram, due: Iterable[str]) -> list[Said]:
         f"delivery of {len(wanted)} bodies",
     )
     return consumer.said("received")
+
+
+def await_more(producer: ClientProgram) -> None:
+    """Wait until so many more messages are acknowledged."""
+    due = len(producer.said("sent")) + BETWEEN
+    producer.wait(lambda: len(producer.said("sent")) >= due, f"{due} acknowledged")
+
+
+def all_sent(producer: ClientProgram) -> list[Said]:
+    """Let the producer end and return what was acknowledged."""
+    producer.finish()
+    return producer.said("sent")
 
 
 def bodies(lines: Iterable[Said]) -> list[str]:
@@ -60,14 +75,16 @@ def in_order(sent: list[Said], received: Iterable[Said]) -> bool:
     return found == due and all(len(each) == 1 for each in partitions.values())
 
 
-def places_rise(received: Iterable[Said]) -> bool:
-    """Tell whether ids of every partition increase, and each message begins where one ended."""
-    last: dict[str, Said] = {}
+def places_follow(received: Iterable[Said]) -> bool:
+    """Tell whether in each partition ids increase and each message begins where one ended.
+
+    The topic is new, so the first message of a partition begins at 0.
+    """
+    ends: dict[str, int] = defaultdict(int)
+    ids: dict[str, int] = defaultdict(int)
     for each in received:
-        before = last.get(each.partition, each)
-        if before is not each and not (
-            before.id < each.id and before.offset + before.size == each.offset
-        ):
+        if each.offset != ends[each.partition] or each.id <= ids[each.partition]:
             return False
-        last[each.partition] = each
+        ends[each.partition] = each.offset + each.size
+        ids[each.partition] = each.id
     return True

@@ -115,6 +115,13 @@ class Cluster(Protocol):
 
         wait_until(there, f"{count} clients on every partition of {topic}")
 
+    def await_stored(self, topic: str, partition: str, count: int) -> None:
+        """Wait until a partition keeps at least so many messages."""
+        wait_until(
+            lambda: self.partitions(topic)[partition].message_count >= count,
+            f"{count} messages in {topic}-{partition}",
+        )
+
     def await_drained(self, topic: str, channel: str) -> None:
         """Wait until nothing of a channel is waiting or unanswered anywhere."""
 

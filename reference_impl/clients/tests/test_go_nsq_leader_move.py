@@ -1,19 +1,22 @@
 """go-nsq while a leader moves, there and back: nothing acknowledged is lost, no order broken."""
 
-from client_program import ClientProgram, Said
-from deliveries import bodies, in_order, wait_received
+from client_program import ClientProgram
+from deliveries import all_sent, await_more, bodies, in_order, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster
 
-BETWEEN = 100
-"""How many messages go out before, between and after the moves."""
+SLOWLY = {"handlers": "1", "every": "10ms"}
+"""Slower than the producer, so that something waits when the leader moves."""
 MOST_AGAIN = 100
 """How much may come twice: what was held, and what was repeated without an answer."""
 
 
 def test_plain_through_leader_moves(go_nsq: GoNsq, cluster: Cluster, name: str) -> None:
     topic = cluster.create(name, replicator="2")
-    with go_nsq.consume(topic) as consumer, go_nsq.produce(topic, every="5ms") as producer:
+    with (
+        go_nsq.consume(topic, **SLOWLY) as consumer,
+        go_nsq.produce(topic, every="5ms") as producer,
+    ):
         cluster.await_clients(topic, CHANNEL)
         nodes = moved_around(cluster, topic, producer)
         sent = all_sent(producer)
@@ -28,7 +31,7 @@ def test_plain_through_leader_moves(go_nsq: GoNsq, cluster: Cluster, name: str) 
 def test_ordered_through_leader_moves(go_nsq: GoNsq, cluster: Cluster, name: str) -> None:
     topic = cluster.create(name, partition_num="2", replicator="2", orderedmulti="true")
     with (
-        go_nsq.consume(topic, "ordered") as consumer,
+        go_nsq.consume(topic, "ordered", **SLOWLY) as consumer,
         go_nsq.produce(topic, "ordered", every="5ms", keys="5") as producer,
     ):
         cluster.await_clients(topic, CHANNEL)
@@ -51,15 +54,3 @@ def moved_around(cluster: Cluster, topic: str, producer: ClientProgram) -> list[
         nodes.append(cluster.leaders(topic)["0"].address)
         await_more(producer)
     return nodes
-
-
-def await_more(producer: ClientProgram) -> None:
-    """Wait until so many more messages are acknowledged."""
-    due = len(producer.said("sent")) + BETWEEN
-    producer.wait(lambda: len(producer.said("sent")) >= due, f"{due} acknowledged")
-
-
-def all_sent(producer: ClientProgram) -> list[Said]:
-    """Let the producer end and return what was acknowledged."""
-    producer.finish()
-    return producer.said("sent")

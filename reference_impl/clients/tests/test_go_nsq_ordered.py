@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from deliveries import bodies, in_order, keys_of, places_rise, wait_received
+from deliveries import bodies, in_order, keys_of, places_follow, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster
 
@@ -19,7 +19,7 @@ def test_order_per_key(go_nsq: GoNsq, cluster: Cluster, name: str) -> None:
     assert len(received) == 210
     assert in_order(sent, received)
     assert len({each.partition for each in received}) == 2
-    assert places_rise(received)
+    assert places_follow(received)
 
 
 def test_order_is_kept_by_what_is_given_back(go_nsq: GoNsq, cluster: Cluster, name: str) -> None:
@@ -77,5 +77,5 @@ def test_ordered_with_header(go_nsq: GoNsq, cluster: Cluster, name: str) -> None
         received = wait_received(consumer, bodies(sent))
         consumer.finish()
     assert in_order(sent, received)
-    assert places_rise(received)
+    assert places_follow(received)
     assert {each.header_version for each in received} == {4}
