@@ -16,9 +16,9 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.patience import REDELIVERY
 from wireproof_kit.transcript import Transcript
-from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, SUB, SUB_ORDERED
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.channel_model import ChannelModel
-from wireproof_suites.nsq.moving import publish_soon
+from wireproof_suites.nsq.moving import publish_soon, subscribed
 
 MOVES = ("publish", "join", "leave", "take", "finish", "put_back")
 TIME_OUT, MOVE_LEADER = "time_out", "move_leader"
@@ -210,13 +210,12 @@ class ChannelHistory:
         timed = self._kind.timed and (tag is not None or self._kind.tags == (None,))
         if timed:
             wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS
-        command = SUB_ORDERED if self._kind.ordered else SUB
-        consumer = self._broker.subscribe(
+        consumer = subscribed(
+            self._broker,
             self._ground.topic,
             channel=self._channel,
             ready=ready,
             identify=wishes,
-            command=command.decode(),
         )
         client = Client(next(self._numbers), consumer, timed)
         self._clients.append(client)

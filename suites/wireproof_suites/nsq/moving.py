@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.answers import Answer
-from wireproof_kit.nsq.broker import WITH_OFFSET, Broker
+from wireproof_kit.nsq.broker import Broker, Identify
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.consumer import Consumer
 from wireproof_kit.nsq.observing import observe
@@ -32,14 +32,45 @@ def led(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
 
     Lookups are asked first; where they are wrong, the node is the one that can be subscribed to.
     """
-    named = cluster.leader_of(topic) or topic
-    for seen in (named, *cluster.others(named)):
+
+    def look() -> Topic | None:
+        named = cluster.leader_of(topic) or topic
+        return next((at for at in (named, *cluster.others(named)) if _takes(broker, at)), None)
+
+    found = until(look, seconds=broker.patience.seconds(REDELIVERY))
+    if found is None:
+        raise ArrangementFailed(f"no node leads {topic.name}")
+    return found
+
+
+def subscribed(
+    broker: Broker,
+    topic: Topic,
+    *,
+    channel: str | None = None,
+    ready: int = 1,
+    identify: Identify | None = None,
+) -> Consumer:
+    """Subscribe, again while the node does not take clients yet."""
+    refusals: list[ArrangementFailed] = []
+
+    def ask() -> Consumer | None:
         try:
-            broker.subscribe(seen, ready=0, command=command_for(topic)).close()
-        except (ArrangementFailed, TargetUnreachable):
-            continue
-        return seen
-    raise ArrangementFailed(f"no node leads {topic.name}")
+            return broker.subscribe(
+                topic,
+                channel=channel,
+                ready=ready,
+                identify=identify,
+                command=command_for(topic),
+            )
+        except ArrangementFailed as error:
+            refusals.append(error)
+            return None
+
+    consumer = until(ask, seconds=broker.patience.seconds(REDELIVERY))
+    if consumer is None:
+        raise refusals[-1]
+    return consumer
 
 
 def command_for(topic: Topic) -> str:
@@ -73,11 +104,8 @@ class Story:
 
     def consumer(self) -> Consumer:
         """Subscribe at the node that the topic is seen at."""
-        command = command_for(self.topic)
-        ready = 1 if command in WITH_OFFSET else READY
-        return self.broker.subscribe(
-            self.topic, channel=self.channel, ready=ready, command=command
-        )
+        ready = 1 if self.topic.ordered else READY
+        return subscribed(self.broker, self.topic, channel=self.channel, ready=ready)
 
     def publish(self, count: int) -> None:
         """Publish messages that must be acknowledged, each after the one before."""
@@ -115,3 +143,11 @@ class Story:
 def story(broker: Broker, topic: Topic) -> Story:
     """Begin a story on a channel that nobody has used."""
     return Story(broker, topic, topic.channel())
+
+
+def _takes(broker: Broker, topic: Topic) -> bool:
+    try:
+        broker.subscribe(topic, ready=0, command=command_for(topic)).close()
+    except (ArrangementFailed, TargetUnreachable):
+        return False
+    return True

@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
-from wireproof_suites.nsq.moving import asked_at, led, publish_soon, story
+from wireproof_suites.nsq.moving import asked_at, led, publish_soon, story, subscribed
 from wireproof_suites.nsq.trace_truth import read_trace
 
 TRACE_ID = 77
@@ -36,7 +36,7 @@ def test_publish_to_the_new_leader(
 ) -> Observation:
     """The new leader takes messages and delivers them."""
     topic = cluster.move_leader(led(broker, cluster, movable_topic))
-    consumer = broker.subscribe(topic)
+    consumer = subscribed(broker, topic)
     body = broker.unique_body()
     answer = observe(publish_soon(broker, topic, body))
     if answer.value != "ok":
