@@ -97,6 +97,8 @@ class ChannelHistory:
             MOVE_LEADER: self._move_leader,
         }
         self._join(0)
+        if ground.cluster is not None:
+            self._use()
 
     def move(self, name: str, choice: int) -> str:
         """Make a move, or what must come first to make it possible; say what was done."""
@@ -117,6 +119,13 @@ class ChannelHistory:
     def close(self) -> None:
         """Close every connection."""
         self._broker.close()
+
+    def _use(self) -> None:
+        """Finish a message: real nodes tell each other of a channel when something happens."""
+        self._publish_one(None)
+        self._receive(1)
+        for client, body in self._held():
+            self._done(client, body)
 
     def _publish(self, choice: int) -> str:
         tag = self._kind.tags[choice % len(self._kind.tags)]

@@ -140,9 +140,17 @@ class Story:
         return observed("all")
 
 
-def story(broker: Broker, topic: Topic) -> Story:
-    """Begin a story on a channel that nobody has used."""
-    return Story(broker, topic, topic.channel())
+def story(broker: Broker, topic: Topic, *, in_use: bool = True) -> Story:
+    """Begin a story on a channel of its own; ``in_use``: a message was finished on it.
+
+    Real nodes tell each other of a channel when something happens on it.
+    """
+    tale = Story(broker, topic, topic.channel())
+    if in_use:
+        with tale.consumer() as consumer:
+            tale.publish(1)
+            tale.finish(consumer, 1)
+    return tale
 
 
 def _takes(broker: Broker, topic: Topic) -> bool:

@@ -151,5 +151,17 @@ def test_subscription_at_the_old_leader(
     return observed("closed" if consumer.ended else "kept")
 
 
+@case("nsq/cluster/moved-new-channel", clause="smart.cluster.moved-new-channel", alone=True)
+def test_new_channel_over_a_move(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """The new leader knows a channel on which nothing has happened but the subscription."""
+    tale = story(broker, led(broker, cluster, movable_topic), in_use=False)
+    with tale.consumer():
+        tale.publish(3)
+        tale.move(cluster)
+    return tale.rest(tale.consumer())
+
+
 def _falls(values: list[int]) -> bool:
     return values != sorted(set(values))
