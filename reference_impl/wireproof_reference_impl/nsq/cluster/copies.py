@@ -89,6 +89,8 @@ def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) ->
 
 
 def copy_missing(led: Partition, behind: Partition) -> None:
-    """Append what a copy of a partition lacks."""
+    """Append what a copy of a partition lacks; one that has more, by a fault, lacks nothing."""
+    if behind.log.end >= led.log.end:
+        return
     for _, record in led.log.read_from(behind.log.end):
         behind.copy(record)
