@@ -18,8 +18,10 @@ type message struct {
 	trace  uint64
 }
 
-// receipt is what the client library gives back; the place only where it was asked to trace.
+// receipt is what was sent as header and what the client library gives back; the place only where
+// it was asked to trace.
 type receipt struct {
+	header string
 	traced bool
 	id     nsq.NewMessageID
 	offset uint64
@@ -106,6 +108,9 @@ func untilAcknowledged(each message, act func() (receipt, error)) receipt {
 
 func sent(each message, got receipt) line {
 	what := line{"event": "sent", "body": each.body, "key": each.key, "trace": wide(each.trace)}
+	if got.header != "" {
+		what["header"] = got.header
+	}
 	if got.traced {
 		what["id"] = wide(uint64(got.id))
 		what["offset"] = wide(got.offset)
@@ -124,33 +129,35 @@ func toPartition(producer *nsq.TopicProducerMgr, given options, each message) (r
 
 func traced(producer *nsq.TopicProducerMgr, given options, each message) (receipt, error) {
 	id, offset, size, err := producer.PublishAndTrace(given.topic, each.trace, []byte(each.body))
-	return receipt{true, id, offset, size}, err
+	return receipt{"", true, id, offset, size}, err
 }
 
 func ordered(producer *nsq.TopicProducerMgr, given options, each message) (receipt, error) {
 	id, offset, size, err := producer.PublishOrdered(given.topic, []byte(each.key), []byte(each.body))
-	return receipt{given.way == "ordered-trace", id, offset, size}, err
+	return receipt{"", given.way == "ordered-trace", id, offset, size}, err
 }
 
 func extended(producer *nsq.TopicProducerMgr, given options, each message) (receipt, error) {
 	header := headerOf(given, each)
 	id, offset, size, err := producer.PublishWithJsonExt(given.topic, []byte(each.body), header)
-	return receipt{header.TraceID != 0, id, offset, size}, err
+	return receipt{string(header.ToJson()), header.TraceID != 0, id, offset, size}, err
 }
 
 func orderedExtended(producer *nsq.TopicProducerMgr, given options, each message) (receipt, error) {
-	id, offset, size, err := producer.PublishOrderedWithJsonExt(
-		given.topic, []byte(each.key), []byte(each.body), headerOf(given, each))
-	return receipt{false, id, offset, size}, err
+	header := headerOf(given, each)
+	_, _, _, err := producer.PublishOrderedWithJsonExt(
+		given.topic, []byte(each.key), []byte(each.body), header)
+	return receipt{header: string(header.ToJson())}, err
 }
 
-// headerOf returns a header with text beyond ASCII and an escape in it.
+// headerOf returns a header with text beyond ASCII, with escapes that JSON demands and with such
+// that only Go makes.
 func headerOf(given options, each message) *nsq.MsgExt {
 	header := &nsq.MsgExt{
 		DispatchTag: given.tag,
 		Custom: map[string]interface{}{
 			"number": fmt.Sprint(each.number),
-			"text":   "grün \"quoted\" \\ \u2713",
+			"text":   "grün <\"quoted\"> \\ \u2713",
 		},
 	}
 	if given.way == "ext-trace" {

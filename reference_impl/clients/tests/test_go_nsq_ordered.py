@@ -78,4 +78,7 @@ def test_ordered_with_header(go_nsq: GoNsq, cluster: Cluster, name: str) -> None
         consumer.finish()
     assert in_order(sent, received)
     assert places_follow(received)
+    assert {each.body: each.header for each in received} == {
+        each.body: each.header for each in sent
+    }
     assert {each.header_version for each in received} == {4}
