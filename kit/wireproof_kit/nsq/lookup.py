@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.lookup_answer import Leader, Node, TopicInfo, read_nodes, read_topic
-from wireproof_kit.nsq.lookup_fault import Asked, Refused, Unusable
+from wireproof_kit.nsq.lookup_fault import Asked, Unusable
+from wireproof_kit.nsq.registrations import Registrations
 from wireproof_kit.nsq.topics import Address
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.transcript import Transcript
@@ -21,6 +22,7 @@ DISABLE_PATH = "/disable/write"
 # 1.5 s each before it comes to any other, so that 100 of them have taken 184 s to appear.
 APPEAR_SECONDS = 330.0
 POLL_SECONDS = 0.5
+REGISTER_SECONDS = 60.0
 # So long may all servers give nothing but answers that nobody can use, as while they restart.
 UNUSABLE_SECONDS = 10.0
 LOOPBACK = ("127.", "localhost", "::1")
@@ -32,10 +34,14 @@ class LookupClient:
     def __init__(self, servers: Sequence[HttpClient]) -> None:
         self.servers = tuple(servers)
         self.given_up = threading.Event()
+        self._doubt = _Doubt()
+        self._registrations = Registrations(self.servers)
 
     def recording(self, transcript: Transcript) -> "LookupClient":
         """Return the client that records in another transcript."""
-        return LookupClient([server.recording(transcript) for server in self.servers])
+        client = LookupClient([server.recording(transcript) for server in self.servers])
+        client.given_up, client._doubt = self.given_up, self._doubt
+        return client
 
     def create_topic(
         self,
@@ -85,11 +91,11 @@ class LookupClient:
         Raises:
             ArrangementFailed: none appeared in time, or no server gives a usable answer.
         """
-        doubt = _Doubt()
 
         def look() -> Leader | None:
+            asked_at = time.monotonic()
             info, fault = self._look(name)
-            doubt.weigh(fault)
+            self._doubt.weigh(fault, asked_at=asked_at)
             if info is None:
                 return None
             nearest = [leader for leader in info.leaders if is_same(leader.address, near)]
@@ -101,6 +107,19 @@ class LookupClient:
         if leader is None:
             raise ArrangementFailed(f"topic {name} did not appear in {seconds:g} s")
         return leader
+
+    def wait_until_registered(
+        self, name: str, leaders: Sequence[Leader], *, seconds: float = REGISTER_SECONDS
+    ) -> bool:
+        """Wait until the leaders registered the topic, for they may refuse it until then.
+
+        False when they never do.
+        """
+
+        def look() -> bool | None:
+            return self._registrations.has(name, leaders) or None
+
+        return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
 
     def wait_for_extend(self, name: str, *, seconds: float = APPEAR_SECONDS) -> bool:
         """Wait until a topic's meta says extend_support; False when it never does."""
@@ -130,13 +149,13 @@ class LookupClient:
         for server in self.servers:
             try:
                 info = _info(server, name)
-            except Refused:
-                continue
             except Unusable as fault:
                 faults.append(fault)
                 continue
             if info.leaders:
                 return info, None
+            if info.is_disabled:
+                faults.append(_asked(server, name).unusable("names nobody, writing is disabled"))
         return None, faults[0] if len(faults) == len(self.servers) > 0 else None
 
     def _post(self, path: str, query: Mapping[str, str | int]) -> HttpAnswer:
@@ -193,24 +212,37 @@ def is_same(one: Address, other: Address) -> bool:
     return one[1] == other[1] and (one[0] == other[0] or both_loopback)
 
 
+def _asked(server: HttpClient, name: str) -> Asked:
+    return Asked(server.address, f"GET /lookup?topic={name}")
+
+
 def _info(server: HttpClient, name: str) -> TopicInfo:
+    """Return what a server knows of a topic, nothing while it does not know the topic.
+
+    Raises:
+        Unusable: it refuses for another reason, or nobody could use what it says.
+    """
     answer = ask_lookup(server, name, access="w")
     if answer.status >= 400:
         answer = ask_lookup(server, name, access="r")
-    return read_topic(answer, Asked(server.address, f"GET /lookup?topic={name}"))
+    if answer.status == 404:
+        return TopicInfo(leaders=(), meta={})
+    return read_topic(answer, _asked(server, name))
 
 
 class _Doubt:
-    """Ends a wait once every server has given nothing but unusable answers for some time."""
+    """Ends waits once every server has given nothing but unusable answers for some time.
+
+    All waits share it, so that not each of them has to find out anew.
+    """
 
     def __init__(self) -> None:
         self._since: float | None = None
 
-    def weigh(self, fault: Unusable | None) -> None:
+    def weigh(self, fault: Unusable | None, *, asked_at: float) -> None:
         if fault is None:
             self._since = None
             return
-        now = time.monotonic()
-        self._since = now if self._since is None else self._since
-        if now - self._since >= UNUSABLE_SECONDS:
+        since = self._since = asked_at if self._since is None else self._since
+        if time.monotonic() - since >= UNUSABLE_SECONDS:
             raise fault

@@ -13,6 +13,7 @@ from wireproof_kit.nsq.topics import Place, Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.transcript import Transcript
 from wireproof_suites.nsq.consuming import deliver
 from wireproof_suites.nsq.looking_up import POLL_SECONDS, eventually, look
 
@@ -49,7 +50,7 @@ def created(
     *,
     partitions: int = 1,
 ) -> Topic | Observation:
-    """Create a topic and wait until it is led; else say what was answered, or ``not-led``."""
+    """Create a topic and wait until it can be used; else say what was answered, or ``not-led``."""
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
@@ -57,6 +58,7 @@ def created(
     info = appeared(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
+    lookup.recording(Transcript()).wait_until_registered(name, info.leaders)
     return _topic(broker, name, info, parameters)
 
 

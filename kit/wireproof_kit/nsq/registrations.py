@@ -1,0 +1,65 @@
+"""What nodes have registered themselves, as lookup servers tell it under /nodes.
+
+A lookup server names the node that was chosen to lead a partition at once; the measured node
+refuses messages until it has learned of it, seconds later on a busy cluster, and registers then.
+"""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from wireproof_kit.nsq.http import HttpClient
+from wireproof_kit.nsq.lookup_answer import Leader
+from wireproof_spec.strict_json import JsonValue
+
+EVERY_SECONDS = 0.5
+
+Registered = frozenset[tuple[str, int, int]]
+
+
+class Registrations:
+    """Asked by many waits at once, but asks the servers at most twice a second."""
+
+    def __init__(self, servers: Sequence[HttpClient]) -> None:
+        self._servers = servers
+        self._lock = threading.Lock()
+        self._asked = float("-inf")
+        self._known: Registered | None = None
+
+    def has(self, name: str, leaders: Sequence[Leader]) -> bool:
+        """Tell whether the leaders of a topic registered it; True where no server says who did."""
+        known = self._registered()
+        return known is None or all(
+            (name, leader.partition, leader.address[1]) in known for leader in leaders
+        )
+
+    def _registered(self) -> Registered | None:
+        """Return name, partition and node's port of what is registered."""
+        with self._lock:
+            if time.monotonic() - self._asked >= EVERY_SECONDS:
+                self._known = self._ask()
+                self._asked = time.monotonic()
+            return self._known
+
+    def _ask(self) -> Registered | None:
+        for server in self._servers:
+            data = server.request("GET", "/nodes", v1=True).data
+            producers = data.get("producers") if isinstance(data, dict) else None
+            nodes = producers if isinstance(producers, list) else []
+            telling = [node for node in nodes if isinstance(node, dict) and "partitions" in node]
+            if telling:
+                return frozenset(entry for node in telling for entry in _entries(node))
+        return None
+
+
+def _entries(node: Mapping[str, JsonValue]) -> list[tuple[str, int, int]]:
+    port, topics = node.get("tcp_port"), node.get("partitions")
+    if not isinstance(port, int) or not isinstance(topics, dict):
+        return []
+    return [
+        (name, int(str(number)), port)
+        for name, numbers in topics.items()
+        if isinstance(numbers, list)
+        for number in numbers
+        if str(number).isdecimal()
+    ]
