@@ -107,12 +107,13 @@ def test_an_entry_without_reason_is_refused(
         equivalents.read(path)
 
 
-def test_every_listed_mutant_is_one(mutants: ModuleType, equivalents: ModuleType) -> None:
-    package = FOLDER.parents[1] / "reference_impl" / mutants.PACKAGE
-    listed = [*equivalents.read(), *equivalents.read(FOLDER / "survivors.toml")]
-    files = {entry.function.partition(":")[0] for entry in listed}
-    found = [m for name in files for m in mutants.of_source((package / name).read_text(), name)]
-    assert equivalents.idle(found, listed) == []
+def test_every_listed_function_is_there(equivalents: ModuleType) -> None:
+    """Lines that have changed are named by the run itself."""
+    package = FOLDER.parents[1] / "reference_impl/wireproof_reference_impl/nsq"
+    for entry in (*equivalents.read(), *equivalents.read(FOLDER / "survivors.toml")):
+        file, _, function = entry.function.partition(":")
+        name = function.rpartition(".")[2].replace("*", "")
+        assert f"def {name}" in (package / file).read_text("utf-8"), entry.function
 
 
 @pytest.mark.timeout(300)

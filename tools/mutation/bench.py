@@ -26,7 +26,7 @@ MANNERS = {
 """How the reference is run: its dialect, and whether it keeps messages in memory only."""
 PATIENCE_S = 1.5
 SURE_S = 4.0
-READY_WITHIN_S = 5.0
+READY_WITHIN_S = 10.0
 WAITERS = 12
 CASE_TIMEOUT_S = 40.0
 SLOW_S = 6.0

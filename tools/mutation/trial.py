@@ -55,7 +55,7 @@ def tried(
 
 def _tried(manner: str, items: Sequence[Instance], clean: bench.Clean) -> Outcome:
     try:
-        run = bench.opened(manner, clean)
+        run = _opened(manner, clean)
     except KitError as error:
         return Outcome("died", why=f"not ready: {error}")
     trial = _Trial(run, bench.engine(run))
@@ -64,6 +64,16 @@ def _tried(manner: str, items: Sequence[Instance], clean: bench.Clean) -> Outcom
         if outcome is not None:
             return outcome
     return trial.end()
+
+
+def _opened(manner: str, clean: bench.Clean) -> Run:
+    """Open a run; a broker that was not ready in time gets a second chance, with patience."""
+    try:
+        return bench.opened(manner, clean)
+    except KitError:
+        run = bench.opened(manner, clean, seconds=bench.SURE_S)
+        bench.patient(run, bench.PATIENCE_S)
+        return run
 
 
 class _Trial:
