@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from wireproof_kit.embedded import first_line, reference_arguments, reference_url
@@ -53,7 +53,8 @@ class Nursery:
     def close(self) -> None:
         """End the process and the broker it may still run."""
         if self._process.stdin:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
         try:
             self._process.wait(END_WITHIN_S)
         except subprocess.TimeoutExpired:

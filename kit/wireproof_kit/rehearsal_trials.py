@@ -157,9 +157,13 @@ def _compatible(shuffled: Sequence[Trial], wanted: int) -> Iterator[str]:
     for variant in shuffled:
         if len(taken) == wanted:
             return
-        if not any(variant.name in other.not_with for other in taken):
+        if not any(_are_apart(variant, other) for other in taken):
             taken.append(variant)
             yield variant.name
+
+
+def _are_apart(one: Trial, other: Trial) -> bool:
+    return one.name in other.not_with or other.name in one.not_with
 
 
 def _trial(line: str, kind: str) -> Trial:

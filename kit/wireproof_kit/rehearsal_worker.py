@@ -29,7 +29,10 @@ def main(protocol: str) -> None:
         for line in sys.stdin.buffer:
             trial = msgspec.json.decode(line, type=Trial)
             shown = _rehearsed(trial, protocol, instances, nursery=nursery)
-            out.write(msgspec.json.encode(shown) + b"\n")
+            try:
+                out.write(msgspec.json.encode(shown) + b"\n")
+            except BrokenPipeError:
+                return  # nobody wants to know any more
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -178,7 +178,10 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         delivers_wrongly=True,
         breaks=f"{_MATCHING} {_OTHER} {_UNTAGGED}",
-        may_break="dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.tag-form",
+        may_break=(
+            "dispatch.exact-tag dispatch.fallback dispatch.not-ready dispatch.per-channel "
+            "dispatch.tag-form"
+        ),
         settings=_choosing(_anybody),
     ),
     fault(
@@ -187,7 +190,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         delivers_wrongly=True,
         breaks=_MATCHING,
-        may_break="dispatch.per-channel",
+        may_break="dispatch.not-ready dispatch.per-channel",
         settings=_choosing(_untagged_first),
     ),
     fault(
@@ -205,7 +208,10 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         delivers_wrongly=True,
         breaks=f"{_MATCHING} {_OTHER}",
-        may_break="dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.tag-form",
+        may_break=(
+            "dispatch.exact-tag dispatch.fallback dispatch.not-ready dispatch.per-channel "
+            "dispatch.tag-form"
+        ),
         settings=_choosing(_to_all),
     ),
     fault(

@@ -9,6 +9,7 @@ from wireproof_kit.nsq.frames import Header, rdy, subscribe
 from wireproof_kit.nsq.observing import observe, observe_delivery
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.consuming import answered_and
 
 Identify = Mapping[str, object]
@@ -42,6 +43,7 @@ def refused_takes_nothing(
     ``until`` lets time pass in between; what it returns stands for what cannot be told.
     """
     channel = topic.channel()
+    header = _what_it_desires(topic, identify)
     with broker.connect(identify=identify, topic=topic) as client:
         client.ask(subscribe(topic, channel))
         client.send(rdy(2))
@@ -49,9 +51,15 @@ def refused_takes_nothing(
         late = until(broker, topic)
         bodies = [broker.unique_body() for _ in range(4)]
         for body in bodies:
-            broker.published(topic, body)
+            broker.published(topic, body, header)
 
         return late or took_all(right, bodies)
+
+
+def _what_it_desires(topic: Topic, identify: Identify) -> Header | None:
+    """Return the header of messages that would go to such a client, were it subscribed."""
+    tag = identify.get(DESIRED_TAG) if topic.extend else None
+    return {CLIENT_DISPATCH_TAG: tag} if isinstance(tag, str) else None
 
 
 def took_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
