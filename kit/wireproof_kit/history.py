@@ -293,7 +293,7 @@ def _explore(state: _Search, moves: Sequence[str], seed: int) -> None:
         deadline=None,
         phases=(hypothesis.Phase.generate,),
         verbosity=hypothesis.Verbosity.quiet,
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=(hypothesis.HealthCheck.too_slow,),
         report_multiple_bugs=False,
         print_blob=False,
     )

@@ -164,11 +164,12 @@ class Cluster:
         ``which`` is ``all`` or ``ordered``, for the topics meant.
         """
         self._mends.append(self.enable_writes)
-        for server in self.lookup.servers:
-            answer = server.request("POST", DISABLE_PATH, query={"type": which}, v1=True)
-            if answer.status == 200:
-                return
-        raise _refused(f"POST {DISABLE_PATH}", answer)
+        answers = [
+            server.request("POST", DISABLE_PATH, query={"type": which}, v1=True)
+            for server in self.lookup.servers
+        ]
+        if all(answer.status != 200 for answer in answers):
+            raise _refused(f"POST {DISABLE_PATH}", answers[0])
 
     def enable_writes(self) -> None:
         """Have lookups name nodes to producers again."""

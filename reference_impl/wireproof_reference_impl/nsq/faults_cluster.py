@@ -1,7 +1,8 @@
 """Faults of a cluster: who takes messages, what a new leader knows, whom lookups name."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.cluster.rules import Role, by_role
@@ -42,7 +43,11 @@ Rearrange = Callable[[deque[Message]], None]
 
 def _accepting(accepts: Judge) -> Settings:
     """Return settings under which such publishes are taken, whatever the role."""
-    return {"cluster.refusal": lambda role: None if accepts(role) else by_role(role)}
+
+    def refusal(role: Role) -> Refusal | None:
+        return None if accepts(role) else by_role(role)
+
+    return {"cluster.refusal": refusal}
 
 
 def _refusing(refuses: Judge, code: str) -> Settings:
@@ -56,6 +61,30 @@ def _refusing(refuses: Judge, code: str) -> Settings:
 
 def _handing(rearrange: Rearrange) -> Settings:
     return {"cluster.handed_over": rearrange}
+
+
+def _all_lost(waiting: deque[Message]) -> None:
+    waiting.clear()
+
+
+def _reversed(waiting: deque[Message]) -> None:
+    waiting.reverse()
+
+
+def _first_id(first: int, due: int) -> int:
+    return first
+
+
+def _last_id_again(first: int, due: int) -> int:
+    return max(first, due - 1)
+
+
+def _middle_id(first: int, due: int) -> int:
+    return first + (due - first) // 2
+
+
+def _first_here(here: Sequence[int]) -> int | None:
+    return here[0]
 
 
 def _oldest_lost(waiting: deque[Message]) -> None:
@@ -85,9 +114,14 @@ class _Lookups:
 
     def __call__(self, request: Request, data: object) -> object:
         """Return a lookup answer changed; any other as it is."""
-        if not isinstance(data, dict) or not isinstance(data.get("partitions"), dict):
+        if not isinstance(data, dict):
             return data
-        return {**data, "partitions": self._change(self, _key(request), data["partitions"])}
+        answer = cast(dict[str, object], data)
+        partitions = answer.get("partitions")
+        if not isinstance(partitions, dict):
+            return answer
+        named = cast(dict[str, object], partitions)
+        return {**answer, "partitions": self._change(self, _key(request), named)}
 
     def first_named(self, key: str, partition: str, node: object) -> object:
         """Return the record of the node that was named first for a partition."""
@@ -140,7 +174,7 @@ def _only_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Part
 
 
 def _port(node: object) -> object:
-    return node.get("tcp_port") if isinstance(node, dict) else None
+    return cast(dict[str, object], node).get("tcp_port") if isinstance(node, dict) else None
 
 
 def _is_new(role: Role) -> bool:
@@ -192,7 +226,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node stores messages for a partition it does not keep in another one",
         breaks=_ELSEWHERE,
         may_break=f"{_ABSENT} {_NAMED}",
-        settings={"cluster.instead": lambda here: here[0]},
+        settings={"cluster.instead": _first_here},
         way=MISSING,
     ),
     fault(
@@ -318,7 +352,7 @@ FAULTS: tuple[Preset, ...] = (
         "what waits in a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=_MOVED,
-        settings=_handing(deque.clear),
+        settings=_handing(_all_lost),
         way=MISSING,
     ),
     fault(
@@ -358,7 +392,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node comes to lead, a channel's messages go in the opposite order",
         breaks=_ORDER,
         may_break=_MOVED,
-        settings=_handing(deque.reverse),
+        settings=_handing(_reversed),
         way=WRONG_VALUE,
     ),
     fault(
@@ -366,7 +400,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node that has come to lead begins with the first internal id again",
         breaks=_IDS,
         may_break=_MOVED,
-        settings={"cluster.next_id": lambda first, due: first},
+        settings={"cluster.next_id": _first_id},
         way=WRONG_VALUE,
     ),
     fault(
@@ -374,7 +408,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node that has come to lead gives the last internal id once more",
         breaks=_IDS,
         may_break=_MOVED,
-        settings={"cluster.next_id": lambda first, due: max(first, due - 1)},
+        settings={"cluster.next_id": _last_id_again},
         way=BOUNDARY,
     ),
     fault(
@@ -382,7 +416,7 @@ FAULTS: tuple[Preset, ...] = (
         "a node that has come to lead goes on in the middle of the internal ids",
         breaks=_IDS,
         may_break=_MOVED,
-        settings={"cluster.next_id": lambda first, due: first + (due - first) // 2},
+        settings={"cluster.next_id": _middle_id},
         way=WRONG_VALUE,
     ),
     fault(

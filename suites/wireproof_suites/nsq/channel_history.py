@@ -18,7 +18,7 @@ from wireproof_kit.patience import REDELIVERY
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.channel_model import ChannelModel
-from wireproof_suites.nsq.moving import publish_soon, subscribed
+from wireproof_suites.nsq.moving import led, publish_soon, subscribed
 
 MOVES = ("publish", "join", "leave", "take", "finish", "put_back")
 TIME_OUT, MOVE_LEADER = "time_out", "move_leader"
@@ -196,7 +196,8 @@ class ChannelHistory:
         if cluster is None or self._leader_moves == MOST_LEADER_MOVES:
             return self._publish(choice)
         self._leader_moves += 1
-        self._ground.topic = cluster.move_leader(self._ground.topic)
+        moved = cluster.move_leader(self._ground.topic)
+        self._ground.topic = led(self._broker, cluster, moved)
         while self._clients:
             self._part(self._clients[0])
         return "the leader moves, all clients leave"

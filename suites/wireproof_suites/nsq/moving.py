@@ -123,7 +123,7 @@ class Story:
 
     def move(self, cluster: Cluster) -> None:
         """Have another node lead, and look at the topic from there."""
-        self.topic = cluster.move_leader(self.topic)
+        self.topic = led(self.broker, cluster, cluster.move_leader(self.topic))
 
     def rest(self, consumer: Consumer) -> Observation:
         """Take what is owed: ``all``, ``out-of-order`` on an ordered topic, or ``missing``."""

@@ -1,5 +1,7 @@
 """Nodes that are asked for what they must not do: lead, write, hold a partition."""
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from wireproof_kit.case import case
@@ -7,12 +9,13 @@ from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.observing import observe, observe_absence
+from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.moving import asked_at, publish_soon
 
 TRACE_ID = 77
-PUBLISHES = {
+PUBLISHES: Mapping[str, Callable[[Topic, bytes], Outgoing]] = {
     "pub": lambda topic, body: frames.pub(topic, body),
     "pub-trace": lambda topic, body: frames.pub_trace(topic, TRACE_ID, body),
     "mpub": lambda topic, body: frames.mpub(topic, [body, body]),

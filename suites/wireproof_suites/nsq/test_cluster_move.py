@@ -35,7 +35,8 @@ def test_publish_to_the_new_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """The new leader takes messages and delivers them."""
-    topic = cluster.move_leader(led(broker, cluster, movable_topic))
+    moved = cluster.move_leader(led(broker, cluster, movable_topic))
+    topic = led(broker, cluster, moved)
     consumer = subscribed(broker, topic)
     body = broker.unique_body()
     answer = observe(publish_soon(broker, topic, body))

@@ -12,7 +12,7 @@ from wireproof_suites.nsq.moving import led
 TAGS = (None, "tagA", "tagB")
 # Each time-out takes a second at least, and a history may have two.
 TIMED = Effort(examples=14, steps=14)
-MOVED = Effort(examples=10, steps=14)
+MOVED = Effort(examples=5, steps=14)
 
 
 @case("nsq/history/plain", clause="smart.history.kept", waiting=True)
