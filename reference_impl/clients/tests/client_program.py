@@ -80,8 +80,11 @@ class ClientProgram:
         with self._changed:
             return [each for each in self._said if each.event == event]
 
-    def wait(self, enough: Callable[[], bool], what: str) -> None:
-        """Wait until something holds of what was said; the program may be over by then."""
+    def wait(self, enough: Callable[[], bool], what: object) -> None:
+        """Wait until something holds of what was said; the program may be over by then.
+
+        `what` is asked for its text only when the wait was in vain.
+        """
         deadline = time.monotonic() + DEADLINE_S
         with self._changed:
             while not enough():

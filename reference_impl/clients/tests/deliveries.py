@@ -10,13 +10,29 @@ BETWEEN = 100
 """How many messages go out before, between and after what is done to a cluster."""
 
 
+class Missing:
+    """The bodies that were not received yet."""
+
+    def __init__(self, consumer: ClientProgram, due: Iterable[str]) -> None:
+        self._consumer = consumer
+        self._due = set(due)
+
+    def __str__(self) -> str:
+        missing = sorted(self._now())
+        return f"delivery of {len(missing)} of {len(self._due)} bodies: {missing[:5]}"
+
+    def none(self) -> bool:
+        """Tell whether everything was received."""
+        return not self._now()
+
+    def _now(self) -> set[str]:
+        return self._due - {each.body for each in self._consumer.said("received")}
+
+
 def wait_received(consumer: ClientProgram, due: Iterable[str]) -> list[Said]:
     """Wait until every body was received and return all deliveries."""
-    wanted = set(due)
-    consumer.wait(
-        lambda: wanted <= {each.body for each in consumer.said("received")},
-        f"delivery of {len(wanted)} bodies",
-    )
+    missing = Missing(consumer, due)
+    consumer.wait(missing.none, missing)
     return consumer.said("received")
 
 
