@@ -32,6 +32,9 @@ class FakeSession:
     def bind(self, readings: Mapping[str, str | None]) -> None:
         pass
 
+    def begin(self, kinds: Counter[str]) -> None:
+        pass
+
     def prepare(self, kinds: Counter[str]) -> None:
         pass
 

@@ -79,7 +79,7 @@ class Conductor:
         if path is not None:
             ids = [instance.id for instance in instances]
             self._deviations = read_deviations(path, known_ids=ids, today=today())
-        run = self.run = Run.open(make_plan(self._config))
+        run = self.run = Run.open(make_plan(self._config), instances)
         choice = run.choose(instances)
         self._arrange(items, choice)
         run.prepare(choice.run)

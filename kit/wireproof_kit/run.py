@@ -3,7 +3,7 @@
 import random
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self
@@ -80,8 +80,11 @@ class Run:
     embedded: EmbeddedReference | None = None
 
     @classmethod
-    def open(cls, plan: RunPlan) -> Self:
+    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
         """Open the target, or the embedded reference.
+
+        What the cases among ``instances`` that are asked for need is begun before anything is
+        probed: a cluster takes a minute and more to make a topic.
 
         Raises:
             KitError: the target cannot be reached, stays silent or is no URL.
@@ -93,7 +96,7 @@ class Run:
             embedded = start_reference(plan.protocol, plan.reference_options)
             url = embedded.url
         try:
-            return cls._open_target(plan, url, seed, embedded)
+            return cls._open_target(plan, url, seed, embedded, instances)
         except BaseException:
             if embedded is not None:
                 embedded.close()
@@ -101,7 +104,12 @@ class Run:
 
     @classmethod
     def _open_target(
-        cls, plan: RunPlan, url: str, seed: int, embedded: EmbeddedReference | None
+        cls,
+        plan: RunPlan,
+        url: str,
+        seed: int,
+        embedded: EmbeddedReference | None,
+        instances: Sequence[Instance],
     ) -> Self:
         target = parse_target(url, tuple(PROTOCOLS))
         for key, value in plan.keys:
@@ -112,6 +120,7 @@ class Run:
         )
         session = session_opener(target.protocol)(target, options)
         try:
+            session.begin(_needed(item for item in instances if _is_asked_for(plan, item)))
             catalogue = load_catalogue(target.protocol)
             claims = _probe_claims(session, catalogue, plan.claims)
             readings = _bind_readings(session, catalogue)
@@ -127,7 +136,7 @@ class Run:
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
         """
-        asked = [item for item in instances if self._is_asked_for(item)]
+        asked = [item for item in instances if _is_asked_for(self.plan, item)]
         self._refuse_unmatched(instances)
         run: list[Instance] = []
         unsupported: list[Instance] = []
@@ -149,7 +158,7 @@ class Run:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """Create what the chosen cases need."""
-        self.session.prepare(Counter(name for item in instances for name in item.arguments))
+        self.session.prepare(_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
@@ -184,14 +193,6 @@ class Run:
             if self.embedded is not None:
                 self.embedded.close()
 
-    def _is_asked_for(self, item: Instance) -> bool:
-        plan = self.plan
-        if plan.spec_revision is not None and item.clause.since > plan.spec_revision:
-            return False
-        if any(item.is_selected_by(prefix) for prefix in plan.exclude):
-            return False
-        return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
-
     def _reason_to_leave_out(self, item: Instance) -> str:
         if item.mark.hazard and not (self.target.is_loopback() or self.plan.hazardous):
             return "hazardous; give --hazardous"
@@ -222,6 +223,19 @@ class Run:
                 raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
         if not kept:
             raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
+
+
+def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
+    if plan.spec_revision is not None and item.clause.since > plan.spec_revision:
+        return False
+    if any(item.is_selected_by(prefix) for prefix in plan.exclude):
+        return False
+    return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
+
+
+def _needed(instances: Iterable[Instance]) -> Counter[str]:
+    """Count the arguments of cases by name."""
+    return Counter(name for item in instances for name in item.arguments)
 
 
 def _excluded() -> dict[str, str]:

@@ -47,6 +47,10 @@ class Session(Protocol):
 
     patience: Patience
 
+    def begin(self, kinds: Counter[str]) -> None:
+        """Begin to create what may be needed, counted by argument name; does not wait."""
+        ...
+
     def probe_capability(self, name: str) -> Probe:
         """Show whether the target has a capability."""
         ...

@@ -88,6 +88,11 @@ class NsqSession:
         self._probe_topics: dict[str, Topic] = {}
         self._cases = itertools.count(1)
 
+    def begin(self, kinds: Counter[str]) -> None:
+        """Begin to create topics where that takes long: in a cluster."""
+        if self._lookup is not None:
+            self._pool.prepare(kinds, spares=CLUSTER_SPARES)
+
     def probe_capability(self, name: str) -> Probe:
         """Show whether the target has a capability."""
         return self._probe(name, CAPABILITY_PROBES)
