@@ -246,3 +246,22 @@ def test_registered_nodes_are_named() -> None:
     assert (found.address, found.http_address) == (HERE, ("127.0.0.1", 4151))
     with ScriptedPeer(serving(lambda path, query: (200, {"producers": [{}]}))) as peer:
         assert client(peer).nodes() == ()
+
+
+def test_what_one_wait_found_out_ends_the_next_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup_module, "UNUSABLE_SECONDS", 0.2)
+    with ScriptedPeer(serving(lambda path, query: (503, {"message": "starting"}))) as peer:
+        lookup = client(peer)
+        for waiting in (lookup, lookup.recording(Transcript())):
+            with pytest.raises(ArrangementFailed, match="answered 503, starting"):
+                waiting.wait_for("t", near=HERE, partitions=1, seconds=60)
+
+
+def test_a_wait_while_writing_is_disabled_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup_module, "UNUSABLE_SECONDS", 0.1)
+    nobody = {"channels": ["c"], "partitions": None, "producers": None}
+    with (
+        ScriptedPeer(serving(lambda path, query: (200, nobody))) as peer,
+        pytest.raises(ArrangementFailed, match="names nobody, writing is disabled"),
+    ):
+        client(peer).wait_for("t", near=HERE, partitions=1, seconds=60)
