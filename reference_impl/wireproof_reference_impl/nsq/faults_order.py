@@ -71,6 +71,14 @@ def _as_said(flight: Flight) -> bool:
     return not flight.deferred
 
 
+def _at_most_one(said: int, before: int) -> int:
+    return min(said, 1)
+
+
+def _stay_at_one(attempts: int, message: Message) -> int:
+    return min(attempts, 1)
+
+
 def _overtaken(why: Return) -> Settings:
     """Return settings under which later messages overtake one that came back for this reason."""
 
@@ -218,7 +226,7 @@ FAULTS: tuple[Preset, ...] = (
         "RDY 0 ends delivery though any RDY is to be ignored",
         breaks=_RDY,
         may_break=f"{_ONE} {_HISTORY}",
-        settings={"order.window": lambda said, before: min(said, 1)},
+        settings={"order.window": _at_most_one},
         way=CONDITION,
     ),
     fault(
@@ -383,7 +391,7 @@ FAULTS: tuple[Preset, ...] = (
         "attempts stay at 1 however often a message is pushed",
         breaks="smart.order.attempts",
         may_break="consume.attempts consume.plain-topic smart.history.kept smart.history.order",
-        settings={"delivery.attempts": lambda attempts, message: min(attempts, 1)},
+        settings={"delivery.attempts": _stay_at_one},
         way=MISSING,
     ),
     fault(

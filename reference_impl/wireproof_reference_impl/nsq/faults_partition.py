@@ -5,6 +5,7 @@ from collections.abc import Callable
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.frame_reading import Size, judge_size
 from wireproof_reference_impl.nsq.core.landing import Landing
+from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.core.refusal import Manner
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.preset import (
@@ -27,7 +28,7 @@ from wireproof_spec.nsq.error_codes import (
     E_PUB_FAILED,
     E_TOPIC_NOT_EXIST,
 )
-from wireproof_spec.nsq.names import PUB, SUB, is_valid_name
+from wireproof_spec.nsq.names import OK, PUB, SUB, is_valid_name
 
 Lands = Callable[[Landing], int]
 
@@ -77,6 +78,14 @@ def _traced_last(landing: Landing) -> int:
 
 def _odd_trace_ids_next_door(landing: Landing) -> int:
     return landing.partition ^ (landing.entries[0].trace_id % 2)
+
+
+def _always_first(partition: int) -> int:
+    return 0
+
+
+def _line_feed_above_200(stored: Stored) -> bytes:
+    return OK + b"\n" if stored.size > 200 else OK
 
 
 def _second(partition: int) -> int:
@@ -241,7 +250,7 @@ FAULTS: tuple[Preset, ...] = (
         "a subscription is to the first partition, whatever it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=_STRAYED,
-        settings={"cluster.together": True, "subscribe.lands": lambda partition: 0},
+        settings={"cluster.together": True, "subscribe.lands": _always_first},
         way=WRONG_VALUE,
     ),
     fault(
@@ -288,7 +297,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-ok-with-line-feed",
         "PUB of more than 200 bytes is answered OK and a line feed",
         breaks=_PUBLISH,
-        settings={"publish.plain_ok": lambda stored: b"OK\n" if stored.size > 200 else b"OK"},
+        settings={"publish.plain_ok": _line_feed_above_200},
         way=EXTRA,
     ),
     fault(

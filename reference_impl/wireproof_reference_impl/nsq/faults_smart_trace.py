@@ -108,15 +108,6 @@ def _forgotten_again(message: Message, attempts: int) -> int:
     return message.trace_id if attempts == 1 else 0
 
 
-def _high_half_little_endian(message: Message, attempts: int) -> bytes:
-    return packed.message_head(
-        message.timestamp_ns,
-        attempts,
-        internal_id=int.from_bytes(message.internal_id.to_bytes(8), "little"),
-        trace_id=message.trace_id,
-    )
-
-
 def _finishing(finishes: Callable[[Held, int], bool]) -> Settings:
     """Return settings under which FIN ends only such messages."""
     return {"dispatch.finishes": finishes}
@@ -137,6 +128,18 @@ def _not_every_third(held: Held, oldest: int) -> bool:
 def _numbered(number: Callable[[int], int]) -> Settings:
     """Return settings under which internal ids are this function of the next number."""
     return {"publish.numbered": number}
+
+
+def _far_up(partition: int) -> int:
+    return 1 << 56
+
+
+def _by_partition(partition: int) -> int:
+    return (partition << 50) + 2
+
+
+def _any_room(size: int) -> bool:
+    return size > 0
 
 
 def _every_tenth_ahead(number: int) -> int:
@@ -329,7 +332,7 @@ FAULTS: tuple[Preset, ...] = (
         "a body of PUB_TRACE without room for the trace id is taken",
         breaks="smart.trace.short",
         may_break="smart.trace.empty",
-        settings={"publish.has_trace_room": lambda size: size > 0},
+        settings={"publish.has_trace_room": _any_room},
         way=EXTRA,
     ),
     fault(
@@ -346,8 +349,8 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_HALVES,
         may_break=(
             f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response "
-            "consume.layout smart.http.trace"
-        ).replace(" smart.http.trace", ""),
+            "consume.layout"
+        ),
         settings=_head(lambda message, attempts: 0),
         way=MISSING,
     ),
@@ -401,7 +404,7 @@ FAULTS: tuple[Preset, ...] = (
         "internal ids fall from message to message",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        settings={"publish.first_id": lambda partition: 1 << 56, "publish.id_step": -1},
+        settings={"publish.first_id": _far_up, "publish.id_step": -1},
         way=WRONG_VALUE,
     ),
     fault(
@@ -411,7 +414,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="disk.layout",
         settings={
             **_numbered(_one_of_a_pair_ahead),
-            "publish.first_id": lambda partition: (partition << 50) + 2,
+            "publish.first_id": _by_partition,
         },
         way=CONDITION,
     ),

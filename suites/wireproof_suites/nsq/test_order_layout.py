@@ -3,6 +3,7 @@
 import pytest
 
 from wireproof_kit.case import case
+from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.frames import Header, mpub
 from wireproof_kit.nsq.observing import observe
@@ -132,7 +133,7 @@ def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = [broker.unique_body(b"x" * size) for size in (0, 1, 100, 10_000, 3)]
-    answers = []
+    answers: list[Answer] = []
     for number, body in enumerate(bodies):
         answers.append(broker.published(topic, body, trace_id=number))
         publish(broker, topic, 1)

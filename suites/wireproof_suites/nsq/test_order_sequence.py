@@ -76,6 +76,7 @@ def test_in_order_for_one_client_after_the_other(
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = publish(broker, topic, 8)
+    seen = MISSING
     for start in range(0, len(bodies), 2):
         seen = read_in_order(client, bodies[start : start + 2])
         if seen.value != IN_ORDER:

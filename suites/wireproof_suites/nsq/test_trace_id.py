@@ -161,7 +161,7 @@ def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """Internal ids grow in the order in which messages were published."""
     topic = fresh_plain_topic
     with broker.subscribe(topic, ready=30) as consumer, broker.connect(topic=topic) as other:
-        bodies = []
+        bodies: list[bytes] = []
         for _ in range(10):
             bodies += publish_all(broker, topic, [None])
             bodies.append(broker.unique_body())
