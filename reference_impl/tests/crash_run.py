@@ -58,8 +58,15 @@ class CrashRun:
     """One data directory in a folder, its broker and the ledger of everything."""
 
     def __init__(
-        self, folder: Path, *, seed: int, code: str = SERVE, options: Sequence[str] = ()
+        self,
+        folder: Path,
+        *,
+        seed: int,
+        code: str = SERVE,
+        options: Sequence[str] = (),
+        long: float = LONG,
     ) -> None:
+        self._long = long
         data = self._data = folder / "data"
         self._complaints = folder / "complaints"
         self._chance = random.Random(seed)
@@ -190,7 +197,7 @@ class CrashRun:
             self._made.append(channel)
 
     async def _kill_soon(self, process: asyncio.subprocess.Process) -> None:
-        long = self._chance.random() < LONG
+        long = self._chance.random() < self._long
         await asyncio.sleep(self._chance.uniform(*(LONG_LOAD_SECONDS if long else LOAD_SECONDS)))
         await _kill(process)
 

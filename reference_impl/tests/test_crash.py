@@ -80,4 +80,5 @@ def test_a_broker_that_breaks_a_promise_is_found_out(
     tmp_path: Path, fault: str, found: str
 ) -> None:
     with pytest.raises(Broken, match=found):
-        CrashRun(tmp_path, seed=7, code=fault + SERVE).kill(FEWER)
+        # Long loads, because positions are kept once a second.
+        CrashRun(tmp_path, seed=7, code=fault + SERVE, long=0.9).kill(FEWER)
