@@ -59,8 +59,9 @@ def _page(
     if len(tried) < len(mutants):
         yield ""
         yield (
-            f"This is a sample, spread over all modules: {len(mutants)} mutants count. "
-            "`make mutation` tries them all and writes this part anew."
+            f"This is a sample, spread over all modules: {len(mutants)} mutants count. The list "
+            "of those that do not was made while it was read, so the rate of mutants nobody has "
+            "read yet is lower. `make mutation` tries them all and writes this part anew."
         )
     yield ""
     yield "| module | counted | dead | survived | rate | do not count |"
