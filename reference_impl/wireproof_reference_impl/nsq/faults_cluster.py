@@ -326,7 +326,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "new-leader-unwritable",
         "a node that has come to lead takes no messages",
-        breaks=f"{_WRITES} {_GONE}",
+        breaks=_WRITES,
         may_break=_MOVED,
         settings=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=MISSING,
@@ -334,7 +334,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "new-leader-denies",
         "a node that has come to lead says that it does not",
-        breaks=f"{_WRITES} {_GONE}",
+        breaks=_WRITES,
         may_break=_MOVED,
         settings=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
         way=WRONG_VALUE,
@@ -342,7 +342,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "new-leader-fails",
         "a node that has come to lead fails to publish",
-        breaks=f"{_WRITES} {_GONE}",
+        breaks=_WRITES,
         may_break=_MOVED,
         settings=_refusing(_is_new, error_codes.E_PUB_FAILED),
         way=CONDITION,

@@ -31,6 +31,9 @@ READERS = (
 )
 """Clauses of which some case reads a delivered message."""
 
+HISTORIES = ("ext.dispatch.history", "smart.history.kept", "smart.history.order")
+"""Clauses whose cases do all that clients do, so that any fault may show in them."""
+
 PUBLISHERS = (
     "consume.no-header http.ext-missing http.x-nsqext parser.empty-body parser.header-length "
     "parser.in-step parser.segmentation parser.truncated publish.accept publish.header-json "
@@ -91,7 +94,8 @@ def fault(
         KeyError: it delivers wrongly, and there is no late counterpart.
     """
     broken = _clauses(breaks)
-    others = tuple(each for each in _clauses(may_break) if each not in broken)
+    allowed = (*_clauses(may_break), *HISTORIES)
+    others = tuple(dict.fromkeys(each for each in allowed if each not in broken))
     if delivers_wrongly and late is None:
         late = {_LATE_COUNTERPARTS[key]: value for key, value in settings.items()}
     return Preset(name, kind, text, settings, broken, others, way, late)
