@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import header_bytes
+from wireproof_kit.nsq.frames import header_bytes, identify
 from wireproof_kit.nsq.http import Query
-from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.observing import observe, observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
@@ -21,10 +21,14 @@ SHORTEST_TIMEOUT_MS = 1000
 TAGS = {
     "one-letter": "t",
     "digits": "7",
+    "sixty-four-letters": "t" * 64,
+}
+
+# Two measured brokers of old take letters, digits, _ and - only, and say so to IDENTIFY.
+UNCOMMON_TAGS = {
     "punctuation": "a.b/c:d_e-f",
     "blank-inside": "a b",
     "unicode": "标签",
-    "sixty-four-letters": "t" * 64,
 }
 
 SPELLINGS = [
@@ -83,14 +87,19 @@ def test_interleaved(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 @case("nsq/dispatch/tag", clause="ext.dispatch.to-matching", waiting=True)
 @pytest.mark.parametrize("tag", TAGS.values(), ids=TAGS)
 def test_tag_of_any_kind(broker: Broker, fresh_ext_topic: Topic, tag: str) -> Observation:
-    """A tag is any string."""
-    channel = channel_of(broker, fresh_ext_topic)
-    matching = channel.join("matching", tag=tag)
-    untagged = channel.join("untagged")
+    """A tag is a string, long or short."""
+    return _three_of(broker, fresh_ext_topic, tag)
 
-    bodies = channel.publish(tag, count=3)
 
-    return channel.takers(bodies, owed_to=matching, others=[untagged])
+@case("nsq/dispatch/uncommon-tag", clause="ext.dispatch.to-matching", waiting=True)
+@pytest.mark.parametrize("tag", UNCOMMON_TAGS.values(), ids=UNCOMMON_TAGS)
+def test_uncommon_tag(broker: Broker, fresh_ext_topic: Topic, tag: str) -> Observation:
+    """A tag of other characters is a tag as well, or refused when a client desires it."""
+    with broker.connect(identify=None, topic=fresh_ext_topic) as client:
+        answer = observe(client.ask(identify(desired_tag=tag, extend_support=True)))
+    if answer.value.startswith("error:"):
+        return observed("desired-refused", note=answer.value)
+    return _three_of(broker, fresh_ext_topic, tag)
 
 
 @case("nsq/dispatch/negotiated", clause="ext.dispatch.to-matching", waiting=True)
@@ -267,3 +276,14 @@ def test_shared_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 def _two_channels(broker: Broker, topic: Topic) -> tuple[Channel, Channel]:
     return channel_of(broker, topic), channel_of(broker, topic)
+
+
+def _three_of(broker: Broker, topic: Topic, tag: str) -> Observation:
+    """Publish three messages of a tag that one of two clients desires; say who took them."""
+    channel = channel_of(broker, topic)
+    matching = channel.join("matching", tag=tag)
+    untagged = channel.join("untagged")
+
+    bodies = channel.publish(tag, count=3)
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged])
