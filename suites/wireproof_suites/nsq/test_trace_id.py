@@ -135,14 +135,14 @@ def test_finish_traced(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """What a client finished before it left does not come to the next one."""
     topic = fresh_plain_topic
-    client = broker.subscribe(topic, ready=3)
+    client = broker.subscribe(topic, ready=5)
     bodies = publish_all(broker, topic, [None, None, None])
 
     def leave(consumer: Consumer) -> Consumer:
         consumer.close()
         return broker.subscribe(topic, channel=consumer.channel)
 
-    return finished(client, bodies, unfinished=LEFT, later=leave)
+    return finished(broker, client, bodies, unfinished=LEFT, later=leave)
 
 
 @case("nsq/trace/finish-room", clause="smart.message-id.finish", waiting=True)
@@ -205,7 +205,7 @@ def _finish(
 ) -> Observation:
     client = broker.subscribe(topic, ready=5, identify=SOON)
     bodies = publish_all(broker, topic, trace_ids)
-    return finished(client, bodies, unfinished=left, later=_same)
+    return finished(broker, client, bodies, unfinished=left, later=_same)
 
 
 def _same(consumer: Consumer) -> Consumer:

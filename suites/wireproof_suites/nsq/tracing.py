@@ -64,6 +64,7 @@ def delivered_ids(consumer: Consumer, bodies: Sequence[bytes]) -> list[int]:
 
 
 def finished(
+    broker: Broker,
     consumer: Consumer,
     bodies: Sequence[bytes],
     *,
@@ -77,6 +78,7 @@ def finished(
     Copies sent before the FIN was read do not count.
     """
     left = {body for number, body in enumerate(bodies) if number in unfinished}
+    done = set(bodies) - left
     seen: set[bytes] = set()
     while len(seen) < len(bodies):
         delivery = consumer.take()
@@ -85,15 +87,14 @@ def finished(
         seen.add(delivery.body)
         if delivery.body not in left:
             consumer.finish(delivery)
-    consumer.connection.goes_on(consumer.topic)
-    while consumer.take(seconds=0.0) is not None:
-        pass
+    if not _passed_copies(broker, consumer):
+        return observed("no-sentinel", overdue=True)
     then = later(consumer)
     while left:
         delivery = then.take(wait=REDELIVERY)
         if delivery is None:
             return observed("no-sentinel", overdue=True)
-        if delivery.body not in left and delivery.body in bodies:
+        if delivery.body in done:
             return observed("again")
         then.finish(delivery)
         left.discard(delivery.body)
@@ -106,6 +107,17 @@ def publish_all(broker: Broker, topic: Topic, trace_ids: Sequence[int | None]) -
     for body, trace_id in zip(bodies, trace_ids, strict=True):
         broker.published(topic, body, trace_id=trace_id)
     return bodies
+
+
+def _passed_copies(broker: Broker, consumer: Consumer) -> bool:
+    """Pass over all that was sent before a message of now, which tells that it is there."""
+    sentinel = broker.unique_body()
+    broker.published(consumer.topic, sentinel)
+    while (delivery := consumer.take()) is not None:
+        if delivery.body == sentinel:
+            consumer.finish(delivery)
+            return True
+    return False
 
 
 def _half(delivery: Delivery | None, due: int, *, name: str, at: int) -> Observation:
