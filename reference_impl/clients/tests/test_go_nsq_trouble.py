@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from client_program import Said
+from client_program import ClientProgram, Said
 from deliveries import all_sent, await_more, bodies, stored, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster, ReferenceCluster, ask
@@ -30,8 +30,7 @@ def test_a_partition_that_takes_nothing(
     """The producer goes on with the other partition, and comes back."""
     topic = cluster.create(name, partition_num="2")
     partition = {"topic": topic, "partition": "0"}
-    with go_nsq.consume(topic) as consumer, go_nsq.produce(topic, every="5ms") as producer:
-        cluster.await_clients(topic, CHANNEL)
+    with go_nsq.consume(topic) as consumer, producing(go_nsq, cluster, topic) as producer:
         await_more(producer)
         with broken(cluster, "writable", partition, writable="false", mended="true"):
             before = stored(cluster, topic)
@@ -50,8 +49,7 @@ def test_a_node_that_is_lost(go_nsq: GoNsq, cluster: ReferenceCluster, name: str
     """Its follower leads; nothing acknowledged is lost, and after its return neither."""
     topic = cluster.create(name, replicator="2")
     lost = cluster.leaders(topic)["0"].address
-    with go_nsq.consume(topic) as consumer, go_nsq.produce(topic, every="5ms") as producer:
-        cluster.await_clients(topic, CHANNEL)
+    with go_nsq.consume(topic) as consumer, producing(go_nsq, cluster, topic) as producer:
         await_more(producer)
         with broken(cluster, "node", {"node": lost}, state="down", mended="up"):
             await_more(producer)
@@ -75,15 +73,24 @@ def test_a_lookup_server_out_of_order(
     with (
         broken(cluster, "lookup", second, answer=way, mended="right"),
         go_nsq.consume(topic) as consumer,
-        go_nsq.produce(topic, every="20ms") as producer,
+        producing(go_nsq, cluster, topic, every="20ms") as producer,
     ):
-        cluster.await_clients(topic, CHANNEL)
         await_more(producer)
         sent = all_sent(producer)
         received = wait_received(consumer, bodies(sent))
         consumer.finish()
         assert cluster.lookupds[1] in producer.log
     assert once(sent, received)
+
+
+@contextmanager
+def producing(
+    go_nsq: GoNsq, cluster: Cluster, topic: str, every: str = "5ms"
+) -> Iterator[ClientProgram]:
+    """Publish on, from when every partition has its consumer."""
+    cluster.await_clients(topic, CHANNEL)
+    with go_nsq.produce(topic, every=every) as producer:
+        yield producer
 
 
 @contextmanager
