@@ -35,7 +35,8 @@ _OLD = "smart.cluster.moved-old"
 _GONE = "smart.cluster.gone-kept"
 _HISTORY = "smart.history.kept smart.history.order"
 _ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
-_MOVED = f"{_LOOKUP} {_KEPT} {_ORDER} {_GONE} {_WRITES} {_IDS} {_HISTORY}"
+_NEW = "smart.cluster.moved-new-channel"
+_MOVED = f"{_LOOKUP} {_KEPT} {_ORDER} {_GONE} {_WRITES} {_IDS} {_NEW} {_HISTORY}"
 
 Judge = Callable[[Role], bool]
 Rearrange = Callable[[deque[Message]], None]

@@ -27,6 +27,7 @@ from wireproof_reference_impl.nsq import (
     faults_trace,
     faults_upgrade,
     variants,
+    variants_cluster,
     variants_lookup,
 )
 from wireproof_reference_impl.nsq.behaviour import (
@@ -72,7 +73,9 @@ FAULTS: Mapping[str, Preset] = {
     if each is not None
 }
 VARIANTS: Mapping[str, Preset] = {
-    preset.name: preset for family in (variants, variants_lookup) for preset in family.VARIANTS
+    preset.name: preset
+    for family in (variants, variants_lookup, variants_cluster)
+    for preset in family.VARIANTS
 }
 
 

@@ -1,0 +1,22 @@
+"""Legal differences of clusters."""
+
+from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_spec.nsq import error_codes
+
+
+def _far_id(first: int, due: int) -> int:
+    return due + (1000 if due > first else 0)
+
+
+VARIANTS: tuple[Preset, ...] = (
+    variant(
+        "move-leaps-ids",
+        "a node that has come to lead leaves out a thousand internal ids",
+        {"cluster.next_id": _far_id},
+    ),
+    variant(
+        "stranger-says-not-leader",
+        "a node says of a partition that it does not keep that another node leads it",
+        {"cluster.absent": error_codes.E_FAILED_ON_NOT_LEADER},
+    ),
+)
