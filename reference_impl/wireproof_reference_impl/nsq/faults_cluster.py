@@ -77,7 +77,7 @@ def _first_id(first: int, due: int) -> int:
 
 
 def _last_id_again(first: int, due: int) -> int:
-    return max(first, due - 1)
+    return max(first, due - due // 3)
 
 
 def _middle_id(first: int, due: int) -> int:
@@ -406,7 +406,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-repeats-an-id",
-        "a node that has come to lead gives the last internal id once more",
+        "a node that has come to lead gives the last internal ids once more",
         breaks=_IDS,
         may_break=_MOVED,
         settings={"cluster.next_id": _last_id_again},
