@@ -110,15 +110,15 @@ class LookupClient:
         return leader
 
     def wait_until_registered(
-        self, name: str, leaders: Sequence[Leader], *, seconds: float = REGISTER_SECONDS
+        self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
     ) -> bool:
-        """Wait until the leaders registered the topic, for they may refuse it until then.
+        """Wait until nodes registered so many partitions, for they may refuse them until then.
 
         False when they never do.
         """
 
         def look() -> bool | None:
-            return self._registrations.has(name, leaders) or None
+            return self._registrations.has(name, partitions) or None
 
         return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
 

@@ -9,12 +9,12 @@ import time
 from collections.abc import Mapping, Sequence
 
 from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup_answer import Leader
 from wireproof_spec.strict_json import JsonValue
 
 EVERY_SECONDS = 0.5
 
-Registered = frozenset[tuple[str, int, int]]
+# Name and number of a partition.
+Registered = frozenset[tuple[str, int]]
 
 
 class Registrations:
@@ -26,15 +26,13 @@ class Registrations:
         self._asked = float("-inf")
         self._known: Registered | None = None
 
-    def has(self, name: str, leaders: Sequence[Leader]) -> bool:
-        """Tell whether the leaders of a topic registered it; True where no server says who did."""
+    def has(self, name: str, partitions: int) -> bool:
+        """Tell whether so many partitions are registered; True where no server says so of any."""
         known = self._registered()
-        return known is None or all(
-            (name, leader.partition, leader.address[1]) in known for leader in leaders
-        )
+        return known is None or sum(topic == name for topic, _ in known) >= partitions
 
     def _registered(self) -> Registered | None:
-        """Return name, partition and node's port of what is registered."""
+        """Return what is registered; None where that cannot be learned."""
         with self._lock:
             if time.monotonic() - self._asked >= EVERY_SECONDS:
                 self._known = self._ask()
@@ -52,14 +50,11 @@ class Registrations:
         return None
 
 
-def _entries(node: Mapping[str, JsonValue]) -> list[tuple[str, int, int]]:
-    port, topics = node.get("tcp_port"), node.get("partitions")
-    if not isinstance(port, int) or not isinstance(topics, dict):
-        return []
+def _entries(node: Mapping[str, JsonValue]) -> list[tuple[str, int]]:
+    topics = node.get("partitions")
     return [
-        (name, int(str(number)), port)
-        for name, numbers in topics.items()
-        if isinstance(numbers, list)
-        for number in numbers
+        (name, int(str(number)))
+        for name, numbers in (topics.items() if isinstance(topics, dict) else ())
+        for number in (numbers if isinstance(numbers, list) else ())
         if str(number).isdecimal()
     ]

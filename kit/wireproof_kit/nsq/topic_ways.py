@@ -185,6 +185,7 @@ class TopicMaker:
             raise ArrangementFailed(
                 f"the lookup server answered {seen} to the creation of a topic"
             )
+        lookup.wait_until_registered(name, partitions=partitions)
         try:
             least = partitions if kind.partitions > 1 else 1
             places = self._places(name, least, partitions, lookup)
@@ -209,7 +210,6 @@ class TopicMaker:
         leaders = until(look, seconds=APPEAR_SECONDS, every=POLL_SECONDS, given_up=lookup.given_up)
         if leaders is None:
             raise ArrangementFailed(f"topic {name} has fewer than {partitions} partitions led")
-        lookup.wait_until_registered(name, leaders)
         ordered = sorted(leaders, key=lambda each: each.partition != leader.partition)
         return tuple(Place(each.partition, each.address, each.http_address) for each in ordered)
 

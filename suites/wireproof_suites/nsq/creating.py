@@ -58,7 +58,7 @@ def created(
     info = appeared(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
-    lookup.recording(Transcript()).wait_until_registered(name, info.leaders)
+    lookup.recording(Transcript()).wait_until_registered(name, partitions=partitions)
     return _topic(broker, name, info, parameters)
 
 
