@@ -9,7 +9,6 @@ import click
 from wireproof.finding import locate
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.renaming import Names, rename_steps
 from wireproof.replaying import Comparison, compare, play
 from wireproof.stage import Scene, open_scene
 from wireproof.targets import Keys
@@ -76,7 +75,7 @@ def _rounds(scene: Scene, times: int) -> int:
     if not (said.json or said.quiet):
         _tell_opening(scene)
     for number in range(times):
-        result = _one_round(scene, scene.names[number])
+        result = _one_round(scene, number)
         results.append(result)
         if not (said.json or said.quiet):
             _tell_round(number + 1, result, scene)
@@ -88,10 +87,11 @@ def _rounds(scene: Scene, times: int) -> int:
     return 0 if same == times else 1
 
 
-def _one_round(scene: Scene, names: Names) -> tuple[Comparison, TranscriptRecord]:
-    links = scene.links()
+def _one_round(scene: Scene, number: int) -> tuple[Comparison, TranscriptRecord]:
+    steps = scene.steps_of(number)
+    links = scene.links(number)
     try:
-        play(rename_steps(scene.steps, names), links)
+        play(steps, links)
     finally:
         links.close_all()
     transcript = transcript_record(links.transcript)
@@ -104,7 +104,7 @@ def _tell_opening(scene: Scene) -> None:
         click.echo(line)
     for line in wrapped("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
         click.echo(line)
-    made = [f"{old.decode()} is {new.decode()}" for old, new in scene.names[0].items()]
+    made = [f"{old.decode()} is {new.decode()}" for old, new in scene.names(0).items()]
     for line in wrapped("topics", ", ".join(made)) if made else []:
         click.echo(line)
 

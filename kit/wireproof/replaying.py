@@ -41,7 +41,7 @@ def _act(step: StepRecord, data: bytes, links: Links, ids: Mapping[bytes, bytes]
     elif step.kind == "send":
         links.send(step.conn, _outgoing(step, with_ids(data, ids)))
     elif step.kind == "request":
-        links.request(data, step.note)
+        links.request(step.conn, data, step.note)
     elif step.kind == "receive":
         links.receive(step.conn)
     elif step.kind == "close":

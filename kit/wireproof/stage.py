@@ -2,19 +2,27 @@
 
 import contextlib
 import secrets
-from collections import Counter
-from collections.abc import Generator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from wireproof.collection import collect
-from wireproof.nsq.link import FRESH, UPGRADABLE, Links, own_steps, topic_names
-from wireproof.renaming import Names
+from wireproof.nsq.link import (
+    FRESH,
+    NEW_NAME,
+    NOT_REPLAYED,
+    Links,
+    home_of,
+    own_steps,
+    topic_names,
+)
+from wireproof.renaming import Names, rename_steps
 from wireproof.targets import REFERENCE, Keys
 from wireproof_kit.bundle import Bundle
 from wireproof_kit.embedded import start_reference
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import Patience
 from wireproof_kit.protocols import PROTOCOLS, session_opener
 from wireproof_kit.session import Session, SessionOptions
@@ -23,24 +31,45 @@ from wireproof_kit.transcript import IN_TLS, Transcript
 from wireproof_reports.evidence import recorded
 from wireproof_spec.record import CaseRecord, StepRecord
 
+Topics = Mapping[bytes, Topic | str]
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is repeated and where; ``names`` are the topics made for each round."""
+    """What is repeated and where; ``topics`` are those made for each round, by old name."""
 
     case: CaseRecord
     steps: tuple[StepRecord, ...]
     protocol: str
     target: Target
     patience: Patience
-    names: tuple[Names, ...]
+    topics: tuple[Topics, ...]
 
-    def links(self) -> Links:
-        """Return connections yet to be opened, with a transcript of their own."""
+    def names(self, number: int) -> Names:
+        """Return what topics are called in a round, by the names they had."""
+        return {
+            old: (new.name if isinstance(new, Topic) else new).encode()
+            for old, new in self.topics[number].items()
+        }
+
+    def steps_of(self, number: int) -> tuple[StepRecord, ...]:
+        """Return the steps of a round, with the names of its topics."""
+        return rename_steps(self.steps, self.names(number))
+
+    def links(self, number: int) -> Links:
+        """Return connections yet to be opened, each to the node that leads what it is about."""
         target = self.target
-        host, _, port = (target.http or f"{target.host}:{target.port + 1}").rpartition(":")
-        http = (host.strip("[]"), int(port))
-        return Links((target.host, target.port), http, self.patience)
+        http = _address(target.http or f"{target.host}:{target.port + 1}")
+        lookup = _address(target.lookupd[0]) if target.lookupd else None
+        made = [topic for topic in self.topics[number].values() if isinstance(topic, Topic)]
+        streams: dict[str, bytes] = defaultdict(bytes)
+        for step in self.steps_of(number):
+            if step.kind in ("send", "request"):
+                streams[step.conn] += recorded(step)
+        homes = {name: home_of(stream, made) for name, stream in streams.items()}
+        known = {name: home for name, home in homes.items() if home is not None}
+        address = (target.host, target.port)
+        return Links(address, http, self.patience, lookup=lookup, homes=known)
 
 
 @contextlib.contextmanager
@@ -77,13 +106,13 @@ def open_scene(
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = session_opener(protocol)(target, options)
         stack.callback(session.close)
-        names: tuple[Names, ...] = tuple(dict[bytes, bytes]() for _ in range(times))
+        topics: tuple[Topics, ...] = tuple(dict[bytes, Topic | str]() for _ in range(times))
         steps = case.transcript.steps
         if not as_recorded:
             arguments = _arguments(case)
-            names = _fresh_names(case, arguments, session, times)
+            topics = _fresh_topics(case, arguments, session, times)
             steps = own_steps(steps) if FRESH.keys() & set(arguments) else steps
-        yield Scene(case, steps, protocol, target, session.patience, names)
+        yield Scene(case, steps, protocol, target, session.patience, topics)
 
 
 def _with_keys(target: Target, keys: Keys) -> Target:
@@ -99,21 +128,22 @@ def _arguments(case: CaseRecord) -> tuple[str, ...]:
     instance = next((item for item in collect() if item.id == case.case), None)
     if instance is None:
         raise UsageFault(f"{case.case} is no case of this kit; replay it with --as-recorded")
-    if UPGRADABLE in instance.arguments:
-        raise UsageFault(
-            f"{case.case} has its topic upgraded, which the record does not hold; run the case "
-            f"again instead: wireproof run URL {case.case}"
-        )
+    for name in instance.arguments:
+        if name in NOT_REPLAYED:
+            raise UsageFault(
+                f"{case.case} {NOT_REPLAYED[name]}, which the record does not hold; run the case "
+                f"again instead: wireproof run URL {case.case}"
+            )
     return instance.arguments
 
 
-def _fresh_names(
+def _fresh_topics(
     case: CaseRecord, arguments: Sequence[str], session: Session, times: int
-) -> tuple[Names, ...]:
+) -> tuple[Topics, ...]:
     """Make topics of the kinds that the case takes, in the order in which they were named."""
     sent = [recorded(step) for step in case.transcript.steps if step.kind in ("send", "request")]
     old = topic_names(sent)
-    wanted = [FRESH.get(name, name) for name in arguments if name.endswith("topic")]
+    wanted = [FRESH.get(name, name) for name in arguments if _is_topic(name)]
     if len(wanted) != len(old):
         told = b", ".join(old).decode() or "none"
         raise UsageFault(
@@ -124,6 +154,15 @@ def _fresh_names(
     return tuple(_one_set(old, wanted, session) for _ in range(times))
 
 
-def _one_set(old: Sequence[bytes], wanted: Sequence[str], session: Session) -> Names:
-    topics = [cast(Topic, session.arguments((name,), Transcript())[name]) for name in wanted]
-    return {name: topic.name.encode() for name, topic in zip(old, topics, strict=True)}
+def _one_set(old: Sequence[bytes], wanted: Sequence[str], session: Session) -> Topics:
+    topics = [session.arguments((name,), Transcript())[name] for name in wanted]
+    return dict(zip(old, cast(list[Topic | str], topics), strict=True))
+
+
+def _is_topic(argument: str) -> bool:
+    return argument.endswith("topic") or argument == NEW_NAME
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]"), int(port)

@@ -2,12 +2,14 @@
 
 import re
 import socket
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.outgoing import Outgoing
+from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import PUSH, Patience
 from wireproof_kit.transcript import Transcript
 from wireproof_reports.evidence import recorded
@@ -21,13 +23,33 @@ MESSAGE_ID = slice(18, 34)
 TAIL = 16
 ACKNOWLEDGING = (names.FIN + b" ", names.REQ + b" ", names.TOUCH + b" ")
 
+NOWHERE: Mapping[str, Topic] = MappingProxyType({})
+
 VOLATILE = frozenset({"timestamp_ns", "internal_id", "disk_queue_offset", "id", "queue_offset"})
 """Fields that differ from run to run, as `received_parts` and HTTP answers name them."""
 
-FRESH = {"ext_topic": "fresh_ext_topic", "plain_topic": "fresh_plain_topic"}
+FRESH = {
+    "ext_topic": "fresh_ext_topic",
+    "plain_topic": "fresh_plain_topic",
+    "shared_partitioned_topic": "partitioned_topic",
+    "shared_partitioned_ext_topic": "partitioned_ext_topic",
+    "shared_partitioned_ordered_topic": "partitioned_ordered_topic",
+    "shared_replicated_topic": "replicated_topic",
+}
 """Arguments that name a shared topic, and those that name one of its own kind."""
 
-UPGRADABLE = "upgradable_topic"
+NEW_NAME = "new_topic_name"
+
+NOT_REPLAYED = {
+    "upgradable_topic": "has its topic upgraded",
+    "cluster": "breaks the cluster",
+    "movable_topic": "moves a leader",
+    "movable_ordered_topic": "moves a leader",
+}
+"""Arguments with which a case does what its record does not hold, and what that is."""
+
+LOOKUP_PATHS = ("/lookup", "/listlookup", "/nodes", "/topics", "/channels", "/info")
+"""Where only lookup servers answer; what changes topics may be for either kind of server."""
 
 _TOPIC_NAME = re.compile(rb"\bwp_(?!channel)[0-9a-z]+_\d+\b")
 
@@ -36,11 +58,19 @@ class Links:
     """The connections of one replayed exchange, by the names they had in the record."""
 
     def __init__(
-        self, address: tuple[str, int], http: tuple[str, int] | None, patience: Patience
+        self,
+        address: Address,
+        http: Address | None,
+        patience: Patience,
+        *,
+        lookup: Address | None = None,
+        homes: Mapping[str, Topic] = NOWHERE,
     ) -> None:
         self.transcript = Transcript()
         self._address = address
         self._http = http
+        self._lookup = lookup
+        self._homes = homes
         self._patience = patience
         self._links: dict[str, Connection] = {}
 
@@ -50,14 +80,16 @@ class Links:
         Raises:
             TargetUnreachable: nothing accepts the connection.
         """
-        host, port = self._address
+        home = self._homes.get(name)
+        address = home.address if home else self._address
+        host, port = address
         try:
-            sock = socket.create_connection(self._address, CONNECT_S)
+            sock = socket.create_connection(address, CONNECT_S)
         except OSError as error:
             why = (error.strerror or type(error).__name__).lower()
             raise TargetUnreachable(f"cannot reach {host}:{port} ({why})") from error
         self._links[name] = Connection(
-            sock, transcript=self.transcript, patience=self._patience, address=self._address
+            sock, transcript=self.transcript, patience=self._patience, address=address
         )
 
     def send(self, name: str, outgoing: Outgoing) -> None:
@@ -65,12 +97,16 @@ class Links:
         if name in self._links:
             self._links[name].send(outgoing)
 
-    def request(self, data: bytes, what: str) -> None:
+    def request(self, name: str, data: bytes, what: str) -> None:
         """Send an HTTP request on a connection of its own and take the answer."""
-        if self._http is None:
+        home = self._homes.get(name)
+        address = home.http_address if home and home.http_address else self._http
+        if _is_for_lookup(data) or (self._lookup and not home):
+            address = self._lookup or address
+        if address is None:
             raise TargetUnreachable("the exchange has HTTP requests; give --http HOST:PORT")
         seconds = self._patience.seconds(PUSH)
-        HttpClient(self._http, transcript=self.transcript, seconds=seconds).send(data, what=what)
+        HttpClient(address, transcript=self.transcript, seconds=seconds).send(data, what=what)
 
     def receive(self, name: str) -> None:
         """Take the next frame, or that there is none."""
@@ -134,6 +170,27 @@ def _is_about(data: bytes, ids: Set[bytes]) -> bool:
         start = data.index(b" ") + 1
         return data[start : start + 16] in ids
     return data[TYPE] == MESSAGE and data[MESSAGE_ID] in ids
+
+
+def _is_for_lookup(request: bytes) -> bool:
+    target = request.split(b" ", 2)[1:2]
+    return bool(target) and target[0].partition(b"?")[0].decode("latin-1") in LOOKUP_PATHS
+
+
+def home_of(stream: bytes, topics: Iterable[Topic]) -> Topic | None:
+    """Return the topic that a stream of commands or a request is about, seen at its partition.
+
+    What concerns no partition of a topic (a lookup, a creation) has no home.
+    """
+    for topic in topics:
+        name = re.escape(topic.name.encode())
+        found = re.search(rb"[ =]" + name + rb"(?:&partition=| (?:\S+ )?)(\d+)\b", stream)
+        places = {place.partition for place in topic.places}
+        if found and int(found[1]) in places:
+            return topic.at(int(found[1]))
+        if re.search(rb"[ =]" + name + rb"\b", stream) and not _is_for_lookup(stream):
+            return topic
+    return None
 
 
 def topic_names(sent: Sequence[bytes]) -> list[bytes]:
