@@ -149,11 +149,14 @@ def test_same_id_twice(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/trace/internal-id", clause="smart.trace.internal-id")
 @pytest.mark.parametrize("before", BEHIND)
 def test_internal_id(broker: Broker, plain_topic: Topic, before: str) -> Observation:
-    """The internal id of the answer is that of the message."""
-    if before != "alone":
-        trace_id = 5 if before == "behind-pub-trace" else None
-        broker.published(plain_topic, broker.unique_body(), trace_id=trace_id)
-    return _ids(broker, plain_topic, 77)
+    """The internal id of the answer is that of the message, whatever stands before it."""
+    earlier, body = broker.unique_body(), broker.unique_body()
+    with broker.subscribe(plain_topic) as consumer:
+        if before != "alone":
+            trace_id = 5 if before == "behind-pub-trace" else None
+            broker.published(plain_topic, earlier, trace_id=trace_id)
+            consumer.next(earlier)
+        return observe_ids(broker.publish(plain_topic, body, trace_id=77), consumer, body)
 
 
 @case("nsq/trace/internal-id/several", clause="smart.trace.internal-id")
