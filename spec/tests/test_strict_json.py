@@ -105,6 +105,14 @@ def test_what_is_no_json_is_refused_where_it_breaks(
     assert (caught.value.offset, caught.value.expected) == (offset, expected)
 
 
+@pytest.mark.parametrize("data", [data for data, _ in VALUES])
+def test_the_short_way_and_the_long_way_find_the_same(data: bytes) -> None:
+    long = read(data + b"\n")  # a control byte: literals are looked at one by one
+
+    assert read(data).faults == long.faults == ()
+    assert same_json(read(data).value, long.value)
+
+
 def test_of_a_name_that_occurs_twice_the_last_value_stands() -> None:
     assert read(b'{"a":1,"a":2}').value == {"a": 2}
 

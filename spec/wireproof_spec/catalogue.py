@@ -131,15 +131,15 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     def clause(self, clause_id: str) -> Clause | None:
         """Return the clause of that id, or None."""
-        return _by_id(self.clauses()).get(clause_id)
+        return _with_id(self.clauses(), clause_id)
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision of that id, or None."""
-        return _by_id(self.decisions).get(decision_id)
+        return _with_id(self.decisions, decision_id)
 
     def capability(self, capability_id: str) -> Capability | None:
         """Return the capability of that id, or None."""
-        return _by_id(self.capabilities).get(capability_id)
+        return _with_id(self.capabilities, capability_id)
 
     def law(self, clause_id: str, case_id: str) -> Law | None:
         """Return the accept sets of a case: those with the longest id that begins it."""
@@ -148,6 +148,9 @@ class Catalogue(msgspec.Struct, frozen=True):
             return None
         fitting = [law for law in clause.case if is_below(case_id, law.id)]
         return max(fitting, key=lambda law: len(law.id), default=None)
+
+
+I = TypeVar("I", Clause, Decision, Capability)
 
 
 class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -214,8 +217,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("[^,]*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
 
 
-def _by_id(things: Iterable[T]) -> Mapping[str, T]:
-    return {getattr(thing, "id"): thing for thing in things}  # noqa: B009 - every T has an id
+def _with_id(things: Iterable[I], wanted: str) -> I | None:
+    return next((thing for thing in things if thing.id == wanted), None)
 
 
 def _read(texts: Mapping[str, str], name: str, kind: type[T]) -> T:

@@ -6,12 +6,14 @@ last value stands, as with most parsers. Bytes that are no UTF-8 stand in string
 surrogates (Python's `surrogateescape`).
 
 `read` works in two steps: parse into pairs, then walk the values in document order beside the
-string literals of the text, the only place where a raw control byte or bad UTF-8 can hide.
+string literals of the text, the only place where a raw control byte or bad UTF-8 can hide. A text
+without any such byte, which most are, is parsed at once, unless a liberty turns up in it.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias, cast
@@ -41,6 +43,7 @@ _LITERALS = re.compile(_LITERAL, re.DOTALL)
 _BRACKETS = re.compile(rf"{_LITERAL}|[\[\]{{}}]", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_HIDING = re.compile(r"[\x00-\x1f\ud800-\udfff]")
 _MAX_INT_DIGITS = 4300  # what Python converts without being told otherwise
 
 
@@ -65,6 +68,10 @@ class _Pairs(list[tuple[str, object]]):
     """An object as its pairs, in order, nothing dropped."""
 
 
+class _Liberty(Exception):
+    """A text takes a liberty after all; the long way tells which, and where."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Oddity:
     """A number that is none."""
@@ -81,6 +88,9 @@ def read(data: bytes) -> StrictJson:
     """
     body = data.removeprefix(_BOM)
     text = body.decode("utf-8", "surrogateescape")
+    if len(body) == len(data) and _cannot_hide(text):
+        with suppress(_Liberty, json.JSONDecodeError):
+            return StrictJson(_PLAIN_DECODER.decode(text), ())
     _refuse_depth(text, start=len(data) - len(body))
     try:
         parsed = _DECODER.decode(text)
@@ -170,6 +180,41 @@ _DECODER = json.JSONDecoder(
     parse_float=cast(Callable[[str], float], _decimal),
     parse_int=cast(Callable[[str], int], _integer),
     parse_constant=lambda text: _Oddity(NOT_A_NUMBER, text),
+    strict=False,
+)
+
+
+def _cannot_hide(text: str) -> bool:
+    """Tell whether no literal needs a second look, and nothing can be nested too deep."""
+    brackets = text.count("[") + text.count("{")
+    return brackets <= MAX_DEPTH and not ("\\" in text or _HIDING.search(text))
+
+
+def _members(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _Liberty
+    return members
+
+
+def _plain_decimal(text: str) -> object:
+    number = _decimal(text)
+    return _refused(text) if isinstance(number, _Oddity) else number
+
+
+def _refused(text: str) -> object:
+    raise _Liberty(text)
+
+
+def _plain_integer(digits: str) -> object:
+    return int(digits) if len(digits) <= _MAX_INT_DIGITS else _plain_decimal(digits)
+
+
+_PLAIN_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members,
+    parse_float=cast(Callable[[str], float], _plain_decimal),
+    parse_int=cast(Callable[[str], int], _plain_integer),
+    parse_constant=_refused,
     strict=False,
 )
 

@@ -1,7 +1,7 @@
 """What must be known of a cluster's topics when it is started again, as JSON."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TypedDict, cast
 
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -9,6 +9,9 @@ from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Sett
 
 Keep = Callable[[Mapping[str, object]], None]
 """Keeps the ledger; it returns when that is done."""
+
+
+_SETTINGS = tuple(each.name for each in fields(Settings))
 
 
 class BadLedger(ValueError):
@@ -55,7 +58,7 @@ def read(ledger: object, members: Sequence[Member]) -> list[ClusterTopic]:
 
 def _topic_row(topic: ClusterTopic) -> _TopicRow:
     return {
-        "settings": asdict(topic.settings),
+        "settings": {name: getattr(topic.settings, name) for name in _SETTINGS},
         "channels": list(topic.registered),
         "places": [
             {
@@ -69,7 +72,7 @@ def _topic_row(topic: ClusterTopic) -> _TopicRow:
 
 
 def _topic(name: str, row: _TopicRow, known: Mapping[int, Member]) -> ClusterTopic:
-    kept = {each.name: row["settings"][each.name] for each in fields(Settings)}
+    kept = {each: row["settings"][each] for each in _SETTINGS}
     places: list[Place] = []
     for number, place_row in enumerate(row["places"]):
         place = Place(number, [known[each] for each in place_row["replicas"]])
