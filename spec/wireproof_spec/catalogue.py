@@ -150,7 +150,7 @@ class Catalogue(msgspec.Struct, frozen=True):
         return max(fitting, key=lambda law: len(law.id), default=None)
 
 
-I = TypeVar("I", Clause, Decision, Capability)
+Entry = TypeVar("Entry", Clause, Decision, Capability)
 
 
 class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -217,7 +217,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("[^,]*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
 
 
-def _with_id(things: Iterable[I], wanted: str) -> I | None:
+def _with_id(things: Iterable[Entry], wanted: str) -> Entry | None:
     return next((thing for thing in things if thing.id == wanted), None)
 
 
