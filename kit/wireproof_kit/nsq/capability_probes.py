@@ -4,6 +4,7 @@ Any of them is ``unavailable`` when what it needs (a topic, an address) cannot b
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.json_text import json_object
@@ -14,10 +15,12 @@ from wireproof_kit.nsq.http import Query
 from wireproof_kit.nsq.lookup import ask_lookup
 from wireproof_kit.nsq.observing import observe, observe_http
 from wireproof_kit.nsq.probe_bench import UNAVAILABLE, Probe, ProbeBench
+from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq import names
 
 TRACE_ID = 0x1122334455667788
+ABSENT_PARTITION = 1000
 
 
 def ext(bench: ProbeBench) -> Observation:
@@ -90,13 +93,34 @@ def lookup(bench: ProbeBench) -> Observation:
 
 
 def partition(bench: ProbeBench) -> Observation:
-    """Publish to both partitions of a topic: ``ok``, or the word of what is not."""
+    """Publish to both partitions of a topic: ``ok``, or the word of what is not.
+
+    ``ignored`` when the word for the partition is read by no command, as by a classic broker.
+    """
     topic = bench.topic("partitioned_topic")
     seen = [
         observe(bench.broker.publish(topic.at(place.partition), bench.broker.unique_body())).value
         for place in topic.places
     ]
-    return observed(next((word for word in seen if word != "ok"), "ok"))
+    refused = next((word for word in seen if word != "ok"), None)
+    if refused is None and _partitions_are_ignored(bench, topic):
+        return observed("ignored")
+    return observed(refused or "ok")
+
+
+def _partitions_are_ignored(bench: ProbeBench, topic: Topic) -> bool:
+    """Tell whether partitions that cannot be are published and subscribed to all the same."""
+    body, absent = bench.broker.unique_body(), replace(topic, partition=ABSENT_PARTITION)
+    asked = (
+        frames.pub(topic, body, partition=b"none"),
+        frames.pub(absent, body),
+        frames.subscribe(absent, topic.channel()),
+    )
+    for frame in asked:
+        with bench.broker.connect(topic=topic) as client:
+            if observe(client.ask(frame)).value != "ok":
+                return False
+    return True
 
 
 def cluster(bench: ProbeBench) -> Observation:

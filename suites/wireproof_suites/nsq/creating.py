@@ -17,8 +17,11 @@ from wireproof_kit.transcript import Transcript
 from wireproof_suites.nsq.consuming import deliver
 from wireproof_suites.nsq.looking_up import POLL_SECONDS, eventually, look
 
-# Measured: a topic may need ten times as long to appear as a message to come again.
+# Measured: a topic may need ten times as long to appear as a message to come again, and a minute
+# more until its nodes take messages; a case must come to its end before it is ended.
 APPEARING = 10
+APPEAR_SECONDS = 30.0
+REGISTER_SECONDS = 80.0
 ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
 
 Parameters = Mapping[str, str]
@@ -58,7 +61,9 @@ def created(
     info = appeared(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
-    lookup.recording(Transcript()).wait_until_registered(name, partitions=partitions)
+    quiet = lookup.recording(Transcript())
+    if not quiet.wait_until_registered(name, partitions=partitions, seconds=REGISTER_SECONDS):
+        raise ArrangementFailed(f"no node registered {name} within {REGISTER_SECONDS:g} s")
     return _topic(broker, name, info, parameters)
 
 
@@ -91,7 +96,7 @@ def appeared(
         info = lookup.lookup(name)
         return info if info and len(info.leaders) >= partitions else None
 
-    seconds = APPEARING * broker.patience.seconds(REDELIVERY)
+    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
     return until(look, seconds=seconds, every=POLL_SECONDS)
 
 
