@@ -258,7 +258,8 @@ def test_standard_input_is_read_to_its_end() -> None:
     assert ran.returncode == 2
     assert [json.loads(line)["offset"] for line in ran.stdout.splitlines()] == [0, 10, 20]
     assert ran.stderr.decode() == (
-        "wireproof: the input: size at byte 30: expected 4 bytes, found 2 (smart.connection.frame)\n"
+        "wireproof: the input: size at byte 30: expected 4 bytes, found 2"
+        " (smart.connection.frame)\n"
     )
 
 
