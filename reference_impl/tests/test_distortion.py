@@ -142,7 +142,8 @@ def test_the_state_tells_what_was_broken() -> None:
     cluster.order("/control/lookup?lookupd=127.0.0.1:102&answer=empty")
     cluster.order("/control/writes?type=all")
     cluster.order("/control/writable?topic=t&writable=false")
-    _, state = cluster.order("/control/node?node=127.0.0.1:2&state=down")
+    _, told = cluster.order("/control/node?node=127.0.0.1:2&state=down")
+    _, state = cluster.order("/control/state", method="GET")
     nodes = cast(list[dict[str, str]], state["nodes"])
     servers = cast(list[dict[str, object]], state["lookupds"])
     topics = cast(dict[str, dict[str, dict[str, object]]], state["topics"])
@@ -155,3 +156,4 @@ def test_the_state_tells_what_was_broken() -> None:
         "in_sync": ["127.0.0.1:1"],
         "writable": False,
     }
+    assert told == {**state, "topics": {}}

@@ -76,6 +76,11 @@ REFUSED: list[tuple[bytes, int, str]] = [
     (b'"\\x"', 1, "JSON (Invalid \\escape)"),
     (b"\xff", 0, "value"),
     (b"[" * (MAX_DEPTH + 1), MAX_DEPTH, f"at most {MAX_DEPTH} levels"),
+    (
+        b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1),
+        MAX_DEPTH,
+        f"at most {MAX_DEPTH} levels",
+    ),
     (b'"\xc3\xa9[",' + b"[" * (MAX_DEPTH + 1), 6 + MAX_DEPTH, f"at most {MAX_DEPTH} levels"),
 ]
 
@@ -126,6 +131,10 @@ def test_bytes_that_are_no_utf8_can_be_had_back() -> None:
 
 def test_the_deepest_nesting_is_read() -> None:
     assert read(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH).faults == ()
+
+
+def test_much_side_by_side_is_read() -> None:
+    assert read(b"[" + b'{"a":[]},' * MAX_DEPTH + b"0]").value == [*[{"a": []}] * MAX_DEPTH, 0]
 
 
 HOSTILE = [

@@ -12,7 +12,7 @@ without any such byte, which most are, is parsed at once, unless a liberty turns
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -89,8 +89,8 @@ def read(data: bytes) -> StrictJson:
     body = data.removeprefix(_BOM)
     text = body.decode("utf-8", "surrogateescape")
     if len(body) == len(data) and _cannot_hide(text):
-        with suppress(_Liberty, json.JSONDecodeError):
-            return StrictJson(_PLAIN_DECODER.decode(text), ())
+        with suppress(_Liberty, json.JSONDecodeError, RecursionError):
+            return StrictJson(_not_too_deep(text, _PLAIN_DECODER.decode(text)), ())
     _refuse_depth(text, start=len(data) - len(body))
     try:
         parsed = _DECODER.decode(text)
@@ -185,9 +185,26 @@ _DECODER = json.JSONDecoder(
 
 
 def _cannot_hide(text: str) -> bool:
-    """Tell whether no literal needs a second look, and nothing can be nested too deep."""
-    brackets = text.count("[") + text.count("{")
-    return brackets <= MAX_DEPTH and not ("\\" in text or _HIDING.search(text))
+    """Tell whether no literal needs a second look."""
+    return not ("\\" in text or _HIDING.search(text))
+
+
+def _not_too_deep(text: str, value: JsonValue) -> JsonValue:
+    """Return the value, unless it is nested too deep."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return value
+    level: list[JsonValue] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [below for each in level for below in _inside(each)]
+        if not level:
+            return value
+    raise _Liberty
+
+
+def _inside(value: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _members(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

@@ -1,10 +1,10 @@
 """The control of a cluster: what breaks it on purpose, and mends it.
 
-An HTTP API of our own, with parameters in the query. Every request answers the state of the
-whole cluster, or 400 with one sentence.
+An HTTP API of our own, with parameters in the query. What is asked for is answered with the
+state of the cluster, of topics only the one that was named, or with 400 and one sentence.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
@@ -100,7 +100,7 @@ def _route(act: Callable[[Control, Request], None], method: str) -> Route[Contro
             act(control, request)
         except Impossible as error:
             raise HttpRefusal(400, str(error)) from error
-        return data(_state(control), v1=True)
+        return data(_state(control, _told(control, request)), v1=True)
 
     return Route(handler, (method,), always_v1=True)
 
@@ -115,7 +115,15 @@ ROUTES: Mapping[str, Route[Control]] = {
 }
 
 
-def _state(control: Control) -> Mapping[str, object]:
+def _told(control: Control, request: Request) -> Iterable[ClusterTopic]:
+    """Return the topics that an answer tells of: all to who only asks, else the one named."""
+    if request.method == "GET":
+        return control.cluster.topics.values()
+    named = control.cluster.topics.get(request.text("topic"))
+    return () if named is None else (named,)
+
+
+def _state(control: Control, topics: Iterable[ClusterTopic]) -> Mapping[str, object]:
     return {
         "nodes": [
             {
@@ -130,7 +138,7 @@ def _state(control: Control) -> Mapping[str, object]:
             for each in control.servers
         ],
         "writes_disabled": control.cluster.writes.value,
-        "topics": {each.name: _topic(each) for each in control.cluster.topics.values()},
+        "topics": {each.name: _topic(each) for each in topics},
     }
 
 
