@@ -7,6 +7,7 @@ from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker, Identify
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.lookup import is_same
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Topic
@@ -41,6 +42,16 @@ def led(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
     if found is None:
         raise ArrangementFailed(f"no node leads {topic.name}")
     return found
+
+
+def named(broker: Broker, cluster: Cluster, topic: Topic, *, access: str) -> Topic | None:
+    """Wait until lookups name the node that the topic is seen at; None: they never do."""
+
+    def look() -> Topic | None:
+        found = cluster.leader_of(topic, access=access)
+        return found if found and is_same(found.address, topic.address) else None
+
+    return until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5)
 
 
 def subscribed(

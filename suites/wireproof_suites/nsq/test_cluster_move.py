@@ -10,7 +10,7 @@ from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
-from wireproof_suites.nsq.moving import asked_at, led, publish_soon, story, subscribed
+from wireproof_suites.nsq.moving import asked_at, led, named, publish_soon, story, subscribed
 from wireproof_suites.nsq.trace_truth import read_trace
 
 TRACE_ID = 77
@@ -24,8 +24,11 @@ def test_lookup_after_a_move(
     """After a leader has moved, lookups name the new one."""
     topic = led(broker, cluster, movable_topic)
     consumer = broker.subscribe(topic)
-    cluster.begin_move(topic)
-    found = cluster.next_leader(topic, access=access)
+    # Cases before may have moved the leader as well; of two nodes a wrong one is soon right again.
+    found = named(broker, cluster, topic, access=access)
+    if found:
+        cluster.begin_move(topic)
+        found = cluster.next_leader(topic, access=access)
     consumer.close()
     return observed("named") if found else observed("not-named", overdue=True)
 
