@@ -5,9 +5,10 @@ from collections import defaultdict
 
 import pytest
 
+from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.nsq.behaviour import Behaviour, changed
-from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED, BadOption
+from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.nsq.preset import CLAUSE, PARSER, VARIANT, Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
 from wireproof_spec.catalogue import load_catalogue

@@ -6,9 +6,9 @@ Where a choice is a function, the default stands in the core beside what it deci
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol
 
 from wireproof_reference_impl.nsq import http_deployed, http_header
 from wireproof_reference_impl.nsq.cluster import rules as cluster_rules
@@ -32,6 +32,7 @@ from wireproof_reference_impl.nsq.core.dispatch import Audience
 from wireproof_reference_impl.nsq.core.flight import Flight
 from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
 from wireproof_reference_impl.nsq.core.header import Header
+from wireproof_reference_impl.nsq.core.identity import MILLISECOND
 from wireproof_reference_impl.nsq.core.in_flight import Held, Return, requeue_all
 from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
@@ -41,13 +42,10 @@ from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import rules as lookup_rules
-from wireproof_spec.nsq import error_codes, names
+from wireproof_reference_impl.settings import Settings as Settings
+from wireproof_reference_impl.settings import changed as changed
+from wireproof_spec.nsq import error_codes, limits, names
 from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
 
 
 class OpenSubscription(Enum):
@@ -161,6 +159,8 @@ class DispatchBehaviour:
     given_back_delay_ns: int = 0
     comes_back: Callable[[Held, Return], Held | None] = in_flight.comes_back
     finishes: Callable[[Held, int], bool] = in_flight.always_finished
+    may_finish: Callable[[Held, Subscriber], bool] = in_flight.is_held_by
+    touched_most_ns: int = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,30 +297,6 @@ class Behaviour:
     output: OutputBehaviour = field(default_factory=OutputBehaviour)
     pacing: Pacing = field(default_factory=Pacing)
     unknown_commands: frozenset[bytes] = frozenset()
-
-
-Settings = Mapping[str, object]
-"""Values by dotted name of a field, such as `publish.id_step`."""
-
-
-def changed(behaviour: Behaviour, settings: Settings) -> Behaviour:
-    """Return a behaviour with other values.
-
-    Raises:
-        KeyError: a name that is no field.
-    """
-    for name, value in settings.items():
-        group, _, own = name.partition(".")
-        if own:
-            value = _with(getattr(behaviour, group), own, value)
-        behaviour = _with(behaviour, group, value)
-    return behaviour
-
-
-def _with(values: T, name: str, value: object) -> T:
-    if name not in {each.name for each in fields(values)}:
-        raise KeyError(name)
-    return replace(values, **{name: value})
 
 
 DEPLOYED_SETTINGS: Settings = {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq import http_api
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster import control
@@ -17,8 +18,8 @@ from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
-from wireproof_reference_impl.nsq.options import Fsync, ServeOptions, address_text
-from wireproof_reference_impl.nsq.shell import Shell
+from wireproof_reference_impl.nsq.options import Fsync, ServeOptions
+from wireproof_reference_impl.shell import Shell
 
 
 class Fleet:

@@ -2,17 +2,12 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
-from ipaddress import ip_address
 from pathlib import Path
 
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
 PUBLISHED = "published"
 DEPLOYED = "deployed"
-
-
-class BadOption(ValueError):
-    """An option that cannot be followed, in one sentence."""
 
 
 class Fsync(Enum):
@@ -56,36 +51,3 @@ class ServeOptions:
     nodes: int = 1
     lookupds: int = 0
     control: tuple[str, int] | None = None
-
-
-def read_address(text: str) -> tuple[str, int]:
-    """Return host and port of `HOST:PORT`.
-
-    Raises:
-        BadOption: no such form.
-    """
-    host, colon, port = text.rpartition(":")
-    if not colon or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise BadOption(f"{text!r} is no address: HOST:PORT is needed, port 0 for any")
-    return host.strip("[]"), int(port)
-
-
-def read_loopback(text: str) -> tuple[str, int]:
-    """Return host and port of an address that only this machine can reach.
-
-    Raises:
-        BadOption: no such form, or not a loopback address.
-    """
-    host, port = read_address(text)
-    try:
-        loopback = ip_address(host).is_loopback
-    except ValueError:
-        loopback = host == "localhost"
-    if not loopback:
-        raise BadOption(f"{text!r} can be reached from outside: a loopback address is needed")
-    return host, port
-
-
-def address_text(host: str, port: int) -> str:
-    """Return `HOST:PORT`."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

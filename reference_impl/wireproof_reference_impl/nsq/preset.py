@@ -1,23 +1,21 @@
-"""A named set of settings of the behaviour table."""
+"""Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from wireproof_reference_impl.nsq.behaviour import Settings
-
-CLAUSE = "clause"
-PARSER = "parser"
-VARIANT = "variant"
-
-MISSING = "missing"
-BOUNDARY = "boundary"
-WRONG_VALUE = "wrong-value"
-EXTRA = "extra"
-CONDITION = "condition"
-LATE = "late"
-WAYS = (MISSING, BOUNDARY, WRONG_VALUE, EXTRA, CONDITION, LATE)
-"""In what way a fault is wrong: what is due is not done, is not done at a limit, is done with
-something else in its place; something comes on top; it is wrong only in some company; too late."""
+from wireproof_reference_impl.preset import BOUNDARY as BOUNDARY
+from wireproof_reference_impl.preset import CLAUSE as CLAUSE
+from wireproof_reference_impl.preset import CONDITION as CONDITION
+from wireproof_reference_impl.preset import EXTRA as EXTRA
+from wireproof_reference_impl.preset import LATE as LATE
+from wireproof_reference_impl.preset import MISSING as MISSING
+from wireproof_reference_impl.preset import PARSER as PARSER
+from wireproof_reference_impl.preset import VARIANT as VARIANT
+from wireproof_reference_impl.preset import WAYS as WAYS
+from wireproof_reference_impl.preset import WRONG_VALUE as WRONG_VALUE
+from wireproof_reference_impl.preset import Preset as Preset
+from wireproof_reference_impl.preset import variant as variant
+from wireproof_reference_impl.settings import Settings
 
 READERS = (
     "consume.batch consume.body-intact consume.header-intact consume.layout consume.no-header "
@@ -50,27 +48,6 @@ _LATE_COUNTERPARTS: Mapping[str, str] = {
     "parser.cut_body": "parser.late_cut_body",
     "subscribe.rule": "subscribe.late_rule",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """One fault or variant: what it is, which clauses it is about, and its settings.
-
-    A fault breaks every clause of `breaks` and may break those of `may_break`; anything else it
-    turns red is an error of the judge; `way` is one of `WAYS`, `late` the settings of its twin
-    that delivers 3 s late what it should not deliver at all. A variant is legal and breaks
-    nothing; it is never mixed with those named in `not_with`.
-    """
-
-    name: str
-    kind: str
-    text: str
-    settings: Settings
-    breaks: tuple[str, ...] = ()
-    may_break: tuple[str, ...] = ()
-    way: str = ""
-    late: Settings | None = None
-    not_with: tuple[str, ...] = ()
 
 
 def fault(
@@ -107,11 +84,6 @@ def late_twin(preset: Preset) -> Preset | None:
         return None
     name, text = f"{preset.name}-late", f"3 s late, besides what is due: {preset.text}"
     return replace(preset, name=name, text=text, settings=preset.late, way=LATE, late=None)
-
-
-def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
-    """Return a legal variant; `not_with` are the names it is never mixed with, in one string."""
-    return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
 def _clauses(words: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Named settings of the behaviour table: dialects, faults and variants."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
+from wireproof_reference_impl import preset as preset_table
 from wireproof_reference_impl.nsq import (
     faults_cluster,
     faults_codes,
@@ -36,8 +36,9 @@ from wireproof_reference_impl.nsq.behaviour import (
     Settings,
     changed,
 )
-from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED, BadOption
-from wireproof_reference_impl.nsq.preset import VARIANT, Preset, late_twin
+from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
+from wireproof_reference_impl.nsq.preset import late_twin
+from wireproof_reference_impl.preset import Preset, named
 
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
@@ -81,16 +82,7 @@ VARIANTS: Mapping[str, Preset] = {
 
 def conflicts(preset: Preset) -> tuple[str, ...]:
     """Return the variants that one is never mixed with: declared, or set the same thing."""
-    return tuple(
-        other.name
-        for other in VARIANTS.values()
-        if other.name != preset.name
-        and (
-            other.name in preset.not_with
-            or preset.name in other.not_with
-            or preset.settings.keys() & other.settings.keys()
-        )
-    )
+    return preset_table.conflicts(preset, VARIANTS)
 
 
 def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]) -> Behaviour:
@@ -101,26 +93,12 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
     """
     behaviour = changed(Behaviour(), _DIALECTS[dialect])
     for name in fault_names:
-        behaviour = changed(behaviour, _named(FAULTS, "fault", name).settings)
+        behaviour = changed(behaviour, named(FAULTS, "fault", name).settings)
     for name in variant_names:
-        behaviour = changed(behaviour, _named(VARIANTS, "variant", name).settings)
+        behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
     return behaviour
 
 
 def listed(preset: Preset) -> str:
-    """Return a preset as a line: name, kind, clauses, text and, behind tabs, one thing more.
-
-    `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
-    variants that a variant is never mixed with.
-    """
-    clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
-    last = ",".join(conflicts(preset)) if preset.kind == VARIANT else preset.way
-    return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
-
-
-def _named(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
-    if name not in presets:
-        near = get_close_matches(name, presets, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise BadOption(f"no {kind} is called {name!r}{hint} (--list-{kind}s shows all)")
-    return presets[name]
+    """Return a preset as a line; see `preset.listed`."""
+    return preset_table.listed(preset, VARIANTS)

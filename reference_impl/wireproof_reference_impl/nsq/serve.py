@@ -10,21 +10,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from wireproof_reference_impl.addresses import BadOption, read_address, read_loopback
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
     DEPLOYED,
     PUBLISHED,
-    BadOption,
     Fsync,
     ServeOptions,
-    read_address,
-    read_loopback,
 )
 from wireproof_reference_impl.nsq.preset import Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build, listed
 from wireproof_reference_impl.nsq.queue_place import QueueFault
-from wireproof_reference_impl.nsq.shell import Clock, Shell
+from wireproof_reference_impl.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
 _MOST_EACH = 64

@@ -5,8 +5,8 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
+from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq.core.access import BadSeal
-from wireproof_reference_impl.nsq.options import BadOption
 
 _CHUNK = 65536
 

@@ -1,7 +1,7 @@
 """A node of the cluster, as the others know it."""
 
+from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.options import address_text
 
 
 class Member:

@@ -1,12 +1,12 @@
 """A lookup server: an address, what it was told to answer, and the cluster it tells of."""
 
+from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.node import Peer
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.lookupd.distortion import RIGHT, Distortion
-from wireproof_reference_impl.nsq.options import address_text
 
 
 class LookupServer:

@@ -7,13 +7,9 @@ every connection of every node.
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic_ns, time_ns
 from typing import Protocol, cast
-
-from wireproof_reference_impl.nsq.behaviour import Pacing
-from wireproof_reference_impl.nsq.core.node import Peer
-from wireproof_reference_impl.nsq.core.timers import Timers
 
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
@@ -41,6 +37,28 @@ class Link(Protocol):
         ...
 
 
+class Pacing(Protocol):
+    """How the sockets are written to."""
+
+    @property
+    def flush_delay_ms(self) -> int:
+        """Return how late what there is to say is written."""
+        ...
+
+    @property
+    def pieces(self) -> Callable[[bytes], Sequence[bytes]]:
+        """Return what cuts bytes into the pieces they are written in."""
+        ...
+
+
+class Timers(Protocol):
+    """What a source waits for."""
+
+    def next_ns(self) -> int | None:
+        """Return when something is due next, if anything is."""
+        ...
+
+
 Connect = Callable[[str, int], Link]
 """Makes the link of a new connection, given its address and the time."""
 
@@ -56,10 +74,24 @@ class Clock:
         return self._base_ns + monotonic_ns()
 
 
-class Source(Protocol):
-    """What the shell carries for: a node, a lookup server, the control of a cluster."""
+class Changes(Protocol):
+    """The links that may have something to send."""
 
-    changed: dict[Peer, None]
+    def __iter__(self) -> Iterator[object]:
+        """Go through the links."""
+        ...
+
+    def clear(self) -> None:
+        """Forget them."""
+
+
+class Source(Protocol):
+    """What the shell carries for: a broker, a lookup server, the control of either."""
+
+    @property
+    def changed(self) -> Changes:
+        """Return the links that may have something to send."""
+        ...
 
     @property
     def open(self) -> bool:
@@ -218,7 +250,8 @@ class Shell:
             self._lose(error)
             return
         for source in self._sources:
-            changed, source.changed = source.changed, {}
+            changed = tuple(source.changed)
+            source.changed.clear()
             for link in changed:
                 carrier = self.carriers.get(link)
                 if carrier is not None:

@@ -1,0 +1,86 @@
+"""A named set of settings of a behaviour table: a fault or a variant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.settings import Settings
+
+CLAUSE = "clause"
+PARSER = "parser"
+VARIANT = "variant"
+
+MISSING = "missing"
+BOUNDARY = "boundary"
+WRONG_VALUE = "wrong-value"
+EXTRA = "extra"
+CONDITION = "condition"
+LATE = "late"
+WAYS = (MISSING, BOUNDARY, WRONG_VALUE, EXTRA, CONDITION, LATE)
+"""In what way a fault is wrong: what is due is not done, is not done at a limit, is done with
+something else in its place; something comes on top; it is wrong only in some company; too late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """One fault or variant: what it is, which clauses it is about, and its settings.
+
+    A fault breaks every clause of `breaks` and may break those of `may_break`; anything else it
+    turns red is an error of the judge; `way` is one of `WAYS`, `late` the settings of its twin
+    that delivers 3 s late what it should not deliver at all. A variant is legal and breaks
+    nothing; it is never mixed with those named in `not_with`.
+    """
+
+    name: str
+    kind: str
+    text: str
+    settings: Settings
+    breaks: tuple[str, ...] = ()
+    may_break: tuple[str, ...] = ()
+    way: str = ""
+    late: Settings | None = None
+    not_with: tuple[str, ...] = ()
+
+
+def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
+    """Return a legal variant; `not_with` are the names it is never mixed with, in one string."""
+    return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
+
+
+def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:
+    """Return the variants that one is never mixed with: declared, or set the same thing."""
+    return tuple(
+        other.name
+        for other in variants.values()
+        if other.name != preset.name
+        and (
+            other.name in preset.not_with
+            or preset.name in other.not_with
+            or preset.settings.keys() & other.settings.keys()
+        )
+    )
+
+
+def listed(preset: Preset, variants: Mapping[str, Preset]) -> str:
+    """Return a preset as a line: name, kind, clauses, text and, behind tabs, one thing more.
+
+    `?` marks a clause that may break. The last field is a fault's way of being wrong, or the
+    variants that a variant is never mixed with.
+    """
+    clauses = ",".join([*preset.breaks, *(f"{each}?" for each in preset.may_break)])
+    last = ",".join(conflicts(preset, variants)) if preset.kind == VARIANT else preset.way
+    return "\t".join((preset.name, preset.kind, clauses, preset.text, last))
+
+
+def named(presets: Mapping[str, Preset], kind: str, name: str) -> Preset:
+    """Return the fault or variant of a name.
+
+    Raises:
+        BadOption: there is none; carries the nearest name.
+    """
+    if name not in presets:
+        near = get_close_matches(name, presets, n=1, cutoff=0.4)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise BadOption(f"no {kind} is called {name!r}{hint} (--list-{kind}s shows all)")
+    return presets[name]
