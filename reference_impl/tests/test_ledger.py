@@ -12,8 +12,11 @@ from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
 from wireproof_reference_impl.nsq.queue_place import QueueFault
 
 
-def kept(cluster: ClusterBench) -> object:
-    return json.loads(json.dumps(ledger.written(cluster.cluster.topics.values())))
+def kept(cluster: ClusterBench) -> dict[str, object]:
+    rows: dict[str, object] = json.loads(
+        json.dumps(ledger.written(cluster.cluster.topics.values()))
+    )
+    return rows
 
 
 def made() -> ClusterBench:
@@ -51,16 +54,14 @@ def test_a_follower_with_more_records_leads() -> None:
 
 def test_what_the_ledger_does_not_name_is_removed() -> None:
     cluster = made()
-    row = kept(cluster)
-    assert isinstance(row, dict)
-    del row["t"]
-    cluster.cluster.restore(ledger.read(row, cluster.members), cluster.now_ns)
+    rows = {**kept(cluster), "t": None}
+    cluster.cluster.restore(ledger.read(rows, cluster.members), cluster.now_ns)
     assert all("t" not in node.node.topics for node in cluster.nodes)
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "{", '{"t": {}}', '{"t": 1}'])
 def test_a_file_that_is_no_ledger(text: str, tmp_path: Path) -> None:
-    (tmp_path / "cluster.json").write_text(text)
+    (tmp_path / "cluster.jsonl").write_text(text + "\n")
     with pytest.raises(QueueFault, match="does not fit this cluster"):
         ClusterFile(tmp_path, synced=False).load(ClusterBench().members)
 
@@ -70,6 +71,22 @@ def test_a_ledger_of_more_nodes_than_there_are(tmp_path: Path) -> None:
     file.save(ledger.written(made().cluster.topics.values()))
     with pytest.raises(QueueFault, match="it needs node 3"):
         file.load(ClusterBench(2).members)
+
+
+def test_the_last_whole_line_of_a_topic_stands(tmp_path: Path) -> None:
+    cluster = made()
+    rows = kept(cluster)
+    file = ClusterFile(tmp_path, synced=False)
+    for each in (rows, {"t": None}, {"t": rows["t"]}, {"r": None}):
+        file.save(each)
+    path = tmp_path / "cluster.jsonl"
+    with path.open("ab") as end:
+        end.write(b'{"t": nu')
+
+    topics = ClusterFile(tmp_path, synced=False).load(cluster.members)
+
+    assert json.loads(json.dumps(ledger.written(topics))) == {"t": rows["t"]}
+    assert json.loads(path.read_bytes()) == {"t": rows["t"]}
 
 
 def test_no_file_is_an_empty_ledger(tmp_path: Path) -> None:

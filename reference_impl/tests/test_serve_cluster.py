@@ -237,9 +237,9 @@ def test_bad_options_are_one_sentence(
 def test_a_ledger_of_another_cluster_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "cluster.json").write_text("[]")
+    (tmp_path / "cluster.jsonl").write_text("[]\n")
     options = ["--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--lookupds", "1"]
     assert serve.main([*options, "--data", str(tmp_path)]) == 2
     said = capsys.readouterr().err
-    assert "cluster.json does not fit this cluster" in said
+    assert "cluster.jsonl does not fit this cluster" in said
     assert said.count("\n") == 1

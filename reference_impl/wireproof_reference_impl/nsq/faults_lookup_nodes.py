@@ -1,5 +1,8 @@
 """Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
 
+from typing import cast
+
+from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -11,6 +14,7 @@ from wireproof_reference_impl.nsq.preset import (
 )
 from wireproof_reference_impl.nsq.telling import (
     LOOKERS,
+    Data,
     dropped,
     each_record,
     exchanged,
@@ -20,6 +24,7 @@ from wireproof_reference_impl.nsq.telling import (
     is_unmeant,
     only_partitions,
     only_producers,
+    producers,
     telling,
 )
 
@@ -28,7 +33,27 @@ _PARTITIONS = "smart.lookup.partitions"
 _PRODUCERS = "smart.lookup.producers"
 _LEADER = "smart.lookup.leader"
 
+
+def _are_nodes(request: Request) -> bool:
+    return request.path == "/nodes"
+
+
+def _without_tombstones(data: Data) -> object:
+    nodes = [
+        {**node, "tombstones": [False for _ in cast(list[bool], node["tombstones"])]}
+        for node in producers(data)
+    ]
+    return {**data, "producers": nodes}
+
+
 FAULTS: tuple[Preset, ...] = (
+    fault(
+        "nodes-without-tombstones",
+        "nodes are told of without the tombstones they have",
+        breaks="smart.lookup.tombstone",
+        settings=telling(_without_tombstones, _are_nodes),
+        way=MISSING,
+    ),
     fault(
         "lookup-ports-as-text",
         "in the older style ports are strings",

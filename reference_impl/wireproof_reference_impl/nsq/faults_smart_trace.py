@@ -8,6 +8,7 @@ from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.landing import split_traced
 from wireproof_reference_impl.nsq.core.message import Message, Stored
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -17,7 +18,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_spec.nsq.names import OK
+from wireproof_spec.nsq.names import HEARTBEAT, OK
 
 _U63 = 1 << 63
 _U64 = 1 << 64
@@ -140,6 +141,23 @@ def _by_partition(partition: int) -> int:
 
 def _any_room(size: int) -> bool:
     return size > 0
+
+
+def _room_for_the_id(size: int) -> bool:
+    return size >= 8
+
+
+def _id_for_nothing(data: bytes) -> tuple[int, bytes]:
+    """Take the trace id for the message where nothing is behind it."""
+    return split_traced(data)[0], data[8:] or data
+
+
+def _anybody(held: Held, subscriber: Subscriber) -> bool:
+    return True
+
+
+def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
+    return b"" if data == HEARTBEAT else packed.frame(frame_type, data)
 
 
 def _every_tenth_ahead(number: int) -> int:
@@ -334,6 +352,39 @@ FAULTS: tuple[Preset, ...] = (
         may_break="smart.trace.empty",
         settings={"publish.has_trace_room": _any_room},
         way=EXTRA,
+    ),
+    fault(
+        "pub-trace-empty-is-its-id",
+        "PUB_TRACE with nothing behind the trace id stores the trace id for a message",
+        breaks="smart.trace.empty",
+        settings={
+            "publish.has_trace_room": _room_for_the_id,
+            "publish.split_traced": _id_for_nothing,
+        },
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "finish-by-anybody",
+        "FIN ends a message whoever holds it",
+        breaks="smart.message-id.not-held",
+        may_break="smart.order.one-in-flight",
+        settings={"dispatch.may_finish": _anybody},
+        way=MISSING,
+    ),
+    fault(
+        "touch-not-heeded",
+        "TOUCH gives no more time than there was",
+        breaks="smart.message-id.touch",
+        settings={"dispatch.touched_most_ns": 1_000_000_000},
+        way=MISSING,
+    ),
+    fault(
+        "no-heartbeats",
+        "heartbeats never come",
+        breaks="smart.connection.heartbeat",
+        may_break="upgrade.open-subscription",
+        settings={"output.frame": _without_heartbeats},
+        way=MISSING,
     ),
     fault(
         "id-low-half-little-endian",

@@ -132,6 +132,10 @@ def _publish_refusals_end(command: bytes, code: str, fatal: bool) -> bool:
     return fatal or command == PUB_EXT
 
 
+def _room_for_the_id(size: int) -> bool:
+    return size >= 8
+
+
 def _deployed(*names: str) -> Settings:
     """Return what the measured broker does in some respects."""
     return {name: DEPLOYED_SETTINGS[name] for name in names}
@@ -285,6 +289,11 @@ VARIANTS: tuple[Preset, ...] = (
         "trace-empty-refused",
         "an empty trace id is refused as the measured broker does",
         {"publish.header": _EMPTY_REFUSED, "http.header": _EMPTY_REFUSED},
+    ),
+    variant(
+        "trace-without-body",
+        "PUB_TRACE with nothing behind the trace id is an empty message",
+        {"publish.has_trace_room": _room_for_the_id},
     ),
     variant(
         "values-scalar",

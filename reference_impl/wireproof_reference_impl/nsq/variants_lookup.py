@@ -7,9 +7,16 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request, compact_json
 from wireproof_reference_impl.nsq.preset import Preset, variant
-from wireproof_reference_impl.nsq.telling import Data, is_lookup, partitions
+from wireproof_reference_impl.nsq.telling import (
+    Data,
+    Record,
+    is_lookup,
+    partitions,
+    producers,
+)
 
 _DELAY_NS = 150_000_000
+_BESIDE = ("topics", "tombstones")
 
 
 def _backwards(value: object) -> object:
@@ -51,13 +58,21 @@ def _with_more(request: Request, data: object) -> object:
     return _more(data) if is_lookup(request) else data
 
 
+def _topics_backwards(node: Record) -> Record:
+    """Return a node with its topics, and the tombstones beside them, in the other order."""
+    both = {name: list(reversed(cast(list[object], node[name]))) for name in _BESIDE}
+    return {**node, **both}
+
+
 def _nodes_backwards(request: Request, data: object) -> object:
     found = cast(Data, data)
+    if request.path == "/nodes":
+        return {**found, "producers": [_topics_backwards(node) for node in producers(found)]}
     if not is_lookup(request) or found["partitions"] is None:
         return data
     led = dict(reversed(list(partitions(found).items())))
-    producers = list(reversed(cast(list[object], found["producers"])))
-    return {**found, "partitions": led, "producers": producers}
+    turned = list(reversed(producers(found)))
+    return {**found, "partitions": led, "producers": turned}
 
 
 def _other_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:

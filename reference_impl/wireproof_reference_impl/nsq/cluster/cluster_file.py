@@ -1,8 +1,14 @@
-"""Where the ledger of a cluster lies: `cluster.json`, beside the directories of its nodes."""
+"""Where the ledger of a cluster lies: `cluster.jsonl`, beside the directories of its nodes.
+
+A line is an object of rows by topic, and stands above what earlier lines say of the same topics.
+A line without an end was never promised to anybody.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from wireproof_reference_impl.nsq.cluster import ledger
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -15,22 +21,42 @@ class ClusterFile:
     """The file, which need not be there."""
 
     def __init__(self, directory: Path, *, synced: bool) -> None:
-        self._path = directory / "cluster.json"
+        self._path = directory / "cluster.jsonl"
         self._synced = synced
 
     def load(self, members: Sequence[Member]) -> list[ClusterTopic]:
-        """Return the topics that were kept.
+        """Return the topics that were kept, and leave in the file nothing else.
 
         Raises:
             QueueFault: the file is no ledger of these nodes.
         """
+        rows: dict[str, object] = {}
         try:
-            return ledger.read(json.loads(self._path.read_bytes()), members)
+            *lines, _ = self._path.read_bytes().split(b"\n")
+            for line in lines:
+                rows |= _rows(line)
+            topics = ledger.read(rows, members)
         except FileNotFoundError:
             return []
         except ValueError as error:
             raise QueueFault(f"{self._path} does not fit this cluster: {error}") from error
+        replace_file(self._path, _line(ledger.written(topics)), synced=self._synced)
+        return topics
 
-    def save(self, kept: Mapping[str, object]) -> None:
-        """Replace the file as a whole."""
-        replace_file(self._path, json.dumps(kept).encode(), synced=self._synced)
+    def save(self, rows: ledger.Rows) -> None:
+        """Write one more line."""
+        with self._path.open("ab", buffering=0) as file:
+            file.write(_line(rows))
+            if self._synced:
+                os.fsync(file.fileno())
+
+
+def _rows(line: bytes) -> ledger.Rows:
+    rows: object = json.loads(line)
+    if not isinstance(rows, dict):
+        raise ledger.BadLedger(f"a line is {type(rows).__name__}, no object")
+    return cast(ledger.Rows, rows)
+
+
+def _line(rows: ledger.Rows) -> bytes:
+    return json.dumps(rows).encode() + b"\n"

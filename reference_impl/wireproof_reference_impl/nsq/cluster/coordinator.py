@@ -74,7 +74,7 @@ class Coordinator:
         places = spread(nodes, settings, self._created)
         self._created += 1
         topic = self.topics[name] = ClusterTopic(name, settings, places)
-        self._save()
+        self._save(topic)
         for place in places:
             for member in place.replicas:
                 copies.hold(topic, place, member)
@@ -83,7 +83,7 @@ class Coordinator:
     def delete(self, topic: ClusterTopic, now_ns: int) -> None:
         """Remove a topic from every node."""
         del self.topics[topic.name]
-        self._save()
+        self._keep({topic.name: None})
         self.tombstones = {each for each in self.tombstones if each[0] != topic.name}
         for member in self.members:
             if topic.name in member.node.topics:
@@ -94,7 +94,7 @@ class Coordinator:
         if topic.settings.extend:
             return
         topic.upgrade()
-        self._save()
+        self._save(topic)
         topic.paused_until_ns = now_ns + self.behaviour.lookup.upgrade_pause_ns
         for member in self.members:
             if topic.name in member.node.topics:
@@ -121,7 +121,7 @@ class Coordinator:
         place.replicas.sort(key=lambda each: each is not new)
         copies.hand_over(topic, place, old=old, new=new)
         copies.assign(topic, place)
-        self._save()
+        self._save(topic)
         copies.drop_surplus(topic, place, now_ns)
         self._settle(now_ns)
 
@@ -140,7 +140,7 @@ class Coordinator:
         place.replicas.remove(old)
         place.in_sync.discard(old)
         copies.assign(topic, place)
-        self._save()
+        self._save(topic)
         old.node.remove(old.node.topics[topic.name], place.number, now_ns)
 
     def expand(self, topic: ClusterTopic, partitions: int) -> None:
@@ -161,12 +161,12 @@ class Coordinator:
             for member in place.replicas:
                 copies.hold(topic, place, member)
             copies.assign(topic, place)
-        self._save()
+        self._save(topic)
 
     def change(self, topic: ClusterTopic, settings: Settings, now_ns: int) -> None:
         """Keep a topic otherwise: in more or fewer copies, its channels made or registered."""
         topic.settings = settings
-        self._save()
+        self._save(topic)
         for member in self.members:
             if topic.name in member.node.topics:
                 member.node.topics[topic.name].channels_made = settings.channels_made
@@ -175,12 +175,12 @@ class Coordinator:
             self._fill(topic, place)
             copies.drop_surplus(topic, place, now_ns)
             copies.assign(topic, place)
-        self._save()
+        self._save(topic)
 
     def register(self, topic: ClusterTopic, channel: str) -> None:
         """Make a channel on every partition of a topic."""
         topic.registered.append(channel)
-        self._save()
+        self._save(topic)
         for place in topic.places.values():
             led = topic.led(place)
             if led is not None and place.leader is not None:
@@ -189,7 +189,7 @@ class Coordinator:
     def unregister(self, topic: ClusterTopic, channel: str, now_ns: int) -> None:
         """Remove a channel from every partition of a topic, and send its clients away."""
         topic.registered.remove(channel)
-        self._save()
+        self._save(topic)
         for place in topic.places.values():
             led = topic.led(place)
             if led is not None and channel in led.channels:
@@ -200,7 +200,7 @@ class Coordinator:
         """Let a partition take messages, or no more."""
         place.writable = writable
         copies.assign(topic, place)
-        self._save()
+        self._save(topic)
 
     def take_down(self, member: Member, now_ns: int) -> None:
         """Take a node away; others lead what it led, if they have every record."""
@@ -214,7 +214,7 @@ class Coordinator:
                 copies.hand_over(topic, place, old=member, new=place.leader)
                 place.replicas.sort(key=lambda each: each is member)
             copies.assign(topic, place)
-        self._save()
+        self._save(*self._on(member))
         self._settle(now_ns)
 
     def bring_up(self, member: Member, now_ns: int) -> None:
@@ -223,7 +223,7 @@ class Coordinator:
         for topic, place in self.places():
             copies.catch_up(topic, place)
             copies.assign(topic, place)
-        self._save()
+        self._save(*self._on(member))
         self._settle(now_ns)
 
     def restore(self, topics: Sequence[ClusterTopic], now_ns: int) -> None:
@@ -276,8 +276,16 @@ class Coordinator:
                 if number not in places or member not in places[number].replicas:
                     member.node.remove(held, number, now_ns)
 
-    def _save(self) -> None:
-        self._keep(ledger.written(self.topics.values()))
+    def _on(self, member: Member) -> list[ClusterTopic]:
+        """Return the topics that a node has copies of."""
+        return [
+            topic
+            for topic in self.topics.values()
+            if any(member in place.replicas for place in topic.places.values())
+        ]
+
+    def _save(self, *topics: ClusterTopic) -> None:
+        self._keep(ledger.written(topics))
 
     def _settle(self, now_ns: int) -> None:
         for member in self.members:

@@ -1,4 +1,4 @@
-"""What must be known of a cluster's topics when it is started again, as JSON."""
+"""What must be known of a cluster's topics when it is started again: a row of JSON for each."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -7,9 +7,11 @@ from typing import TypedDict, cast
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings
 
-Keep = Callable[[Mapping[str, object]], None]
-"""Keeps the ledger; it returns when that is done."""
+Rows = Mapping[str, object]
+"""Rows by the name of the topic; None for one that is no more."""
 
+Keep = Callable[[Rows], None]
+"""Keeps rows instead of those kept of the same topics; it returns when that is done."""
 
 _SETTINGS = tuple(each.name for each in fields(Settings))
 
@@ -30,25 +32,28 @@ class _TopicRow(TypedDict):
     places: list[_PlaceRow]
 
 
-def keep_nothing(ledger: Mapping[str, object]) -> None:
-    """Forget a ledger: the cluster lives in memory."""
+def keep_nothing(rows: Rows) -> None:
+    """Forget them: the cluster lives in memory."""
 
 
-def written(topics: Iterable[ClusterTopic]) -> Mapping[str, object]:
-    """Return the ledger of some topics; nodes are named by their numbers."""
+def written(topics: Iterable[ClusterTopic]) -> Rows:
+    """Return the rows of some topics; nodes are named by their numbers."""
     return {topic.name: _topic_row(topic) for topic in topics}
 
 
-def read(ledger: object, members: Sequence[Member]) -> list[ClusterTopic]:
-    """Return the topics of a ledger.
+def read(rows: Rows, members: Sequence[Member]) -> list[ClusterTopic]:
+    """Return the topics of the rows.
 
     Raises:
-        BadLedger: it is none, or speaks of nodes that are not there.
+        BadLedger: they are none, or speak of nodes that are not there.
     """
     known = {member.number: member for member in members}
     try:
-        rows = cast(dict[str, _TopicRow], ledger)
-        return [_topic(name, row, known) for name, row in rows.items()]
+        return [
+            _topic(name, cast(_TopicRow, row), known)
+            for name, row in rows.items()
+            if row is not None
+        ]
     except KeyError as error:
         reason = f"it needs node {error}" if isinstance(error.args[0], int) else f"no {error}"
         raise BadLedger(reason) from error

@@ -80,6 +80,14 @@ def always_finished(held: Held, oldest: int) -> bool:
     return True
 
 
+def is_held_by(held: Held, subscriber: Subscriber) -> bool:
+    """Tell whether a client may say FIN of a message: the one that holds it.
+
+    Clause: smart.message-id.not-held
+    """
+    return held.subscriber is subscriber
+
+
 class InFlight:
     """Messages by internal id, each with the client that holds it and a time limit."""
 
@@ -106,16 +114,24 @@ class InFlight:
         return any(each.touched for each in self._held.values())
 
     def finish(
-        self, internal_id: int, subscriber: Subscriber, ends: Callable[[Held, int], bool]
+        self,
+        internal_id: int,
+        subscriber: Subscriber,
+        *,
+        ends: Callable[[Held, int], bool],
+        may: Callable[[Held, Subscriber], bool],
     ) -> None:
-        """Be done with a message that a client holds, if FIN `ends` it.
+        """Be done with a message that a client `may` finish, if FIN `ends` it.
 
         Raises:
-            NotInFlight: the client does not hold it.
+            NotInFlight: nobody holds it, or the client may not.
         """
-        held = self._find(internal_id, subscriber)
-        mine = (n for n, each in self._held.items() if each.subscriber is subscriber)
-        if ends(held, min(mine)):
+        held = self._held.get(internal_id)
+        if held is None or not may(held, subscriber):
+            raise NotInFlight(internal_id)
+        holder = held.subscriber
+        its = (n for n, each in self._held.items() if each.subscriber is holder)
+        if ends(held, min(its)):
             self._end(held)
 
     def start(self, held: Held, subscriber: Subscriber, now_ns: int) -> None:

@@ -39,8 +39,10 @@ def fin(connection: Connection, words: Sequence[bytes]) -> None:
     connection.move(Event.FIN)
     channel, subscriber = _subscription(connection)
     try:
-        ends = connection.node.behaviour.dispatch.finishes
-        channel.in_flight.finish(_internal_id(words[1]), subscriber, ends)
+        rules = connection.node.behaviour.dispatch
+        channel.in_flight.finish(
+            _internal_id(words[1]), subscriber, ends=rules.finishes, may=rules.may_finish
+        )
     except NotInFlight as error:
         raise _not_held(error_codes.E_FIN_FAILED, words) from error
     _serve(connection)
@@ -74,7 +76,7 @@ def touch(connection: Connection, words: Sequence[bytes]) -> None:
             _internal_id(words[1]),
             subscriber,
             now_ns=connection.now_ns,
-            most_ns=limits.MAX_MSG_TIMEOUT_MS * MILLISECOND,
+            most_ns=connection.node.behaviour.dispatch.touched_most_ns,
         )
     except NotInFlight as error:
         raise _not_held(error_codes.E_TOUCH_FAILED, words) from error
