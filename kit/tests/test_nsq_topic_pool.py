@@ -8,6 +8,7 @@ from wireproof_kit.nsq import topic_pool
 from wireproof_kit.nsq.topic_pool import TopicPool
 from wireproof_kit.nsq.topic_ways import KINDS
 from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
 
 
 class FakeMaker:
@@ -90,11 +91,30 @@ def test_spares_are_kept_ahead_of_what_is_taken() -> None:
     pool.prepare(Counter(fresh_ext_topic=1), spares=2)
     for _ in range(3):
         pool.take("fresh_ext_topic")
-    pool.settle()
 
-    assert len(maker.made) == 5
+    assert until(lambda: len(maker.made) == 5 or None, seconds=10)
     pool.close()
     assert len(maker.deleted) == 5
+
+
+def test_spares_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    maker = FakeMaker()
+    late = threading.Event()
+
+    def make(argument: str, name: str) -> Topic:
+        if name != "wp_1":
+            late.wait(30)
+        return Topic(name, 0, extend=True, ordered=False, shared=False, address=("x", 1))
+
+    monkeypatch.setattr(maker, "make", make)
+    pool = TopicPool(maker)
+    pool.prepare(Counter(fresh_ext_topic=1), spares=2)
+    pool.settle()
+    assert not late.is_set()
+
+    assert pool.take("fresh_ext_topic").name == "wp_1"
+    late.set()
+    pool.close()
 
 
 def test_a_topic_that_is_not_there_in_time_is_no_error_of_the_kit(

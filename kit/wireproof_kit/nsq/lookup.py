@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.creations import Creations
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.lookup_answer import Leader, Node, TopicInfo, read_nodes, read_topic
 from wireproof_kit.nsq.lookup_fault import Asked, Unusable
@@ -37,11 +38,13 @@ class LookupClient:
         self.given_up = threading.Event()
         self._doubt = _Doubt()
         self._registrations = Registrations(self.servers)
+        self._creations = Creations(self._create)
 
     def recording(self, transcript: Transcript) -> "LookupClient":
         """Return the client that records in another transcript."""
         client = LookupClient([server.recording(transcript) for server in self.servers])
         client.given_up, client._doubt = self.given_up, self._doubt
+        client._creations = self._creations
         return client
 
     def create_topic(
@@ -57,8 +60,10 @@ class LookupClient:
         query = creation_query(
             name, partitions=partitions, replicas=replicas, extend=extend, ordered=ordered
         )
-        answer = self._post(CREATE_PATHS[0], query)
-        return self._post(CREATE_PATHS[1], query) if answer.status == 404 else answer
+        answer = self._create(query)
+        if answer.status == 200:
+            self._creations.add(name, query)
+        return answer
 
     def update_meta(self, name: str, **changes: str) -> HttpAnswer:
         """Change a topic's meta, e.g. ``upgradeext="true"``."""
@@ -66,6 +71,7 @@ class LookupClient:
 
     def delete(self, name: str) -> HttpAnswer:
         """Delete a topic with all its partitions."""
+        self._creations.forget(name)
         return self._post(DELETE_PATH, {"topic": name, "partition": "**"})
 
     def lookup(self, name: str) -> TopicInfo | None:
@@ -114,11 +120,14 @@ class LookupClient:
     ) -> bool:
         """Wait until nodes registered so many partitions, for they may refuse them until then.
 
-        False when they never do.
+        Meanwhile creations are asked for again now and then. False when they never do.
         """
 
         def look() -> bool | None:
-            return self._registrations.has(name, partitions) or None
+            if self._registrations.has(name, partitions):
+                return True
+            self._creations.remind(name)
+            return None
 
         return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
 
@@ -158,6 +167,10 @@ class LookupClient:
             if info.is_disabled:
                 faults.append(_asked(server, name).unusable("names nobody, writing is disabled"))
         return None, faults[0] if len(faults) == len(self.servers) > 0 else None
+
+    def _create(self, query: Mapping[str, str | int]) -> HttpAnswer:
+        answer = self._post(CREATE_PATHS[0], query)
+        return self._post(CREATE_PATHS[1], query) if answer.status == 404 else answer
 
     def _post(self, path: str, query: Mapping[str, str | int]) -> HttpAnswer:
         """Post to one server after another until one grants it; slaves refuse in any words.

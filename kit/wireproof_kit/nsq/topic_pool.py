@@ -10,8 +10,9 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.topic_ways import KINDS
 from wireproof_kit.nsq.topics import Topic
 
-# Clusters let all topics asked for at about the same time appear at once, however late.
-WORKERS = 128
+# Clusters let all topics asked for at about the same time appear at once, however late, so that
+# none may be asked for only when another one has appeared.
+WORKERS = 512
 PREPARE_SECONDS = 350.0
 TAKE_SECONDS = 100.0
 DELETE_SECONDS = 10.0
@@ -39,6 +40,7 @@ class TopicPool:
     def __init__(self, maker: Maker) -> None:
         self._maker = maker
         self._spares: Counter[str] = Counter()
+        self._wanted: Counter[str] = Counter()
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
         self._shared: dict[str, Future[Topic]] = {}
         self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
@@ -59,15 +61,20 @@ class TopicPool:
                     self._shared_topic(argument)
                     continue
                 fresh = self._fresh[argument]
+                self._wanted[argument] = max(wanted, self._wanted[argument])
                 self._spares[argument] = max(spares, self._spares[argument])
                 missing = wanted + self._spares[argument] - len(fresh)
                 fresh.extend(self._begin(argument) for _ in range(missing))
 
     def settle(self) -> None:
-        """Wait until what was begun is there or has failed."""
+        """Wait until what is wanted, spares apart, is there or has failed."""
         with self._lock:
-            begun = [*self._shared.values(), *itertools.chain(*self._fresh.values())]
-        wait(begun, timeout=PREPARE_SECONDS)
+            fresh = [
+                itertools.islice(coming, self._wanted[argument])
+                for argument, coming in self._fresh.items()
+            ]
+            wanted = [*self._shared.values(), *itertools.chain(*fresh)]
+        wait(wanted, timeout=PREPARE_SECONDS)
 
     def take(self, argument: str) -> Topic:
         """Return a topic: the shared one, or a fresh one nobody else gets.
