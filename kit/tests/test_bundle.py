@@ -1,5 +1,6 @@
 """Bundles: written whole, read whole, refused in one sentence otherwise."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,34 @@ def test_a_bundle_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert case.transcript.steps[1].data() == bytes(range(256)) * 40
     assert bundle.footer is not None
     assert bundle.footer.statement == "s"
+
+
+def test_a_compressed_bundle_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    write(tmp_path / "run.jsonl")
+    whole = gzip.compress((tmp_path / "run.jsonl").read_bytes())
+    (tmp_path / "run.jsonl.gz").write_bytes(whole)
+
+    plain, compressed = (read_bundle(tmp_path / name) for name in ("run.jsonl", "run.jsonl.gz"))
+    assert (compressed.header, compressed.cases) == (plain.header, plain.cases)
+    assert compressed.footer == plain.footer
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "head-alone"])
+def test_a_damaged_compressed_bundle_is_one_sentence(tmp_path: Path, damage: str) -> None:
+    write(tmp_path / "run.jsonl")
+    whole = gzip.compress((tmp_path / "run.jsonl").read_bytes())
+    middle = len(whole) // 2
+    data = {
+        "cut": whole[:middle],
+        "changed": whole[:middle] + bytes([whole[middle] ^ 0xFF] * 8) + whole[middle + 8 :],
+        "head-alone": whole[:2],
+    }[damage]
+    (tmp_path / "run.jsonl.gz").write_bytes(data)
+
+    with pytest.raises(UsageFault) as caught:
+        read_bundle(tmp_path / "run.jsonl.gz")
+    assert str(caught.value).startswith(str(tmp_path / "run.jsonl.gz"))
+    assert "\n" not in str(caught.value)
 
 
 def test_a_run_that_was_cut_off_leaves_a_usable_bundle(tmp_path: Path) -> None:

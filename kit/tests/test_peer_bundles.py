@@ -13,10 +13,14 @@ from wireproof_kit.judge import Bench, judge
 from wireproof_spec.catalogue import load_catalogue
 
 PEERS = Path(__file__).resolve().parents[2] / "docs" / "peers"
-BUNDLES = sorted(PEERS.glob("*/*.jsonl"))
+BUNDLES = sorted([*PEERS.glob("*/*.jsonl"), *PEERS.glob("*/*.jsonl.gz")])
 
 
-@pytest.fixture(params=BUNDLES, ids=lambda path: f"{path.parent.name}-{path.stem}", scope="module")
+def told(path: Path) -> str:
+    return f"{path.parent.name}-{path.name.partition('.')[0]}"
+
+
+@pytest.fixture(params=BUNDLES, ids=told, scope="module")
 def bundle(request: pytest.FixtureRequest) -> Bundle:
     return read_bundle(request.param)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.record import FORMAT, BundleRecord, CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord)
@@ -58,7 +59,7 @@ class Bundle:
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read a bundle whole.
+    """Read a bundle whole; it may be compressed with gzip.
 
     Raises:
         UsageFault: the file is missing, empty, damaged, no bundle, or of a newer format.
@@ -80,14 +81,14 @@ def read_bundle(path: Path) -> Bundle:
 def _records(path: Path) -> Iterator[BundleRecord]:
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with open_bundle(path) as file:
             for number, line in enumerate(file, 1):
                 record = _decoded(path, number, line)
                 _check_seal(path, record, digest.hexdigest())
                 digest.update(line)
                 yield record
-    except OSError as error:
-        raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+    except UNREADABLE as error:
+        raise UsageFault(f"{path}: cannot be read ({why_unreadable(error)})") from error
 
 
 def _decoded(path: Path, number: int, line: bytes) -> BundleRecord:

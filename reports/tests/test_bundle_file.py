@@ -1,3 +1,4 @@
+import gzip
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,25 @@ def test_whole_bundle(whole: Path) -> None:
     assert len(bundle.cases) == sum(bundle.footer.verdicts.values())
     assert set(bundle.footer.verdicts) == {case.verdict for case in bundle.cases}
     assert len(set(bundle.footer.verdicts)) == 8
+
+
+def test_compressed_bundle(whole: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "run.jsonl.gz"
+    packed.write_bytes(gzip.compress(whole.read_bytes()))
+
+    bundle, plain = read_bundle(packed), read_bundle(whole)
+    assert (bundle.header, bundle.cases, bundle.footer) == (
+        plain.header,
+        plain.cases,
+        plain.footer,
+    )
+
+
+def test_cut_compressed_bundle(whole: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "run.jsonl.gz"
+    packed.write_bytes(gzip.compress(whole.read_bytes())[:-40])
+
+    assert "cannot read" in refusal(packed)
 
 
 def test_missing_file(tmp_path: Path) -> None:

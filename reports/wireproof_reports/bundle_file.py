@@ -16,6 +16,7 @@ from wireproof_spec.record import (
     FooterRecord,
     HeaderRecord,
 )
+from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
 
 LONGEST_LINE = 256 * 1024 * 1024
 """Bytes; ours. A line holds one case, whose largest frames are a few megabytes."""
@@ -57,16 +58,16 @@ _RECORD: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord)
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read and check a bundle.
+    """Read and check a bundle; it may be compressed with gzip.
 
     Raises:
         BundleFault: the file is missing, empty, no bundle, of a newer format, cut off or changed.
     """
     try:
-        with path.open("rb") as file:
+        with open_bundle(path) as file:
             return _assemble(path.name, iter(lambda: file.readline(LONGEST_LINE), b""))
-    except OSError as error:
-        raise BundleFault(f"cannot read {path}: {error.strerror or error}") from error
+    except UNREADABLE as error:
+        raise BundleFault(f"cannot read {path}: {why_unreadable(error)}") from error
 
 
 def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
