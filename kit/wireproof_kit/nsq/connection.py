@@ -72,7 +72,10 @@ def machine_load() -> float:
 
 
 class Connection:
-    """A client connection of one case; not for several threads."""
+    """A client connection of one case; not for several threads.
+
+    ``heartbeats`` is how many have come so far.
+    """
 
     def __init__(
         self, sock: socket.socket, *, transcript: Transcript, patience: Patience, address: Address
@@ -89,6 +92,7 @@ class Connection:
         self._half_closed = False
         self._is_within_frame = False
         self._nops_owed = 0
+        self.heartbeats = 0
         self._address = address
         self._secret = b""
         self.identified: Answer | None = None
@@ -258,6 +262,7 @@ class Connection:
             "receive", self.name, data=self._masked(encode(SERVER_FRAME, frame)), note=note
         )
         if heartbeat:
+            self.heartbeats += 1
             self._nops_owed += 1
             self._answer_heartbeats()
             return None

@@ -1,10 +1,10 @@
 """Services of a lookup server beside lookup itself."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from wireproof_kit.nsq.http import HttpAnswer
 from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Address
+from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.json_schema import check
 from wireproof_spec.strict_json import JsonValue
@@ -30,6 +30,35 @@ def observe_service(
     if holding is not None and holding not in _scalars(answer.data):
         return observed("missing", difference=Difference(name, None, str(holding), "it nowhere"))
     return observed("service")
+
+
+def observe_tombstones(answer: HttpAnswer, topic: Topic, *, due: Collection[str]) -> Observation:
+    """Say whether the nodes due, by HTTP port, and no others have a tombstone for a topic.
+
+    ``true``, ``too-many`` or ``too-few``; ``not-listed`` when no node is told of with the topic.
+    """
+    if answer.status != 200 or not isinstance(answer.data, dict):
+        return observe_http(answer)
+    told = dict(_tombstones(answer.data, topic.name))
+    if not told:
+        return observed("not-listed")
+    found = {port for port, entombed in told.items() if entombed}
+    if found == set(due):
+        return observed("true")
+    difference = Difference("tombstones", None, str(set(due)), str(found))
+    return observed("too-many" if found > set(due) else "too-few", difference=difference)
+
+
+def _tombstones(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, bool]]:
+    """Yield for each node that a topic is on: its HTTP port, and whether it has a tombstone."""
+    nodes = data.get("producers")
+    for node in nodes if isinstance(nodes, list) else ():
+        if not isinstance(node, dict):
+            continue
+        topics, tombstones = node.get("topics"), node.get("tombstones")
+        if isinstance(topics, list) and isinstance(tombstones, list) and topic in topics:
+            place = topics.index(topic)
+            yield str(node.get("http_port")), place < len(tombstones) and tombstones[place] is True
 
 
 def is_named(value: JsonValue, address: Address) -> bool:

@@ -53,6 +53,10 @@ NUMBERS = {
     "long-fraction": b'{"k":0.12345678901234567890123}',
     "minus-zero": b'{"k":-0}',
     "one": b'{"k":1}',
+    "smallest-without-exponent": b'{"k":0.000001}',
+    "small-exponent": b'{"k":1e-7}',
+    "large-exponent": b'{"k":1e21}',
+    "many-digits-and-exponent": b'{"k":-1.25e-9}',
 }
 
 BODIES = {

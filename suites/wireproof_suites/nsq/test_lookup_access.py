@@ -14,6 +14,7 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.looking_up import (
     STYLES,
+    ask,
     eventually,
     every_server,
     look,
@@ -29,6 +30,7 @@ from wireproof_suites.nsq.lookup_truth import (
     observe_places,
     who_leads,
 )
+from wireproof_suites.nsq.services import observe_tombstones
 
 ALL_TOPICS, ORDERED_TOPICS = "all", "ordered"
 
@@ -247,6 +249,24 @@ def test_tombstone_restored(
     return eventually(broker, places, due=[ALL])
 
 
+@entombing("nsq/lookup/tombstone-nodes", clause="smart.lookup.tombstone")
+@pytest.mark.parametrize("restored", [False, True], ids=["set", "restored"])
+def test_tombstone_of_a_node(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, restored: bool
+) -> Observation:
+    """The node with a tombstone for a topic, and no other, is told of with it."""
+    topic = shared_partitioned_topic
+
+    def tombstones() -> Observation:
+        answer = ask(lookup, "/nodes")
+        return observe_tombstones(answer, topic, due=() if restored else (_http_port(topic),))
+
+    with entombed(lookup, topic):
+        if not restored:
+            return eventually(broker, tombstones, due=["true"])
+    return eventually(broker, tombstones, due=["true"])
+
+
 @case(
     "nsq/lookup/tombstone-no-node", clause="smart.lookup.tombstone-refused", needs=("tombstone",)
 )
@@ -258,10 +278,14 @@ def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Top
 @contextlib.contextmanager
 def entombed(lookup: LookupClient, topic: Topic) -> Generator[None]:
     """Put a tombstone on the node that leads the topic's own partition, for a while."""
-    host, port = topic.http_address or topic.address
-    node = f"{host}:{port}"
+    host, _ = topic.http_address or topic.address
+    node = f"{host}:{_http_port(topic)}"
     try:
         tell(lookup, TOMBSTONE_PATH, topic=topic.name, node=node)
         yield
     finally:
         tell(lookup, TOMBSTONE_PATH, topic=topic.name, node=node, restore="true")
+
+
+def _http_port(topic: Topic) -> str:
+    return str((topic.http_address or topic.address)[1])

@@ -7,10 +7,12 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.frames import Partition, mpub, pub, pub_ext, pub_trace, raw, subscribe
-from wireproof_kit.nsq.observing import observe, observe_absence
+from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.partitions import BAD_NAMES, UNKNOWN_TOPIC, answer_to, then_state
+from wireproof_suites.nsq.publishing import followed_by
+from wireproof_suites.nsq.shape import header_of
 
 USUAL_GREATEST_SIZE = 1024 * 1024
 PREFIX = "wp_"
@@ -191,6 +193,21 @@ def test_publish_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) ->
     frame = pub(fresh_ext_topic, b"x" * USUAL_GREATEST_SIZE)
 
     return then_state(broker, fresh_ext_topic, frame)
+
+
+@case("nsq/partition/pub-failed-told", clause="smart.partition.pub-failed", waiting=True)
+def test_what_comes_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A message that its header makes as large as can be is delivered if it was taken."""
+    topic, header, sentinel = fresh_ext_topic, header_of(1000), broker.unique_body()
+    room = USUAL_GREATEST_SIZE - 2 - len(header)
+    body = broker.unique_body().ljust(room, b"x")
+    with broker.subscribe(topic) as consumer:
+        answer = observe(broker.publish(topic, body, header))
+        broker.published(topic, sentinel, {"k": "v"})
+        before = consumer.until(sentinel)
+    if before:
+        return followed_by(answer, observe_delivery(before[0], body=body, header=header))
+    return followed_by(answer, observe_absence(before, of=body))
 
 
 @case("nsq/partition/sub-invalid", clause="smart.partition.sub-invalid")

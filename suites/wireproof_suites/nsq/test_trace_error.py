@@ -9,7 +9,9 @@ from wireproof_kit.nsq.observing import observe, observe_absence
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.partitions import FAULTS, Fault, answer_to
+from wireproof_suites.nsq.publishing import followed_by
 from wireproof_suites.nsq.shape import sized
+from wireproof_suites.nsq.tracing import only_empty
 
 SHORT = [1, 4, 7]
 SIZES = {"zero": 0, "minus-one": -1, "least": -(2**31)}
@@ -63,6 +65,17 @@ def test_nothing_behind_the_trace_id(broker: Broker, plain_topic: Topic) -> Obse
         answer = client.ask(sized(pub_trace(plain_topic, 77, b"x"), 8))
 
         return observe(answer, then=client.goes_on(plain_topic), trace_id=77)
+
+
+@case("nsq/trace/empty-told", clause="smart.trace.empty", waiting=True)
+def test_what_comes_of_nothing(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A trace id with nothing behind it is an empty message if it is answered like one."""
+    topic, sentinel = fresh_plain_topic, broker.unique_body()
+    with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
+        answer = observe(client.ask(sized(pub_trace(topic, 77, b"x"), 8)), trace_id=77)
+        broker.published(topic, sentinel)
+
+        return followed_by(answer, only_empty(consumer.until(sentinel)))
 
 
 @case("nsq/trace/same-error", clause="smart.trace.errors")

@@ -101,6 +101,15 @@ def finished(
     return observed("finished")
 
 
+def only_empty(before: Sequence[Delivery] | None) -> Observation:
+    """Say what came before a sentinel: ``empty`` messages, none (``absent``), or ``other``."""
+    if before is None:
+        return observed("no-sentinel", overdue=True)
+    if not before:
+        return observed("absent")
+    return observed("other" if any(each.body for each in before) else "empty")
+
+
 def publish_all(broker: Broker, topic: Topic, trace_ids: Sequence[int | None]) -> list[bytes]:
     """Publish one message for each trace id, by PUB for None; return their bodies."""
     bodies = [broker.unique_body() for _ in trace_ids]
