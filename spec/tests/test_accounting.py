@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 
 from wireproof_spec.accounting import Account, load_accounts, sentences
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.catalogue import Catalogue, load_catalogue
 
-ACCOUNTS = {account.document: account for account in load_accounts("nsq")}
+ACCOUNTS = {
+    account.document: (load_catalogue(protocol), account)
+    for protocol in ("nsq", "oms")
+    for account in load_accounts(protocol)
+}
+each_account = pytest.mark.parametrize(("catalogue", "account"), ACCOUNTS.values(), ids=ACCOUNTS)
 
 
 def published(document: str) -> str:
@@ -19,22 +24,26 @@ def published(document: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("account", ACCOUNTS.values(), ids=ACCOUNTS)
-def test_each_entry_names_known_clauses_or_a_reason(account: Account) -> None:
-    known = {clause.id for clause in load_catalogue("nsq").clauses()}
+@each_account
+def test_each_entry_names_known_clauses_or_a_reason(
+    catalogue: Catalogue, account: Account
+) -> None:
+    known = {clause.id for clause in catalogue.clauses()}
     for entry in account.entry:
         assert bool(entry.clauses) != bool(entry.why), entry
         assert set(entry.clauses) <= known, entry
 
 
-@pytest.mark.parametrize("account", ACCOUNTS.values(), ids=ACCOUNTS)
-def test_each_clause_of_a_document_is_led_to_by_a_sentence(account: Account) -> None:
+@each_account
+def test_each_clause_of_a_document_is_led_to_by_a_sentence(
+    catalogue: Catalogue, account: Account
+) -> None:
     carried = {name for entry in account.entry for name in entry.clauses}
-    own = [c for c in load_catalogue("nsq").clauses() if c.document == account.document]
+    own = [c for c in catalogue.clauses() if c.document == account.document]
     assert {c.id for c in own if c.words != "silent"} - carried == set()
 
 
-@pytest.mark.parametrize("account", ACCOUNTS.values(), ids=ACCOUNTS)
+@pytest.mark.parametrize("account", [account for _, account in ACCOUNTS.values()], ids=ACCOUNTS)
 def test_the_account_is_that_of_the_published_text(account: Account) -> None:
     text = published(account.document)
     due = [(s.section, s.position, s.hash) for s in sentences(text)]

@@ -105,7 +105,11 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something a target may offer, the probe that shows it, what a user must give for it."""
+    """Something a target may offer, the probe that shows it, what a user must give for it.
+
+    Where it is not shown, cases that need it are unsupported; or they are left out, with
+    ``left_out`` for the reason, or because the user did not give ``given_by``.
+    """
 
     id: str
     title: str
@@ -113,6 +117,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shown_by: tuple[str, ...]
     absent_by: tuple[str, ...] = ()
     given_by: str = ""
+    left_out: str = ""
 
 
 class Catalogue(msgspec.Struct, frozen=True):

@@ -70,7 +70,9 @@ def _validator(name: str) -> "Draft202012Validator":
 
     registry: Registry[Any] = Registry(retrieve=retrieve)  # type: ignore[call-arg]  # attrs alias
     schema: Any = document(name)
-    types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer)
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    )
     exact = cast(Any, validators).extend(  # its types are left out
         Draft202012Validator, type_checker=types
     )
@@ -83,6 +85,12 @@ def _is_integer(checker: object, value: object) -> bool:
     if isinstance(value, Decimal):
         return value.is_finite() and value == value.to_integral_value()
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(checker: object, value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_finite()
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _fault(error: "ValidationError") -> SchemaFault:

@@ -1,0 +1,1 @@
+"""OpenMessaging: documents of a message, and of its extension header alone."""

@@ -1,0 +1,65 @@
+"""Documents with the verdicts they must get; `PROVENANCE.md` says where they are from."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Literal, NotRequired, TypedDict, cast
+
+from wireproof_spec.oms.names import Kind
+
+Verdict = Literal["valid", "invalid", "ambiguous"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenDocument:
+    """One document: its text, the rule that decides it, and what a server makes of it.
+
+    `born` is the bornTimestamp that goes with an extension header alone; `role` says who could
+    have written the document; `effect` names what follows for a conforming server.
+    """
+
+    id: str
+    kind: Kind
+    role: str
+    born: int | None
+    data: bytes
+    verdict: Verdict
+    rule: str
+    why: str
+    effect: dict[str, str | int | bool]
+
+
+class _Row(TypedDict):
+    id: str
+    kind: str
+    role: str
+    born: NotRequired[int]
+    doc: NotRequired[object]
+    raw: NotRequired[str]
+    verdict: Verdict
+    rule: str
+    why: str
+    effect: NotRequired[dict[str, str | int | bool]]
+
+
+@cache
+def documents() -> tuple[GoldenDocument, ...]:
+    """Return all documents, in the order of the file."""
+    text = (resources.files(__name__) / "documents.jsonl").read_text("utf-8")
+    return tuple(_document(cast(_Row, json.loads(line))) for line in text.splitlines())
+
+
+def _document(row: _Row) -> GoldenDocument:
+    text = row["raw"] if "raw" in row else json.dumps(row.get("doc"))
+    return GoldenDocument(
+        id=row["id"],
+        kind=Kind(row["kind"]),
+        role=row["role"],
+        born=row.get("born"),
+        data=text.encode(),
+        verdict=row["verdict"],
+        rule=row["rule"],
+        why=row["why"],
+        effect=row.get("effect", {}),
+    )

@@ -1,0 +1,111 @@
+"""Rules of a document as a whole: names once, strings printable, names that are nearly known."""
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+
+from wireproof_spec.json_places import child_pointer
+from wireproof_spec.oms import names
+from wireproof_spec.oms.document import WRAPPER_POINTER, Document, Found
+from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
+from wireproof_spec.oms.sight import DESCRIBED, UNREADABLE, Fault, Sight, seen
+from wireproof_spec.oms.types import members
+from wireproof_spec.strict_json import DUPLICATE_NAME, JsonValue
+
+REPEATED = "repeated-name"
+UNPRINTABLE = "unprintable"
+NEAR_NAME = "near-name"
+MISPLACED = "misplaced-name"
+UNKNOWN = "unknown-name"
+
+UNPRINTABLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
+"""Control characters, surrogates, line and paragraph separators; all else can be printed."""
+
+_DATA = f"{WRAPPER_POINTER}/{names.DATA}"
+_ALIKE = 0.85
+
+
+def unique_name(document: Document) -> Sight:
+    """See whether each dictionary has each name once."""
+    if document.refusal is not None:
+        return Sight(UNREADABLE)
+    return seen(
+        Fault(REPEATED, each.pointer, "each name once", f"{each.text!a} again", at_name=True)
+        for each in document.liberties
+        if each.kind == DUPLICATE_NAME
+    )
+
+
+def printable(document: Document) -> Sight:
+    """See whether every String consists of printable Unicode characters."""
+    if document.refusal is not None:
+        return Sight(UNREADABLE)
+    return seen(_unprintable("", document.value))
+
+
+def known_name(document: Document) -> Sight:
+    """See which names the text does not have, and whether they are nearly those it has."""
+    held = list(_named(document))
+    if document.refusal is not None or not any(isinstance(each[1], Mapping) for each in held):
+        return Sight(UNREADABLE)
+    unknown = [
+        (child_pointer(pointer, name), name, known, elsewhere)
+        for pointer, found, known, elsewhere in held
+        if isinstance(found, Mapping)
+        for name in found
+        if name not in known
+    ]
+    found = (fault for each in unknown for fault in _name_faults(*each))
+    return seen(found, UNKNOWN if unknown else DESCRIBED)
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is nearly this one: in other letters, or a letter off."""
+    plain = {_plain(each): each for each in known}
+    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=_ALIKE)
+    return plain[near[0]] if near else None
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())
+
+
+def _named(document: Document) -> Iterator[tuple[str, Found, Iterable[str], Iterable[str]]]:
+    """Return each dictionary with names of its own: pointer, value, its names, those elsewhere."""
+    yield document.header_pointer, document.extension_header, ATTRIBUTES, HEADER_ATTRIBUTES
+    if document.kind is Kind.MESSAGE:
+        yield WRAPPER_POINTER, document.message, PARTS, ()
+        header = f"{WRAPPER_POINTER}/{names.HEADER}"
+        yield header, document.header, HEADER_ATTRIBUTES, ATTRIBUTES
+
+
+def _name_faults(
+    pointer: str, name: str, known: Iterable[str], elsewhere: Iterable[str]
+) -> Iterator[Fault]:
+    if name in elsewhere:
+        yield Fault(MISPLACED, pointer, "it in the other header", ascii(name), at_name=True)
+        return
+    near = nearest(name, known)
+    if near is not None:
+        yield Fault(NEAR_NAME, pointer, f"perhaps {near}", ascii(name), at_name=True)
+
+
+def _unprintable(pointer: str, value: JsonValue) -> Iterator[Fault]:
+    if isinstance(value, str):
+        yield from _text_faults(pointer, value, at_name=False)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unprintable(f"{pointer}/{index}", item)
+    elif isinstance(value, dict):
+        for name, place, below in members(pointer, value):
+            yield from _text_faults(place, name, at_name=True)
+            if place != _DATA:
+                yield from _unprintable(place, below)
+
+
+def _text_faults(pointer: str, text: str, *, at_name: bool) -> Iterator[Fault]:
+    for sign in text:
+        if unicodedata.category(sign) in UNPRINTABLE_CATEGORIES:
+            found = f"U+{ord(sign):04X} in {ascii(text)[:60]}"
+            yield Fault(UNPRINTABLE, pointer, "printable characters", found, at_name)
+            return
