@@ -5,6 +5,7 @@ The broker says on the same stdout when it is ready; an empty line ends it, and 
 an empty line. The end of stdin ends everything.
 """
 
+import gc
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ def main(protocol: str) -> None:
     """Serve until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve = cast(Serve, resolve(SERVERS[protocol]))
+    gc.freeze()  # pages that no collector touches are shared
     child = 0
     for line in sys.stdin:
         if child:

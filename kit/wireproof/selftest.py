@@ -26,7 +26,7 @@ from wireproof_kit.rehearsal_trials import (
 
 PROTOCOL = "nsq"
 SEED = 1
-SIDE_BY_SIDE = 4
+SIDE_BY_SIDE = 6
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
@@ -77,7 +77,8 @@ def _watch(shown: Iterator[Shown], matrix: Matrix, view: RehearsalView) -> None:
 
 def _trials(ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
     variants = listed(PROTOCOL, VARIANT)
-    trials = (*listed(PROTOCOL, FAULT), *variants, *mixes(variants, seed=seed))
+    # What takes longest comes first, so that nothing is left running alone at the end.
+    trials = (*variants, *mixes(variants, seed=seed), *listed(PROTOCOL, FAULT))
     if ids:
         trials = selected(trials, ids, collect(PROTOCOL))
     return sample(trials, seed=seed) if sampled else trials

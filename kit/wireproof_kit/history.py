@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 from wireproof_kit.errors import ArrangementFailed, KitError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 KEPT = "kept"
 CHOICES = 8
 PROFILE = "HYPOTHESIS_PROFILE"
+LIGHT = "light"
+LIGHTER = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,11 @@ DEEP = Effort(examples=2000, steps=40, seconds=75.0, shrinks=400, shrink_seconds
 
 
 def usual_effort(short: Effort = SHORT) -> Effort:
-    """Return the effort of a run: deep where HYPOTHESIS_PROFILE says so."""
-    return DEEP if os.environ.get(PROFILE) == "deep" else short
+    """Return the effort of a run: deep or light where HYPOTHESIS_PROFILE says so."""
+    profile = os.environ.get(PROFILE)
+    if profile == LIGHT:
+        return replace(short, examples=-(-short.examples // LIGHTER))
+    return DEEP if profile == "deep" else short
 
 
 class Broken(Exception):

@@ -1,6 +1,7 @@
 """Reference brokers started quickly one after another: a process that copies itself."""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,13 @@ from wireproof_kit.embedded import first_line, reference_arguments, reference_ur
 from wireproof_kit.errors import TargetUnreachable
 
 END_WITHIN_S = 10.0
+PREFIX = "wireproof-reference-"
+MEMORY = "/dev/shm"
+
+
+def memory_folder() -> str | None:
+    """Return the folder whose files lie in memory, None where the system has none."""
+    return MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else None
 
 
 class Nursery:
@@ -38,7 +46,7 @@ class Nursery:
         Raises:
             TargetUnreachable: it did not say in time that it is ready.
         """
-        with tempfile.TemporaryDirectory(prefix="wireproof-reference-") as folder:
+        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=memory_folder()) as folder:
             arguments = reference_arguments(self._protocol, folder, options)
             self._say(json.dumps(["--json", *arguments]))
             try:

@@ -1,5 +1,6 @@
 """A process that rehearses: a trial a line on stdin, what it showed a line on stdout."""
 
+import gc
 import os
 import signal
 import sys
@@ -10,12 +11,14 @@ import msgspec
 
 from wireproof_kit.collecting import collect
 from wireproof_kit.errors import KitError
+from wireproof_kit.history import LIGHT, PROFILE
 from wireproof_kit.instance import Instance
 from wireproof_kit.rehearsal import rehearse
 from wireproof_kit.rehearsal_nursery import Nursery
-from wireproof_kit.rehearsal_trials import Shown, Trial
+from wireproof_kit.rehearsal_trials import FAULT, Shown, Trial
 
 ENDED = 143
+USUAL = "ci"
 
 
 def main(protocol: str) -> None:
@@ -25,6 +28,7 @@ def main(protocol: str) -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what a case may print is no answer
     instances = collect(protocol)
+    gc.freeze()  # what is there now stays; looking through it again and again costs a tenth
     with Nursery(protocol) as nursery:
         for line in sys.stdin.buffer:
             trial = msgspec.json.decode(line, type=Trial)
@@ -43,6 +47,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 def _rehearsed(
     trial: Trial, protocol: str, instances: tuple[Instance, ...], *, nursery: Nursery
 ) -> Shown:
+    os.environ[PROFILE] = USUAL if trial.kind == FAULT else LIGHT
     started = time.monotonic()
     try:
         with nursery.reference(trial.options()) as url:
