@@ -7,10 +7,8 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.frames import subscribe
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import ANSWER
+from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, EXTEND_SUPPORT
-from wireproof_suites.nsq.publishing import then_goes_on
 from wireproof_suites.nsq.subscribing import (
     Identify,
     refused_takes_nothing,
@@ -21,7 +19,6 @@ from wireproof_suites.nsq.subscribing import (
 Fields = dict[str, object]
 
 TAG = "tagA"
-HEARTBEAT_S = 1.5
 NEGOTIATED: Fields = {"feature_negotiation": True}
 SUPPORT: Fields = {EXTEND_SUPPORT: True}
 NO_SUPPORT: Fields = {EXTEND_SUPPORT: False}
@@ -147,13 +144,3 @@ def test_plain_topic_shared_with_tag(
         broker.published(fresh_plain_topic, body)
 
     return took_all(clients[ready], bodies)
-
-
-@case("nsq/subscribe/heartbeat", clause="smart.connection.heartbeat", waiting=True)
-def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
-    """Heartbeats come as often as was asked for."""
-    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
-        client.receive_within(HEARTBEAT_S + client.seconds(ANSWER))
-        seen = observed("heartbeats") if client.heartbeats else observed("none", overdue=True)
-
-        return then_goes_on(seen, client, plain_topic)

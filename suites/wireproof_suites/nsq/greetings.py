@@ -1,0 +1,31 @@
+"""What a target says of itself in answer to IDENTIFY."""
+
+from collections.abc import Mapping
+
+from wireproof_kit.nsq.answers import Answer, Response
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec import strict_json
+from wireproof_spec.json_schema import check
+
+SCHEMA = "nsq/identify-response"
+
+
+def observe_told(answer: Answer, asked: Mapping[str, int]) -> Observation:
+    """Hold the answer to its schema and to what was asked for: ``told``, ``told:FIELD-wrong``."""
+    seen = observe(answer)
+    if seen.value != "json" or not isinstance(answer, Response):
+        return seen
+    value = strict_json.read(answer.data).value
+    for fault in check(SCHEMA, value):
+        return _wrong(fault.pointer.rpartition("/")[2] or "field", SCHEMA, fault.text)
+    told = value if isinstance(value, dict) else {}
+    for name, due in asked.items():
+        if told.get(name) != due:
+            return _wrong(name, str(due), str(told.get(name)))
+    return observed("told")
+
+
+def _wrong(field: str, expected: str, found: str) -> Observation:
+    difference = Difference(field, None, expected, found)
+    return observed(f"told:{field.replace('_', '-')}-wrong", difference=difference)

@@ -1,0 +1,207 @@
+"""What connections take over from the original protocol: IDENTIFY, heartbeats, RDY, batches."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, raw
+from wireproof_kit.nsq.observing import observe, observe_absence
+from wireproof_kit.nsq.outgoing import Outgoing
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import ANSWER
+from wireproof_spec.nsq.names import MPUB_TRACE
+from wireproof_suites.nsq.greetings import observe_told
+from wireproof_suites.nsq.partitions import answer_to, then_state
+from wireproof_suites.nsq.publishing import then_goes_on
+from wireproof_suites.nsq.subscribing import took_all
+
+WRONG_MAGIC = b"  V9"
+HEARTBEAT_S = 1.5
+
+WITHIN = [
+    ("heartbeat_interval", -1),
+    ("heartbeat_interval", 0),
+    ("heartbeat_interval", 1000),
+    ("heartbeat_interval", 60_000),
+    ("output_buffer_size", -1),
+    ("output_buffer_size", 64),
+    ("output_buffer_timeout", -1),
+    ("output_buffer_timeout", 1000),
+    ("sample_rate", 0),
+    ("sample_rate", 99),
+    ("msg_timeout", 0),
+    ("msg_timeout", 1000),
+    ("msg_timeout", 900_000),
+]
+BEYOND: list[tuple[str, object]] = [
+    ("heartbeat_interval", -2),
+    ("heartbeat_interval", 999),
+    ("heartbeat_interval", 60_001),
+    ("heartbeat_interval", "1000"),
+    ("output_buffer_size", -2),
+    ("output_buffer_size", 63),
+    ("output_buffer_timeout", -2),
+    ("output_buffer_timeout", 10**9),
+    ("sample_rate", -1),
+    ("sample_rate", 100),
+    ("msg_timeout", -1),
+    ("msg_timeout", 999),
+    ("msg_timeout", 900_001),
+    ("feature_negotiation", "true"),
+]
+ASKED = {
+    "msg_timeout": 2000,
+    "sample_rate": 10,
+    "output_buffer_size": 128,
+    "output_buffer_timeout": 100,
+}
+
+REFUSED: dict[str, Outgoing] = {
+    "size-zero": identify_raw(b"", size=0),
+    "size-minus-one": identify_raw(b"", size=-1),
+    "size-greatest": identify_raw(b"", size=2**31 - 1),
+    "not-json": identify_raw(b"{"),
+    "array": identify_raw(b"[]"),
+    "text": identify_raw(b'"a"'),
+    "more-behind": identify_raw(b"{}{}"),
+    "two-compressions": identify(feature_negotiation=True, deflate=True, snappy=True),
+    **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND},
+}
+
+# The field of MPUB, and a value that cannot be.
+BAD_FIELDS = {
+    "size-zero": ("size", 0),
+    "size-minus-one": ("size", -1),
+    "size-greatest": ("size", 2**31 - 1),
+    "count-zero": ("count", 0),
+    "count-minus-one": ("count", -1),
+    "count-greatest": ("count", 2**31 - 1),
+    "message-zero": ("messages[0].size", 0),
+    "message-minus-one": ("messages[0].size", -1),
+    "message-greatest": ("messages[0].size", 2**31 - 1),
+}
+
+EIGHT = b"8 bytes."
+# Bytes behind the size of MPUB: a part of the count, of the first message's size, of a message.
+CUTS = {"in-the-count": 2, "in-a-size": 6, "in-a-message": 12, "between-messages": 16}
+
+
+@case("nsq/connection/heartbeat", clause="smart.connection.heartbeat", waiting=True)
+def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
+    """Heartbeats come as often as was asked for."""
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
+        client.receive_within(HEARTBEAT_S + client.seconds(ANSWER))
+        seen = observed("heartbeats") if client.heartbeats else observed("none", overdue=True)
+
+        return then_goes_on(seen, client, plain_topic)
+
+
+@case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")
+def test_wrong_magic(broker: Broker) -> Observation:
+    """Another magic is not taken for the right one."""
+    with broker.connect(identify=None, magic=False) as client:
+        return observe(client.ask(raw(WRONG_MAGIC, "magic") + identify()))
+
+
+@case("nsq/connection/identify", clause="smart.connection.identify")
+@pytest.mark.parametrize(("name", "value"), WITHIN)
+def test_field_at_its_limit(
+    broker: Broker, plain_topic: Topic, name: str, value: int
+) -> Observation:
+    """A field at one of its limits is within them."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(identify(**{name: value})), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify-negotiated", clause="smart.connection.identify")
+def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
+    """What holds from then on is told when it is asked for."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe_told(client.ask(identify(feature_negotiation=True, **ASKED)), ASKED)
+
+
+@case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
+@pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
+def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
+    """What cannot be meant is not taken over."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/batch-refused", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize(("field", "value"), BAD_FIELDS.values(), ids=BAD_FIELDS)
+def test_batch_refused(broker: Broker, plain_topic: Topic, field: str, value: int) -> Observation:
+    """A number that cannot be in a batch is refused."""
+    frame = mpub(plain_topic, [broker.unique_body(), broker.unique_body()])
+    data = value.to_bytes(4, "big", signed=True)
+
+    return then_state(broker, plain_topic, frame.replace(field, data))
+
+
+@case("nsq/connection/batch-cut", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+def test_batch_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
+    """A batch that the stream ends in is none."""
+    frame = mpub(plain_topic, [EIGHT, EIGHT])
+    start = frame.part("count").offset
+
+    return answer_to(broker, plain_topic, frame.cut(start + cut), end=True)
+
+
+@case(
+    "nsq/connection/batch-traced",
+    clause="smart.connection.batch-refused",
+    needs=("trace",),
+)
+@pytest.mark.parametrize("size", [1, 7])
+def test_traced_batch_refused(broker: Broker, plain_topic: Topic, size: int) -> Observation:
+    """A message of a traced batch has room for its trace id."""
+    command = line(MPUB_TRACE, plain_topic.name, plain_topic.partition)
+    frame = mpub(plain_topic, [b"x" * size]).replace("command line", command.data)
+
+    return then_state(broker, plain_topic, frame)
+
+
+@case("nsq/connection/batch-unpublished", clause="smart.connection.batch-refused", waiting=True)
+def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Nothing of a batch that is refused is stored, not even what stands before the fault."""
+    topic, body, sentinel = fresh_plain_topic, broker.unique_body(), broker.unique_body()
+    with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
+        client.ask(mpub(topic, [body, b""]))
+        broker.published(topic, sentinel)
+
+        return observe_absence(consumer.until(sentinel), of=body)
+
+
+@case("nsq/connection/ready", clause="smart.connection.ready", waiting=True)
+def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A client that has said RDY 1 and holds a message gets no other."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic) as consumer:
+        bodies = [broker.unique_body(), broker.unique_body()]
+        for body in bodies:
+            broker.published(topic, body)
+        held = consumer.take()
+        if held is None:
+            return observed("missing", overdue=True)
+        other = broker.subscribe(topic, channel=consumer.channel)
+        left = next(body for body in bodies if body != held.body)
+
+        came = other.next(left)
+    return observed("to-the-other") if came else observed("not-to-the-other", overdue=True)
+
+
+@case("nsq/connection/ready-again", clause="smart.connection.ready", waiting=True)
+def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """What is finished makes room each time."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic, ready=2) as consumer:
+        for _ in range(3):
+            bodies = [broker.unique_body(), broker.unique_body()]
+            for body in bodies:
+                broker.published(topic, body)
+            seen = took_all(consumer, bodies)
+            if seen.value != "delivered:all":
+                return seen
+    return observed("all")
