@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.target import parse_target, with_key
+from wireproof_kit.target import is_url, parse_target, with_key
 
-PROTOCOLS = ("nsq", "iggy")
+PROTOCOLS = ("nsq", "iggy", "oms+file")
 
 
 def test_a_url_with_all_keys(tmp_path: Path) -> None:
@@ -60,6 +60,14 @@ def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
         ("nsq://h:1?htp=h:2", "htp"),
         ("nsq://h:1?http=h", "no port"),
         ("nsq://h:1?data=/no/such/place", "does not exist"),
+        ("oms://h:1", "oms\\+file:PATH; found 'oms'"),
+        ("nsq+file:a.json", "found 'nsq\\+file'"),
+        ("oms+file:", "found no path"),
+        ("oms+file:?kind=message", "found no path"),
+        ("oms+file://host/a.json", "found a host"),
+        ("oms+file:a.json?king=message", "kind=KIND; found 'king=message'"),
+        ("oms+file:a.json?kind=", "kind=KIND"),
+        ("oms+file:a.json?", "kind=KIND"),
     ],
 )
 def test_a_wrong_url_is_one_sentence(url: str, words: str) -> None:
@@ -70,3 +78,27 @@ def test_a_wrong_url_is_one_sentence(url: str, words: str) -> None:
 def test_keys_beside_the_url_mean_the_same() -> None:
     target = parse_target("nsq://h:1", PROTOCOLS)
     assert with_key(target, "http", "http://h:2").http == "h:2"
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "kind"),
+    [
+        ("oms+file:a b/%20.json", "a b/%20.json", None),
+        ("oms+file:/a.jsonl?kind=extensionHeader", "/a.jsonl", "extensionHeader"),
+        ("oms+file:///a", "/a", None),
+    ],
+)
+def test_documents_are_a_target_by_their_path(url: str, path: str, kind: str | None) -> None:
+    target = parse_target(url, PROTOCOLS)
+    assert (target.protocol, target.path, target.kind) == ("oms", Path(path), kind)
+    assert (target.host, target.given(), target.is_loopback()) == ("", (), True)
+    with pytest.raises(UsageFault, match="says nothing about documents"):
+        with_key(target, "http", "h:1")
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [("nsq://h:1", True), ("oms+file:a", True), ("ext.publish", False), ("nsq/publish", False)],
+)
+def test_a_word_is_a_url_or_an_id(word: str, is_one: bool) -> None:
+    assert is_url(word) is is_one

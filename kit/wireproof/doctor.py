@@ -20,7 +20,7 @@ from wireproof.run_options import door_options
 from wireproof.targets import DoorOptions, Keys, named_target, settings_for
 from wireproof.view.ink import Ink, Tone
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS, session_opener
+from wireproof_kit.protocols import PROTOCOLS, schemes, session_opener
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
 from wireproof_kit.version import KIT_VERSION
@@ -65,7 +65,7 @@ def doctor(url: str | None, **door: Unpack[DoorOptions]) -> int:
     if url is not None or settings.url is not None:
         arguments = [] if url is None else [url]
         named = named_target(arguments, settings, given=Keys(**door))
-        target = parse_target(named.url, tuple(PROTOCOLS))
+        target = parse_target(named.url, schemes())
         for key, value in named.keys:
             target = with_key(target, key, value)
         findings += _target(target)

@@ -24,7 +24,7 @@ from wireproof_kit.embedded import start_reference
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import Patience
-from wireproof_kit.protocols import PROTOCOLS, session_opener
+from wireproof_kit.protocols import schemes, session_opener
 from wireproof_kit.session import Session, SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
 from wireproof_kit.transcript import IN_TLS, Transcript
@@ -91,7 +91,7 @@ def open_scene(
             reference = start_reference(protocol)
             stack.callback(reference.close)
             url = reference.url
-        target = _with_keys(parse_target(url, tuple(PROTOCOLS)), keys)
+        target = _with_keys(parse_target(url, schemes()), keys)
         if not target.host:
             raise UsageFault(f"{url}: replaying needs one node; expected nsq://HOST:PORT")
         if target.protocol != protocol:

@@ -9,6 +9,7 @@ from typing import TypedDict
 from wireproof.config import Settings, read_settings
 from wireproof.manner import Manner
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.target import is_url
 
 REFERENCE = "reference"
 
@@ -74,7 +75,7 @@ def named_target(
     Raises:
         UsageFault: none is named, or more than one, or the URL is empty.
     """
-    urls = [argument for argument in arguments if "://" in argument or not argument.strip()]
+    urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
     prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
     url = _one_url(urls, settings, reference=reference)
     if url is None:

@@ -20,6 +20,7 @@ from wireproof_kit.instance import Instance, lawless, make_instance
 from wireproof_kit.observation import Observation
 from wireproof_kit.options import add_options, broker_url
 from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.several import several_of
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.catalogue import load_catalogue
 
@@ -46,6 +47,15 @@ def pytest_configure(config: pytest.Config) -> None:
     is_controller = bool(config.getoption("numprocesses", None))
     if not is_controller:
         config.pluginmanager.register(Conductor(config), CONDUCTOR)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a case for each of the things of which the target has several."""
+    if case_mark(metafunc.function) is None:
+        return
+    for argument, names in several_of(metafunc.config).items():
+        if argument in metafunc.fixturenames:
+            metafunc.parametrize(argument, names, ids=names)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from wireproof_kit.errors import UsageFault
@@ -14,14 +14,19 @@ class ProtocolEntry:
     """Where a protocol's parts live, as dotted names; ``arguments`` are what cases may take.
 
     ``reference`` are the options with which the embedded reference offers all that cases need;
-    of what it says when it is ready, ``keys`` name what its URL carries, by target key.
+    of what it says when it is ready, ``keys`` name what its URL carries, by target key; a
+    protocol without keys has no reference. ``schemes`` begin its URLs, if not its own name does.
+    ``several`` are arguments that a target has several of: a function names them, and a case
+    that takes one is run once for each.
     """
 
     session: str
     suites: str
     arguments: tuple[str, ...]
-    reference: tuple[str, ...]
-    keys: Mapping[str, str]
+    reference: tuple[str, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    schemes: tuple[str, ...] = ()
+    several: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 PROTOCOLS = {
@@ -60,6 +65,13 @@ PROTOCOLS = {
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     ),
 }
+
+
+def schemes() -> tuple[str, ...]:
+    """Return what URLs of targets may begin with."""
+    return tuple(
+        scheme for name, entry in PROTOCOLS.items() for scheme in entry.schemes or (name,)
+    )
 
 
 def resolve(dotted: str) -> Callable[..., object]:

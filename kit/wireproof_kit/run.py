@@ -15,7 +15,7 @@ from wireproof_kit.exclusions import read_exclusions
 from wireproof_kit.instance import Instance
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state, missing_capability
 from wireproof_kit.patience import Wait
-from wireproof_kit.protocols import PROTOCOLS, session_opener
+from wireproof_kit.protocols import schemes, session_opener
 from wireproof_kit.session import Session, SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
 from wireproof_kit.version import KIT_VERSION
@@ -111,7 +111,7 @@ class Run:
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
     ) -> Self:
-        target = parse_target(url, tuple(PROTOCOLS))
+        target = parse_target(url, schemes())
         for key, value in plan.keys:
             target = with_key(target, key, value)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
@@ -120,7 +120,8 @@ class Run:
         )
         session = session_opener(target.protocol)(target, options)
         try:
-            session.begin(_needed(item for item in instances if _is_asked_for(plan, item)))
+            own = _of_protocol(target.protocol, instances)
+            session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
             catalogue = load_catalogue(target.protocol)
             claims = _probe_claims(session, catalogue, plan.claims)
             readings = _bind_readings(session, catalogue)
@@ -136,8 +137,9 @@ class Run:
         Raises:
             UsageFault: nothing is selected, or what was asked for by id cannot be run.
         """
-        asked = [item for item in instances if _is_asked_for(self.plan, item)]
-        self._refuse_unmatched(instances)
+        own = _of_protocol(self.target.protocol, instances)
+        asked = [item for item in own if _is_asked_for(self.plan, item)]
+        self._refuse_unmatched(own)
         run: list[Instance] = []
         unsupported: list[Instance] = []
         left_out: list[Instance] = []
@@ -200,7 +202,11 @@ class Run:
             capability = self.catalogue.capability(need)
             claim = self.bench.claims.get(need)
             shown = claim is not None and claim.state in ("shown", "broken")
-            if capability and capability.given_by and not shown and not self._has(need):
+            if capability is None or shown:
+                continue
+            if capability.left_out:
+                return capability.left_out
+            if capability.given_by and not self._has(need):
                 return f"give --{capability.given_by}"
         return ""
 
@@ -223,6 +229,10 @@ class Run:
                 raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
         if not kept:
             raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
+
+
+def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
+    return [item for item in instances if is_below(item.id, protocol)]
 
 
 def _is_asked_for(plan: RunPlan, item: Instance) -> bool:

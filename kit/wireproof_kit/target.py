@@ -8,16 +8,19 @@ from wireproof_kit.errors import UsageFault
 
 KEYS = ("http", "lookupd", "data", "control", "tls", "cacert", "cert", "key", "auth_env")
 FILES = ("cacert", "cert", "key")
+ON_FILES = "+file"
+"""Ends a scheme whose targets are files or folders, not addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A broker: protocol, address, and what else the user gave.
+    """A broker, or documents: protocol, address or path, and what else the user gave.
 
     ``http``, ``control`` and each of ``lookupd`` are HOST:PORT; ``data`` is the broker's data
     directory. Without a host the lookup servers are asked for the nodes. With ``tls`` every
     connection goes over to TLS: ``cacert`` is trusted, ``cert`` and ``key`` are shown.
-    ``auth_env`` names the environment variable that holds the secret of AUTH.
+    ``auth_env`` names the environment variable that holds the secret of AUTH. ``path`` is the
+    file or folder of documents, ``kind`` what they are, as their protocol names it.
     """
 
     url: str
@@ -33,6 +36,8 @@ class Target:
     cert: Path | None = None
     key: Path | None = None
     auth_env: str | None = None
+    path: Path | None = None
+    kind: str | None = None
 
     def given(self) -> tuple[str, ...]:
         """Name the keys the user gave."""
@@ -46,20 +51,29 @@ class Target:
         return all(_is_loopback(host or "") for host in hosts)
 
 
-def parse_target(url: str, protocols: tuple[str, ...]) -> Target:
+def is_url(text: str) -> bool:
+    """Tell whether a word of a command line names a target, rightly or wrongly."""
+    return "://" in text or text.partition(":")[0].endswith(ON_FILES)
+
+
+def parse_target(url: str, schemes: tuple[str, ...]) -> Target:
     """Read ``PROTOCOL://HOST:PORT[?http=…&lookupd=…&data=…&control=…]``.
 
-    HOST:PORT may be left out where ``lookupd`` names servers that know the nodes.
+    HOST:PORT may be left out where ``lookupd`` names servers that know the nodes. A scheme that
+    ends in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``.
 
     Raises:
-        UsageFault: the URL is empty, of an unknown protocol, without a port, or has an unknown
-            key.
+        UsageFault: the URL is empty, of an unknown protocol, without a port or path, or has an
+            unknown key.
     """
     if not url.strip():
         raise UsageFault("the broker URL is empty; give e.g. nsq://127.0.0.1:4150")
+    scheme = url.partition(":")[0]
+    if scheme.endswith(ON_FILES) and scheme in schemes:
+        return _documents(url, scheme)
     parts = urlsplit(url)
-    if parts.scheme not in protocols:
-        known = ", ".join(f"{name}://" for name in protocols)
+    if parts.scheme not in schemes or parts.scheme.endswith(ON_FILES):
+        known = ", ".join(f"{n}:PATH" if n.endswith(ON_FILES) else f"{n}://" for n in schemes)
         raise UsageFault(f"{url}: protocol expected to be one of {known}; found {parts.scheme!r}")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     host, port = "", 0
@@ -77,6 +91,12 @@ def with_key(target: Target, key: str, value: str) -> Target:
     Raises:
         UsageFault: the key is unknown, or its value is no address, directory, file or such.
     """
+    if target.path is not None:
+        raise UsageFault(f"{key} says nothing about documents ({target.url}); leave it out")
+    return _with_value(target, key, value)
+
+
+def _with_value(target: Target, key: str, value: str) -> Target:
     if key == "http":
         return replace(target, http=host_and_port(value, key))
     if key == "lookupd":
@@ -105,6 +125,23 @@ def host_and_port(text: str, key: str) -> str:
     parts = urlsplit(whole)
     host, port = _address(text, parts.hostname, _port(whole), of=key)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _documents(url: str, scheme: str) -> Target:
+    """Read what follows the scheme: a path to the letter, then perhaps its one key."""
+    path, mark, query = url.removeprefix(f"{scheme}:").partition("?")
+    form = f"expected {scheme}:PATH or {scheme}:///PATH"
+    if path.startswith("//"):
+        if not path.startswith("///"):
+            raise UsageFault(f"{url}: {form}; found a host")
+        path = path.removeprefix("//")
+    if not path:
+        raise UsageFault(f"{url}: {form}; found no path")
+    key, _, kind = query.partition("=")
+    if mark and (key != "kind" or not kind):
+        raise UsageFault(f"{url}: target key expected to be kind=KIND; found {query!r}")
+    protocol = scheme.removesuffix(ON_FILES)
+    return Target(url=url, protocol=protocol, host="", port=0, path=Path(path), kind=kind or None)
 
 
 def _is_loopback(host: str) -> bool:
