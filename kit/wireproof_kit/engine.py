@@ -44,6 +44,7 @@ class RunOptions:
     wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
     ``hurry_after`` overdue answers the kit waits a tenth of its patience and no longer fails
     what is overdue: a target that owes everything would keep it waiting for hours.
+    ``transcripts`` tells whether records keep what was sent and received.
     """
 
     repeats: int = 5
@@ -53,6 +54,7 @@ class RunOptions:
     waiters: int = 16
     case_timeout_s: float = CASE_TIMEOUT_S
     restart: Callable[[], bool] | None = None
+    transcripts: bool = True
 
 
 @dataclass(slots=True)
@@ -209,7 +211,9 @@ class Engine:
             needs=instance.needs,
             hazard=instance.mark.hazard,
             duration_us=int(outcome.seconds * 1_000_000),
-            transcript=transcript_record(outcome.transcript),
+            transcript=transcript_record(
+                outcome.transcript if self.options.transcripts else Transcript()
+            ),
         )
 
 

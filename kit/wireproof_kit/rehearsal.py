@@ -57,7 +57,8 @@ def rehearse(trial: Trial, url: str, protocol: str, instances: Sequence[Instance
     try:
         chosen = run.choose(about(trial, instances)).run
         run.prepare(chosen)
-        engine = Engine(run.session, run.bench, RunOptions(repeats=1, waiters=WAITERS))
+        options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False)
+        engine = Engine(run.session, run.bench, options)
         performance = _Performance(trial, engine)
         try:
             performance.play(chosen)

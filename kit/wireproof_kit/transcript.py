@@ -1,10 +1,13 @@
 """Everything one case sent and received, with times, in one list."""
 
+import functools
 import itertools
 import string
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 IN_TLS = "from here on in TLS"
 """Begins the note of the step after which a connection is encrypted."""
@@ -20,6 +23,35 @@ class Part:
     wrong: bool = False
 
 
+class LateParts(Sequence[Part]):
+    """Parts that are named when somebody looks at them; most bytes nobody ever looks at."""
+
+    def __init__(self, name: Callable[[], Iterable[Part]]) -> None:
+        self._name = name
+
+    @functools.cached_property
+    def _parts(self) -> tuple[Part, ...]:
+        return tuple(self._name())
+
+    @overload
+    def __getitem__(self, index: int) -> Part: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Part]: ...
+
+    def __getitem__(self, index: int | slice) -> Part | Sequence[Part]:
+        return self._parts[index]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __eq__(self, other: object) -> bool:
+        return self._parts == (other._parts if isinstance(other, LateParts) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One event on one connection.
@@ -32,7 +64,7 @@ class Step:
     connection: str
     kind: str
     data: bytes = b""
-    parts: tuple[Part, ...] = ()
+    parts: Sequence[Part] = ()
     note: str = ""
 
 
@@ -58,7 +90,7 @@ class Transcript:
         connection: str,
         *,
         data: bytes = b"",
-        parts: tuple[Part, ...] = (),
+        parts: Sequence[Part] = (),
         note: str = "",
     ) -> None:
         """Append one step, stamped with the time since the transcript began."""

@@ -120,7 +120,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     left_out: str = ""
 
 
-class Catalogue(msgspec.Struct, frozen=True):
+class Catalogue(msgspec.Struct, frozen=True, dict=True):
     """All law of one protocol."""
 
     protocol: str
@@ -136,7 +136,11 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     def clause(self, clause_id: str) -> Clause | None:
         """Return the clause of that id, or None."""
-        return _with_id(self.clauses(), clause_id)
+        return self._by_id.get(clause_id)
+
+    @functools.cached_property
+    def _by_id(self) -> dict[str, Clause]:
+        return {clause.id: clause for clause in self.clauses()}
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision of that id, or None."""
@@ -155,7 +159,7 @@ class Catalogue(msgspec.Struct, frozen=True):
         return max(fitting, key=lambda law: len(law.id), default=None)
 
 
-Entry = TypeVar("Entry", Clause, Decision, Capability)
+Entry = TypeVar("Entry", Decision, Capability)
 
 
 class _Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

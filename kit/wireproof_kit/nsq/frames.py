@@ -6,14 +6,14 @@ of the frame stays as it was.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Final
 
 from wireproof_kit.nsq.outgoing import Outgoing, from_grammar
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.transcript import Part
+from wireproof_kit.transcript import LateParts, Part
 from wireproof_spec import strict_json
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.acknowledge import (
@@ -277,11 +277,13 @@ def _judged(content: Outgoing, header: bytes) -> Outgoing:
     """Mark the header as made wrong when it is not what the text asks for."""
     if is_as_published(header):
         return content
-    parts = tuple(
-        replace(part, wrong=True) if part.label.startswith("json_header") else part
-        for part in content.parts
-    )
-    return replace(content, parts=parts)
+
+    def parts() -> Iterator[Part]:
+        for part in content.parts:
+            is_header = part.label.startswith("json_header")
+            yield replace(part, wrong=True) if is_header else part
+
+    return replace(content, parts=LateParts(parts))
 
 
 def _command(

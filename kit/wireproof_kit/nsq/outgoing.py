@@ -1,12 +1,12 @@
 """Bytes about to be sent, each range with its name."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from wireproof_kit.transcript import Part
+from wireproof_kit.transcript import LateParts, Part
 from wireproof_spec.decoding import Schema, encode, spans
 
 T = TypeVar("T")
@@ -23,17 +23,21 @@ class Outgoing:
     """
 
     data: bytes
-    parts: tuple[Part, ...] = ()
+    parts: Sequence[Part] = ()
     what: str = ""
     is_cut: bool = False
 
     def __add__(self, other: "Outgoing") -> "Outgoing":
         shift = len(self.data)
-        moved = tuple(replace(part, offset=part.offset + shift) for part in other.parts)
+
+        def parts() -> Iterator[Part]:
+            yield from self.parts
+            yield from (replace(part, offset=part.offset + shift) for part in other.parts)
+
         what = (
             f"{self.what}, {other.what}" if self.what and other.what else self.what or other.what
         )
-        return Outgoing(self.data + other.data, self.parts + moved, what, is_cut=other.is_cut)
+        return Outgoing(self.data + other.data, LateParts(parts), what, is_cut=other.is_cut)
 
     def part(self, field: str) -> Part:
         """Return the first part of a field.
@@ -105,8 +109,12 @@ def from_grammar(
     A number is written modulo the width of its field, so -1 is all ones.
     """
     data = encode(schema, value)
-    parts = [Part(s.offset, s.length, label(s.field, s.value)) for s in spans(schema, data)]
-    built = Outgoing(data, tuple(parts), what)
+
+    def parts() -> Iterator[Part]:
+        for span in spans(schema, data):
+            yield Part(span.offset, span.length, label(span.field, span.value))
+
+    built = Outgoing(data, LateParts(parts), what)
     for field, number in overrides.items():
         if number is not None:
             built = _overwritten(built, field, number)
