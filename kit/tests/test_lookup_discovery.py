@@ -4,10 +4,11 @@ import time
 
 import pytest
 from lookup_answers import by_path, http, node, v1, wrapped
-from scripted_peer import ScriptedPeer, saying
+from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
-from wireproof_kit.nsq.lookup_discovery import discover
+from wireproof_kit.nsq import lookup_discovery
+from wireproof_kit.nsq.lookup_discovery import check_servers, discover
 
 NODES = by_path(nodes=v1({"producers": [node(4150), node(4160)]}))
 PORTS = [4150, 4160]
@@ -88,3 +89,45 @@ def test_a_silent_server_costs_no_more_than_the_time_there_is() -> None:
         discover([peer.address, peer.address], seconds=0.5)
 
     assert time.monotonic() - started < 5
+
+
+SPEAKING = {
+    "nodes": by_path(nodes=v1({"producers": []})),
+    "a-no-in-json": by_path(),
+    "lookup-alone": by_path(
+        nodes=http(b"404 page not found", status=404),
+        listlookup=http(b"404 page not found", status=404),
+        lookup=wrapped(None, status=500, code=500, text="Key not found"),
+    ),
+}
+
+
+@pytest.mark.parametrize("script", SPEAKING.values(), ids=SPEAKING)
+def test_whatever_answers_in_json_passes_for_a_lookup_server(script: Script) -> None:
+    with ScriptedPeer(by_path(nodes=http(b"no"))) as bad, ScriptedPeer(script) as good:
+        check_servers([gone(), bad.address, good.address])
+
+
+def test_a_page_for_every_question_is_no_lookup_server() -> None:
+    page = http(b"404 page not found", status=404)
+    script = by_path(nodes=page, listlookup=page, lookup=page)
+    with ScriptedPeer(script) as peer, pytest.raises(ArrangementFailed) as caught:
+        check_servers([gone(), peer.address])
+
+    assert "GET /nodes was answered 404, 404 page not found (which is no JSON)" in str(
+        caught.value
+    )
+
+
+def test_a_silent_server_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup_discovery, "ANSWER_SECONDS", 0.2)
+    asked: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        asked.append(peer.until(b"\r\n\r\n"))
+        peer.rest()
+
+    with ScriptedPeer(script) as peer, pytest.raises(ArrangementFailed, match="in time"):
+        check_servers([peer.address])
+
+    assert len(asked) == 1

@@ -265,3 +265,21 @@ def test_a_wait_while_writing_is_disabled_says_so(monkeypatch: pytest.MonkeyPatc
         pytest.raises(ArrangementFailed, match="names nobody, writing is disabled"),
     ):
         client(peer).wait_for("t", near=HERE, partitions=1, seconds=60)
+
+
+def test_hope_is_lost_by_waiting_in_vain_and_comes_back_with_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lookup_module, "UNUSABLE_SECONDS", 0.1)
+    answers: list[tuple[int, object]] = [(200, {"wrong": 1})]
+    with ScriptedPeer(serving(lambda path, query: answers[-1])) as peer:
+        lookup = client(peer)
+        lookup.check_hope()
+        with pytest.raises(ArrangementFailed):
+            lookup.wait_for("t", near=HERE, partitions=1, seconds=60)
+        with pytest.raises(ArrangementFailed, match="expected partitions and producers"):
+            lookup.recording(Transcript()).check_hope()
+
+        answers.append(found(4150))
+        lookup.wait_for("t", near=HERE, partitions=1)
+        lookup.check_hope()

@@ -47,6 +47,15 @@ class LookupClient:
         client._creations = self._creations
         return client
 
+    def check_hope(self) -> None:
+        """Return unless waits ended because no server gave a usable answer, and none has since.
+
+        Raises:
+            Unusable: what the first of them answered.
+        """
+        if self._doubt.certain is not None:
+            raise self._doubt.certain
+
     def create_topic(
         self,
         name: str,
@@ -252,11 +261,13 @@ class _Doubt:
 
     def __init__(self) -> None:
         self._since: float | None = None
+        self.certain: Unusable | None = None
 
     def weigh(self, fault: Unusable | None, *, asked_at: float) -> None:
         if fault is None:
-            self._since = None
+            self._since = self.certain = None
             return
         since = self._since = asked_at if self._since is None else self._since
         if time.monotonic() - since >= UNUSABLE_SECONDS:
+            self.certain = fault
             raise fault

@@ -1,4 +1,4 @@
-"""Which nodes a cluster has, learned from its lookup servers alone."""
+"""Which nodes a cluster has, learned from its lookup servers alone; whether these are any."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient, path_with_query
 from wireproof_kit.nsq.lookup_answer import Node, read_nodes, read_topic, read_topics
-from wireproof_kit.nsq.lookup_fault import Asked, Unusable
+from wireproof_kit.nsq.lookup_fault import Asked, Refused, Unusable, read_payload
 from wireproof_kit.nsq.topics import Address
 from wireproof_kit.transcript import Transcript
 
 DISCOVERY_SECONDS = 15.0
 ANSWER_SECONDS = 5.0
 MOST_TOPICS = 20
+# What any lookup server says something to; the published text names only the last two.
+SMALL_QUESTIONS = ("/nodes", "/listlookup", "/lookup?topic=none&access=r&metainfo=true")
 
 
 def discover(
@@ -37,6 +39,18 @@ def discover(
     raise search.failure(servers)
 
 
+def check_servers(servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS) -> None:
+    """Return when one of the servers answers like a lookup server: yes or no, in JSON.
+
+    Raises:
+        TargetUnreachable: no server accepts a connection.
+        ArrangementFailed: none answers so; the sentence says what the first one did.
+    """
+    search = _Search(time.monotonic() + seconds)
+    if not any(search.speaks(server) for server in servers):
+        raise search.failure(servers)
+
+
 class _Search:
     """One discovery: what is left of its time, and why servers could not help."""
 
@@ -59,6 +73,14 @@ class _Search:
         except Unusable:
             return ()
 
+    def speaks(self, server: Address) -> bool:
+        """Tell whether a server says yes or no to a small question, in JSON."""
+        try:
+            return any(self._has_word(server, target) for target in SMALL_QUESTIONS)
+        except Unusable as fault:
+            self._faults.setdefault(server, fault)
+            return False
+
     def failure(self, servers: Sequence[Address]) -> Exception:
         """Return the error of a search in vain."""
         names = ", ".join(Asked(server, "").text for server in servers)
@@ -73,6 +95,17 @@ class _Search:
         return ArrangementFailed(
             f"lookup servers {names} know no node; is a node running that registers with them?"
         )
+
+    def _has_word(self, server: Address, target: str) -> bool:
+        answer = self._ask(server, target)
+        try:
+            read_payload(answer, Asked(server, f"GET {target}"))
+        except Unusable as fault:
+            if answer.failure is not None:
+                raise
+            self._faults.setdefault(server, fault)
+            return isinstance(fault, Refused) and bool(answer.code)
+        return True
 
     def _by_topics(self, server: Address) -> tuple[Node, ...]:
         return tuple(node for nodes in self._producers(server) for node in nodes)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
 from wireproof_kit.json_text import json_object
@@ -22,10 +21,17 @@ from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient, is_same
 from wireproof_kit.nsq.lookup_answer import Node
-from wireproof_kit.nsq.lookup_discovery import discover
+from wireproof_kit.nsq.lookup_discovery import check_servers, discover
 from wireproof_kit.nsq.probe_bench import UNAVAILABLE, ProbeBench
 from wireproof_kit.nsq.probe_bench import Probe as ProbeFunction
 from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
+from wireproof_kit.nsq.services import (
+    control_client,
+    http_address,
+    lookup_addresses,
+    lookup_client,
+    text_of,
+)
 from wireproof_kit.nsq.topic_pool import TopicPool
 from wireproof_kit.nsq.topic_ways import KINDS, Surroundings, TopicMaker
 from wireproof_kit.nsq.topics import Address, Topic
@@ -41,8 +47,6 @@ LOOKUP = "lookup"
 CLUSTER = "cluster"
 NEW_TOPIC_NAME = "new_topic_name"
 HTTP_SECONDS = 5.0
-LOOKUP_SECONDS = 30.0
-PING_SECONDS = 1.0
 CONTROL_SECONDS = 10.0
 CLUSTER_SPARES = 4
 PROBE_TOPICS = (
@@ -75,9 +79,9 @@ class NsqSession:
         self._options = options
         self._greeting = greeting
         self._data: Path | None = target.data
-        self._http = _http_address(target)
-        self._lookup = _lookup(target)
-        self._control = _client(target.control)
+        self._http = http_address(target)
+        self._lookup = lookup_client(target)
+        self._control = control_client(target)
         self._maker = TopicMaker(
             self._surroundings(), run_token=options.run_token, given=options.topics
         )
@@ -179,6 +183,8 @@ class NsqSession:
             return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
         self._pool.prepare(Counter(self._unused_probe_topics()))
         self._pool.settle()  # a topic that is late says nothing about the target
+        if self._lookup is not None:
+            self._lookup.check_hope()
         topics = tuple(self._probe_topics.values())
         broker = self._broker(transcript, topics, patience=self._probe_patience)
         cluster = self._cluster(transcript)
@@ -320,15 +326,18 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
 
     Raises:
         TargetUnreachable: it accepts no connection.
-        ArrangementFailed: the lookup servers name no node.
+        ArrangementFailed: the lookup servers name no node, or are none.
         TargetSilent: it accepts connections but does not speak NSQ within seconds, or does not
             let the kit in.
         UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
     door = open_door(target)
+    servers = lookup_addresses(target)
     if target.host:
-        return NsqSession(target, options, _let_in(target, door), door)
-    servers = [_address(each) for each in target.lookupd]
+        greeting = _let_in(target, door)
+        if servers:
+            check_servers(servers)
+        return NsqSession(target, options, greeting, door)
     found = [_found(target, node) for node in discover(servers)]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
@@ -350,7 +359,7 @@ def _let_in(target: Target, door: Door) -> Greeting:
 def _found(target: Target, node: Node) -> Target:
     """Return the target with the address of a node that a lookup server named."""
     host, port = node.address
-    return replace(target, host=host, port=port, http=target.http or _text(node.http_address))
+    return replace(target, host=host, port=port, http=target.http or text_of(node.http_address))
 
 
 def _home(address: Address, topics: Sequence[Topic]) -> Address:
@@ -358,45 +367,3 @@ def _home(address: Address, topics: Sequence[Topic]) -> Address:
     if not topics or any(is_same(topic.address, address) for topic in topics):
         return address
     return topics[0].address
-
-
-def _http_address(target: Target) -> Address | None:
-    """Return the HTTP address given, or the next port where something answers /ping."""
-    if target.http:
-        return _address(target.http)
-    if target.port >= 0xFFFF:
-        return None
-    beside = (target.host, target.port + 1)
-    client = HttpClient(beside, transcript=Transcript(), seconds=PING_SECONDS)
-    return beside if client.request("GET", "/ping").status == 200 else None
-
-
-def _lookup(target: Target) -> LookupClient | None:
-    if not target.lookupd:
-        return None
-    transcript = Transcript()
-    servers = [
-        HttpClient(_address(text), transcript=transcript, seconds=LOOKUP_SECONDS)
-        for text in target.lookupd
-    ]
-    return LookupClient(servers)
-
-
-def _client(text: str | None) -> HttpClient | None:
-    if text is None:
-        return None
-    return HttpClient(_address(text), transcript=Transcript(), seconds=LOOKUP_SECONDS)
-
-
-def _text(address: Address | None) -> str | None:
-    if address is None:
-        return None
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _address(text: str) -> Address:
-    parts = urlsplit(f"//{text}")
-    if not parts.hostname or not parts.port:
-        raise KitError(f"{text!r}: expected HOST:PORT")
-    return parts.hostname, parts.port

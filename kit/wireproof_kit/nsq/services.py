@@ -1,0 +1,65 @@
+"""The HTTP services of a target beside its own port, as the user named them."""
+
+from urllib.parse import urlsplit
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.nsq.http import HttpClient
+from wireproof_kit.nsq.lookup import LookupClient
+from wireproof_kit.nsq.topics import Address
+from wireproof_kit.target import Target
+from wireproof_kit.transcript import Transcript
+
+LOOKUP_SECONDS = 30.0
+PING_SECONDS = 1.0
+
+
+def http_address(target: Target) -> Address | None:
+    """Return the HTTP address given, or the next port where something answers /ping."""
+    if target.http:
+        return address_of(target.http)
+    if target.port >= 0xFFFF:
+        return None
+    beside = (target.host, target.port + 1)
+    client = HttpClient(beside, transcript=Transcript(), seconds=PING_SECONDS)
+    return beside if client.request("GET", "/ping").status == 200 else None
+
+
+def lookup_client(target: Target) -> LookupClient | None:
+    """Return the client of the lookup servers given; None without any."""
+    if not target.lookupd:
+        return None
+    transcript = Transcript()
+    servers = [
+        HttpClient(address, transcript=transcript, seconds=LOOKUP_SECONDS)
+        for address in lookup_addresses(target)
+    ]
+    return LookupClient(servers)
+
+
+def control_client(target: Target) -> HttpClient | None:
+    """Return the client of the control API given; None without one."""
+    if target.control is None:
+        return None
+    address = address_of(target.control)
+    return HttpClient(address, transcript=Transcript(), seconds=LOOKUP_SECONDS)
+
+
+def lookup_addresses(target: Target) -> list[Address]:
+    """Return the addresses of the lookup servers given."""
+    return [address_of(text) for text in target.lookupd]
+
+
+def address_of(text: str) -> Address:
+    """Read HOST:PORT."""
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port:
+        raise KitError(f"{text!r}: expected HOST:PORT")
+    return parts.hostname, parts.port
+
+
+def text_of(address: Address | None) -> str | None:
+    """Write HOST:PORT, an IPv6 host in brackets; None stays None."""
+    if address is None:
+        return None
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
