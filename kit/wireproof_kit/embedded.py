@@ -66,11 +66,12 @@ def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> l
     return [*PROTOCOLS[protocol].reference, "--data", folder, *options]
 
 
-def reference_url(protocol: str, ready: Mapping[str, str | list[str]]) -> str:
-    """Return the URL of a reference by what it said when it was ready."""
+def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
+    """Return the URL of a reference by what it said when it was ready; null is left out."""
     keys = PROTOCOLS[protocol].keys
-    query = "&".join(f"{key}={_joined(ready[said])}" for key, said in keys.items())
-    return f"{protocol}://{ready['tcp']}?{query}"
+    told = ((key, ready.get(said)) for key, said in keys.items())
+    query = "&".join(f"{key}={_joined(value)}" for key, value in told if value is not None)
+    return f"{protocol}://{ready['tcp']}" + (f"?{query}" if query else "")
 
 
 def _joined(value: str | list[str]) -> str:

@@ -1,8 +1,13 @@
 """Who leads what, and what is kept when that changes."""
 
+import errno
+import os
+
 import pytest
 from cluster_bench import ClusterBench
 from nsq_bench import pub
+
+from wireproof_reference_impl.nsq.core.log import MemoryStorage, TopicMeta
 
 NOT_LEADER = "E_FAILED_ON_NOT_LEADER"
 NOT_THERE = "E_TOPIC_NOT_EXIST"
@@ -191,3 +196,20 @@ def test_a_topic_is_deleted_on_every_node() -> None:
     assert cluster.post("/topic/delete?topic=t&partition=**") == (200, None)
     assert consumer.closed
     assert all("t" not in node.node.topics for node in cluster.nodes)
+
+
+def test_a_topic_that_a_node_cannot_keep_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = ClusterBench()
+
+    def full(storage: MemoryStorage, meta: TopicMeta) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryStorage, "save_topic", full)
+        found = bench.post("/topic/create?topic=t&partition_num=2&replicator=1")
+    assert found == (500, {"message": "the change could not be kept: No space left on device"})
+    assert bench.ask("/topics") == (200, {"topics": []})
+    assert all(not each.node.topics for each in bench.members)
+
+    bench.create("t", "partition_num=2")
+    assert bench.ask("/topics") == (200, {"topics": ["t"]})

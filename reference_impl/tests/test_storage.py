@@ -1,5 +1,6 @@
 """What a node finds again after it ended."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -238,3 +239,37 @@ def test_ephemeral_channels_are_not_kept(tmp_path: Path, bench_on: BenchOn) -> N
     partition = bench_on(tmp_path).node.find("t", 0)
     assert partition is not None
     assert set(partition.channels) == {"kept"}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["deleted", "made-anew"])
+def test_a_body_that_comes_after_its_topic_is_gone_is_refused(
+    tmp_path: Path, bench_on: BenchOn, again: bool
+) -> None:
+    bench = bench_on(tmp_path)
+    bench.topic("t", extend=False)
+    producer = bench.connect()
+    frame = pub("t", b"of the topic that was")
+    producer.send(frame[:-3])
+    bench.node.delete(bench.node.topics["t"], bench.now_ns)
+    if again:
+        bench.topic("t", extend=False)
+
+    assert producer.ask(frame[-3:]) == "E_TOPIC_NOT_EXIST"
+    if again:
+        publish(bench, pub("t", b"new"))
+        assert bench.consumer("t", identify="{}").bodies(extend=False) == [b"new"]
+
+
+def test_a_topic_that_cannot_be_kept_is_not_made(tmp_path: Path, bench_on: BenchOn) -> None:
+    bench = bench_on(tmp_path)
+    in_the_way = tmp_path / "t"
+    in_the_way.touch()
+
+    status, body = bench.post("/topic/create?topic=t&partition_num=2&replicator=1")
+    assert status == 500
+    assert json.loads(body) == {"message": "the change could not be kept: File exists"}
+    assert bench.node.topics == {}
+
+    in_the_way.unlink()
+    assert bench.post("/topic/create?topic=t&partition_num=2&replicator=1")[0] == 200
+    assert list(bench.node.topics["t"].partitions) == [0, 1]

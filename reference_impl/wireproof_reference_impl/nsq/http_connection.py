@@ -172,6 +172,9 @@ class HttpConnection(Generic[S]):
             answer = self._handled(route, request)
         except HttpRefusal as refusal:
             answer = error(refusal.status, refusal.code, v1=request.v1 or route.always_v1)
+        except OSError as failure:
+            text = f"the change could not be kept: {failure.strerror or failure}"
+            answer = error(500, text, v1=request.v1 or route.always_v1)
         if answer.delay_ns == 0:
             self._answer(answer)
         elif answer.delay_ns is not None:

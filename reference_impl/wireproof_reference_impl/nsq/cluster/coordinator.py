@@ -11,6 +11,7 @@ Like everything in the core it is told the time and opens nothing.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 
@@ -66,6 +67,7 @@ class Coordinator:
 
         Raises:
             NoRoom: it asks for more nodes than there are.
+            OSError: it could not be kept; no node holds anything of it.
         """
         up = [member for member in self.members if member.up]
         if not up or not self.behaviour.cluster.fits(settings.wanted, len(up)):
@@ -74,10 +76,15 @@ class Coordinator:
         places = spread(nodes, settings, self._created)
         self._created += 1
         topic = self.topics[name] = ClusterTopic(name, settings, places)
-        self._save(topic)
+        try:
+            self._save(topic)
+            for place in places:
+                for member in place.replicas:
+                    copies.hold(topic, place, member)
+        except OSError:
+            self._give_up(topic)
+            raise
         for place in places:
-            for member in place.replicas:
-                copies.hold(topic, place, member)
             copies.assign(topic, place)
 
     def delete(self, topic: ClusterTopic, now_ns: int) -> None:
@@ -283,6 +290,17 @@ class Coordinator:
             for topic in self.topics.values()
             if any(member in place.replicas for place in topic.places.values())
         ]
+
+    def _give_up(self, topic: ClusterTopic) -> None:
+        """Forget a new topic that not every node could keep."""
+        del self.topics[topic.name]
+        with suppress(OSError):
+            self._keep({topic.name: None})
+        for member in self.members:
+            held = member.node.topics.pop(topic.name, None)
+            for partition in held.partitions.values() if held else ():
+                with suppress(OSError):
+                    partition.close()
 
     def _save(self, *topics: ClusterTopic) -> None:
         self._keep(ledger.written(topics))

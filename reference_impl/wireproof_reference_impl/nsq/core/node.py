@@ -1,6 +1,6 @@
 """One broker: its topics, its time, and what has to be done before the next byte."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -67,14 +67,21 @@ class Node:
         return None if found is None else found.partition(partition)
 
     def create(self, name: str, partitions: range, *, extend: bool, ordered: bool) -> Topic:
-        """Return the topic with these partitions; one that exists keeps its kind."""
-        topic = self.topics.get(name)
-        if topic is None:
-            topic = self.topics[name] = Topic(name, extend=extend, ordered=ordered)
-        for number in partitions:
-            if number not in topic.partitions:
+        """Return the topic with these partitions; one that exists keeps its kind.
+
+        Raises:
+            OSError: it could not be kept; everything is as it was.
+        """
+        topic = self.topics.get(name) or Topic(name, extend=extend, ordered=ordered)
+        new = [number for number in partitions if number not in topic.partitions]
+        try:
+            for number in new:
                 self._open(topic, number)
-        self._storage.save_topic(topic.meta)
+            self._storage.save_topic(topic.meta)
+        except OSError:
+            self._give_up(topic, new)
+            raise
+        self.topics[name] = topic
         return topic
 
     def channel(self, partition: Partition, name: str) -> Channel:
@@ -186,6 +193,14 @@ class Node:
             partition = self._open(topic, number)
             for name, place in self._storage.positions(meta.name, number).items():
                 partition.open_channel(name, *place)
+
+    def _give_up(self, topic: Topic, new: Sequence[int]) -> None:
+        """Forget partitions that could not be kept; files, which may be older, stay."""
+        for number in new:
+            partition = topic.partitions.pop(number, None)
+            if partition is not None:
+                with suppress(OSError):
+                    partition.close()
 
     def _rewrite(
         self, partition: Partition, rewritten: Callable[[list[bytes]], list[bytes]]

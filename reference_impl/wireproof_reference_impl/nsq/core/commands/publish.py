@@ -118,9 +118,15 @@ def body(connection: Connection, size: int) -> sized.Bytes:
 
 
 def store(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Stored:
-    """Publish messages to a partition; its channels are served when all bytes are read."""
+    """Publish messages to a partition; its channels are served when all bytes are read.
+
+    Raises:
+        Refusal: the partition is led elsewhere, or it or its topic is gone since the size was
+            read; or the messages cannot be kept.
+    """
     node = connection.node
     connection.suffer()
+    _refuse_gone(node, partition)
     partition = _landed(connection, partition, entries)
     check_role(node, partition, connection.command)
     extend = partition.topic.extend
@@ -134,6 +140,14 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
         raise Refusal(error_codes.E_PUB_FAILED, str(error), fatal=False) from error
     node.touch(partition)
     return stored
+
+
+def _refuse_gone(node: Node, partition: Partition) -> None:
+    """Refuse messages whose body came after their topic was deleted, or made anew."""
+    topic = partition.topic
+    here = topic.partitions.get(partition.number) is partition
+    if node.topics.get(topic.name) is not topic or not here:
+        raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
 
 
 def _landed(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Partition:
