@@ -241,7 +241,8 @@ FAULTS: tuple[Preset, ...] = (
         "order-timed-out-overtaken",
         "later messages go before one that timed out",
         breaks=_AGAIN,
-        may_break=f"{_ONE} {_HISTORY}",
+        # That nothing else comes for long is shown by what is held timing out and coming first.
+        may_break=f"{_ONE} {_RDY} {_HISTORY}",
         settings=_overtaken(Return.TIMED_OUT),
         way=CONDITION,
     ),

@@ -13,6 +13,7 @@ from wireproof_reference_impl.nsq.preset import (
     CONDITION,
     EXTRA,
     MISSING,
+    TRACED,
     WRONG_VALUE,
     Preset,
     fault,
@@ -88,10 +89,6 @@ def _line_feed_above_200(stored: Stored) -> bytes:
     return OK + b"\n" if stored.size > 200 else OK
 
 
-def _second(partition: int) -> int:
-    return max(partition, 1)
-
-
 def _coded(command: bytes, code: str, said: str) -> Settings:
     """Return settings under which one command is refused with another code."""
 
@@ -151,6 +148,7 @@ _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
     "smart.trace.layout smart.history.kept smart.history.order"
 )
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
 _REFUSED = (
     "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
     "smart.partition.pub-failed smart.partition.required parser.size parser.truncated"
@@ -225,7 +223,7 @@ FAULTS: tuple[Preset, ...] = (
         "partition-traced-to-the-first",
         "traced messages go to the first partition, whatever they name",
         breaks=_TRACE,
-        may_break=_STRAYED,
+        may_break=_TRACED_STRAYED,
         settings=_landing(_traced_first),
         way=WRONG_VALUE,
     ),
@@ -233,7 +231,7 @@ FAULTS: tuple[Preset, ...] = (
         "partition-traced-to-the-second",
         "traced messages go to the second partition, whatever they name",
         breaks=_TRACE,
-        may_break=_STRAYED,
+        may_break=_TRACED_STRAYED,
         settings=_landing(_traced_last),
         way=WRONG_VALUE,
     ),
@@ -241,7 +239,7 @@ FAULTS: tuple[Preset, ...] = (
         "partition-odd-trace-ids-astray",
         "messages with odd trace ids go to the partition beside the one they name",
         breaks=_TRACE,
-        may_break=_STRAYED,
+        may_break=_TRACED_STRAYED,
         settings=_landing(_odd_trace_ids_next_door),
         way=CONDITION,
     ),
@@ -249,16 +247,8 @@ FAULTS: tuple[Preset, ...] = (
         "partition-subscribed-to-the-first",
         "a subscription is to the first partition, whatever it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
-        may_break=_STRAYED,
+        may_break=f"{_STRAYED} smart.partition.sub-missing",
         settings={"cluster.together": True, "subscribe.lands": _always_first},
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "partition-subscribed-to-the-last",
-        "a subscription is to the second partition, whatever it names",
-        breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
-        may_break=_STRAYED,
-        settings={"cluster.together": True, "subscribe.lands": _second},
         way=WRONG_VALUE,
     ),
     fault(
@@ -297,6 +287,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-ok-with-line-feed",
         "PUB of more than 200 bytes is answered OK and a line feed",
         breaks=_PUBLISH,
+        may_break="smart.partition.pub-failed",
         settings={"publish.plain_ok": _line_feed_above_200},
         way=EXTRA,
     ),

@@ -14,6 +14,7 @@ from wireproof_reference_impl.nsq.preset import (
     CONDITION,
     EXTRA,
     MISSING,
+    TRACED,
     WRONG_VALUE,
     Preset,
     fault,
@@ -182,7 +183,6 @@ _ALL_TRACED = (
     f"{_ANY} {_INTERNAL} {_POSITION} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
     "disk.position smart.trace.empty"
 )
-
 FAULTS: tuple[Preset, ...] = (
     fault(
         "pub-trace-little-endian",
@@ -287,7 +287,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-trace-id-of-the-next",
         "the internal id in the answer to PUB_TRACE is that of the next message",
         breaks=_INTERNAL,
-        may_break=_HALVES,
+        may_break=f"{_HALVES} {_ANY}",
         settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
         way=BOUNDARY,
     ),
@@ -418,8 +418,8 @@ FAULTS: tuple[Preset, ...] = (
         "FIN does not end messages with trace ids from 2^63 on",
         breaks=_FINISH,
         may_break=(
-            "smart.order.in-order smart.order.layout smart.order.increasing smart.order.position "
-            "smart.order.rdy"
+            f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
+            "smart.order.position smart.order.rdy"
         ),
         settings=_finishing(_only_low_trace_ids),
         way=BOUNDARY,
@@ -440,11 +440,11 @@ FAULTS: tuple[Preset, ...] = (
         "FIN of every third message is not heeded the first time",
         breaks=_FINISH,
         may_break=(
-            "consume.batch consume.layout consume.no-header smart.order.in-order "
+            f"{TRACED} consume.batch consume.layout consume.no-header smart.order.in-order "
             "smart.order.one-in-flight smart.order.rdy smart.order.again smart.order.is-must "
             "smart.order.increasing smart.order.position smart.order.partition smart.order.layout "
             "smart.order.plain-topic smart.history.order smart.history.kept dispatch.history "
-            "smart.trace.internal-id dispatch.to-matching dispatch.never-other-tag "
+            "dispatch.to-matching dispatch.never-other-tag "
             "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
         ),
         settings=_finishing(_not_every_third),

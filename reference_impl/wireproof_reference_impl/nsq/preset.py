@@ -29,8 +29,13 @@ READERS = (
 )
 """Clauses of which some case reads a delivered message."""
 
-HISTORIES = ("ext.dispatch.history", "smart.history.kept", "smart.history.order")
-"""Clauses whose cases do all that clients do, so that any fault may show in them."""
+TRACED = (
+    "smart.trace.layout smart.trace.any-id smart.trace.internal-id smart.trace.batch "
+    "smart.trace.partition smart.message-id.halves smart.message-id.untraced "
+    "smart.message-id.increasing smart.message-id.again smart.message-id.finish "
+    "smart.message-id.not-held smart.message-id.touch"
+)
+"""Clauses of which some case reads messages one by one where traced ones are published."""
 
 PUBLISHERS = (
     "consume.no-header http.ext-missing http.x-nsqext parser.empty-body parser.header-length "
@@ -71,8 +76,8 @@ def fault(
         KeyError: it delivers wrongly, and there is no late counterpart.
     """
     broken = _clauses(breaks)
-    allowed = (*_clauses(may_break), *HISTORIES)
-    others = tuple(dict.fromkeys(each for each in allowed if each not in broken))
+    allowed = dict.fromkeys(_clauses(may_break))
+    others = tuple(each for each in allowed if each not in broken)
     if delivers_wrongly and late is None:
         late = {_LATE_COUNTERPARTS[key]: value for key, value in settings.items()}
     return Preset(name, kind, text, settings, broken, others, way, late)
