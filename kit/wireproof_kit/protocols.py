@@ -64,6 +64,13 @@ PROTOCOLS = {
         ),
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     ),
+    "oms": ProtocolEntry(
+        session="wireproof_kit.oms.session:open_session",
+        suites="wireproof_suites.oms",
+        arguments=("capture", "document_name"),
+        schemes=("oms+file",),
+        several={"document_name": "wireproof_kit.oms.captured:document_names"},
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from wireproof_spec import strict_json
 from wireproof_spec.json_places import JsonPlaces, Place, place_at
 from wireproof_spec.oms import names
 from wireproof_spec.oms.names import Kind
-from wireproof_spec.oms.sight import MISSING, Fault
+from wireproof_spec.oms.sight import NOT_THERE, Fault
 from wireproof_spec.oms.types import DICTIONARY, kind_of, literal
 from wireproof_spec.strict_json import JsonFault, JsonValue
 from wireproof_spec.wire_error import WireError
@@ -83,7 +83,7 @@ class Document:
             refused = self.refusal
             return (Fault(NOT_JSON, "", f"JSON ({refused.expected})", refused.found),)
         if found is Gap.ABSENT:
-            return (Fault(MISSING, pointer, due, "nothing"),)
+            return (Fault(NOT_THERE, pointer, due, "nothing"),)
         if isinstance(found, Gap) or kind_of(found) == DICTIONARY:
             return ()
         return (Fault(kind_of(found), pointer, due, literal(found)),)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from wireproof_spec.oms import names
 from wireproof_spec.oms.document import WRAPPER_POINTER, Document, Found, Gap, below
 from wireproof_spec.oms.names import HEADER_ATTRIBUTES, QOS_VALUES, Type
-from wireproof_spec.oms.sight import DESCRIBED, MISSING, UNREADABLE, UNSET, Fault, Sight, seen
+from wireproof_spec.oms.sight import DESCRIBED, NOT_THERE, UNREADABLE, UNSET, Fault, Sight, seen
 from wireproof_spec.oms.types import (
     DUE,
     KEY_VALUE,
@@ -115,7 +115,7 @@ def _attribute(
 
 def _required(found: Found, pointer: str, wanted: Type, further: Further = _nothing_more) -> Sight:
     if found is Gap.ABSENT:
-        return seen([Fault(MISSING, pointer, DUE[wanted], "nothing")])
+        return seen([Fault(NOT_THERE, pointer, DUE[wanted], "nothing")])
     if isinstance(found, Gap):
         return Sight(UNREADABLE)
     wrong = misfit(found, wanted) is not None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 DESCRIBED = "as-described"
 UNSET = "unset"
 UNREADABLE = "unreadable"
-MISSING = "missing"
+NOT_THERE = "not-there"
 
 
 @dataclass(frozen=True, slots=True)

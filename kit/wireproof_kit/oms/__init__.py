@@ -1,0 +1,1 @@
+"""What the kit needs to judge OpenMessaging documents."""

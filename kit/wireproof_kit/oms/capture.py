@@ -1,0 +1,105 @@
+"""What a case has of the captured documents: each by its name, with what a rule sees of it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.oms.captured import Captured
+from wireproof_kit.printable import printable
+from wireproof_kit.transcript import Part, Transcript
+from wireproof_spec.json_places import Place
+from wireproof_spec.oms.document import Document, read
+from wireproof_spec.oms.names import Kind
+from wireproof_spec.oms.rules import RULES
+from wireproof_spec.oms.sight import Fault
+
+FILE = "file"
+MOST_TOLD = 4
+BEFORE, AFTER = 24, 40
+"""How much of a line is shown beside what is wrong in it, in signs."""
+
+
+class Capture:
+    """The documents of a target, for one run of one case."""
+
+    def __init__(
+        self, documents: Mapping[str, Captured], kind: Kind, transcript: Transcript
+    ) -> None:
+        self._documents = documents
+        self._kind = kind
+        self._transcript = transcript
+
+    def observe(self, document_name: str, clause: str) -> Observation:
+        """Return what the rule of a clause sees of a document, and where.
+
+        Raises:
+            ArrangementFailed: the document is no longer there.
+        """
+        captured = self._documents.get(document_name)
+        if captured is None:
+            raise ArrangementFailed(f"there is no document {document_name} any more")
+        document = read(captured.data, self._kind)
+        self._note(captured)
+        sight = RULES[clause](document)
+        if not sight.faults:
+            return observed(sight.state)
+        for fault in sight.faults[:MOST_TOLD]:
+            self._show(captured, document.place(fault))
+        return _observation(sight.state, _Shown(captured, document, sight.faults))
+
+    def _note(self, captured: Captured) -> None:
+        digest = hashlib.sha256(captured.data).hexdigest()[:16]
+        note = f"{captured.name}: {len(captured.data)} bytes, sha256 {digest}"
+        self._transcript.add("note", FILE, note=note)
+
+    def _show(self, captured: Captured, place: Place) -> None:
+        """Record the line that a fault stands on, or what of it surrounds the fault."""
+        before = _text(captured.data[: place.offset]).rpartition("\n")[2][-BEFORE:]
+        after = _text(captured.data[place.offset :]).partition("\n")[0][:AFTER]
+        data, start = _bytes(before + after), len(_bytes(before))
+        part = Part(start, len(data) - start, "here", wrong=True)
+        where = _where(captured, place)
+        self._transcript.add("text", FILE, data=data, parts=(part,), note=where)
+
+
+class _Shown:
+    """The faults of a document, in words."""
+
+    def __init__(self, captured: Captured, document: Document, faults: Sequence[Fault]) -> None:
+        self.faults = faults
+        self.places = [document.place(fault) for fault in faults[:MOST_TOLD]]
+        self.sentences = [
+            f"{_where(captured, place)}{_pointer(fault)}: expected {fault.expected}, "
+            f"found {fault.found}"
+            for fault, place in zip(faults, self.places, strict=False)
+        ]
+
+    def note(self) -> str:
+        more = len(self.faults) - len(self.sentences)
+        told = "; ".join(self.sentences)
+        return f"{told}; and {more} more" if more else told
+
+
+def _observation(state: str, shown: _Shown) -> Observation:
+    first, place = shown.faults[0], shown.places[0]
+    field = printable(first.pointer) or "document"
+    difference = Difference(field, place.offset, first.expected, first.found)
+    return observed(state, difference=difference, note=shown.note())
+
+
+def _where(captured: Captured, place: Place) -> str:
+    line = (captured.line or 1) + place.line - 1
+    return f"{captured.file} line {line}, column {place.column}"
+
+
+def _pointer(fault: Fault) -> str:
+    return f" ({printable(fault.pointer)})" if fault.pointer else ""
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,125 @@
+"""A session with captured documents: nothing is asked of anybody, nothing is waited for."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.oms.capture import Capture
+from wireproof_kit.oms.captured import Captured, documents_of
+from wireproof_kit.patience import Patience
+from wireproof_kit.session import Control, Probe, SessionOptions
+from wireproof_kit.target import Target
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.oms.document import Gap, read
+from wireproof_spec.oms.names import Kind
+
+CAPTURE = "capture"
+DOCUMENT_NAME = "document_name"
+UNAVAILABLE = "unavailable"
+
+
+class DocumentSession:
+    """The documents of one run, read once."""
+
+    def __init__(self, documents: Sequence[Captured], kind: Kind) -> None:
+        self.patience = Patience(answer=0.0, push=0.0, redelivery=0.0)
+        self._documents = {document.name: document for document in documents}
+        self._kind = kind
+        self._probes: dict[str, Callable[[], Observation]] = {
+            "message": self._probe_message,
+            "extension-header": self._probe_extension_header,
+        }
+
+    def begin(self, kinds: Counter[str]) -> None:
+        """Begin nothing: all there is has been captured."""
+
+    def probe_capability(self, name: str) -> Probe:
+        """Show what the documents are."""
+        return Probe(self._probes[name](), Transcript())
+
+    def probe_reading(self, name: str) -> Probe:
+        """Show nothing: which reading a server follows, its behaviour alone tells."""
+        note = f"{name} shows in behaviour alone, not in documents"
+        return Probe(observed(UNAVAILABLE, note=note), Transcript())
+
+    def bind(self, readings: Mapping[str, str | None]) -> None:
+        """Learn the readings; none changes what a document says."""
+
+    def prepare(self, kinds: Counter[str]) -> None:
+        """Prepare nothing."""
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return fresh kit objects for one run of one case.
+
+        A document's name comes from the case's id; without one, a single document is meant.
+        """
+        arguments: dict[str, object] = {}
+        if CAPTURE in names:
+            arguments[CAPTURE] = Capture(self._documents, self._kind, transcript)
+        if DOCUMENT_NAME in names:
+            if len(self._documents) > 1:
+                raise ArrangementFailed("one document is needed, but the target has several")
+            arguments[DOCUMENT_NAME] = next(iter(self._documents))
+        return arguments
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Close nothing."""
+
+    def control(self) -> Control:
+        """Tell that documents answer at once."""
+        return Control("prompt", 0.0)
+
+    def is_alive(self) -> bool:
+        """Tell that documents do not die."""
+        return True
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return how many documents there are, of what kind, and a digest of them all."""
+        digest = hashlib.sha256()
+        for document in self._documents.values():
+            digest.update(f"{document.name}\0{len(document.data)}\0".encode())
+            digest.update(document.data)
+        count, files = len(self._documents), len({d.file for d in self._documents.values()})
+        return {
+            "name": f"{count} document{'s'[: count > 1]} in {files} file{'s'[: files > 1]}",
+            "kind": self._kind.value,
+            "sha256": digest.hexdigest(),
+        }
+
+    def close(self) -> None:
+        """Close nothing."""
+
+    def _probe_message(self) -> Observation:
+        return observed("ok" if self._kind is Kind.MESSAGE else "extension-header-alone")
+
+    def _probe_extension_header(self) -> Observation:
+        if self._kind is Kind.EXTENSION_HEADER:
+            return observed("ok")
+        return observed("ok" if any(map(self._has_one, self._documents.values())) else "none")
+
+    def _has_one(self, captured: Captured) -> bool:
+        return not isinstance(read(captured.data, self._kind).extension_header, Gap)
+
+
+def open_session(target: Target, options: SessionOptions) -> DocumentSession:
+    """Read the documents of a target.
+
+    Raises:
+        UsageFault: they cannot be read, there are none or too many, or their kind is unknown.
+    """
+    if options.topics:
+        raise UsageFault("--topic says nothing about documents; leave it out")
+    return DocumentSession(documents_of(target), _kind(target))
+
+
+def _kind(target: Target) -> Kind:
+    if target.kind is None:
+        return Kind.MESSAGE
+    known = [kind.value for kind in Kind]
+    if target.kind not in known:
+        raise UsageFault(
+            f"{target.url}: kind expected to be one of {', '.join(known)}; found {target.kind!r}"
+        )
+    return Kind(target.kind)

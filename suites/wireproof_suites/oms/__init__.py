@@ -1,0 +1,1 @@
+"""Cases on OpenMessaging documents."""
