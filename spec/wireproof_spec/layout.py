@@ -9,14 +9,16 @@ on parsing what `Rebuild` built, and believes every declared length. These words
   the bytes that are left when parsing, before anything is read or repeated;
 - `wireproof_spec.texts`: words and decimal numbers.
 
-A shape is written with these and construct's `this`. Integers are in network byte order.
+A shape is written with these and construct's `this`. Integers are in network byte order (`ub`,
+`sb`) or little endian (`ul`); which one is the protocol's choice.
 """
 
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
 
+import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -44,13 +46,13 @@ T = TypeVar("T")
 
 
 class Integer(FormatField):
-    """A big-endian integer of the wire; `code` is the struct module's letter."""
+    """An integer of the wire; `code` and `order` are the struct module's letters."""
 
     fmtstr: str
     length: int
 
-    def __init__(self, code: str) -> None:
-        super().__init__(">", code)  # type: ignore[call-arg]  # FormatField's, see above
+    def __init__(self, code: str, order: str = ">") -> None:
+        super().__init__(order, code)  # type: ignore[call-arg]  # FormatField's, see above
         bits = 8 * self.length
         self.lowest = -(1 << bits - 1) if code.islower() else 0
         self.highest = self.lowest + (1 << bits) - 1
@@ -67,6 +69,61 @@ Int32ub = Integer("L")
 Int64ub = Integer("Q")
 Int32sb = Integer("l")
 Int64sb = Integer("q")
+Int32ul = Integer("L", "<")
+Int64ul = Integer("Q", "<")
+
+
+class WideInteger(Shape):
+    """An unsigned little-endian integer of `length` bytes, more than the struct module knows."""
+
+    lowest = 0
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+        self.highest = (1 << 8 * length) - 1
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> int:
+        return int.from_bytes(construct.stream_read(stream, self.length, path), "little")
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        if type(obj) is not int or not self.lowest <= obj <= self.highest:
+            raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(obj))
+        return stream.write(obj.to_bytes(self.length, "little"))
+
+    def _sizeof(self, context: Context, path: str) -> int:
+        return self.length
+
+
+Int128ul = WideInteger(16)
+
+
+class Float(Shape):
+    """A little-endian IEEE number of 4 bytes that is one: neither NaN nor infinite."""
+
+    length = 4
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> float:
+        data = construct.stream_read(stream, self.length, path)
+        value: float = struct.unpack("<f", data)[0]
+        if not math.isfinite(value):
+            raise Refused(expected="a finite number", found=shown(value))
+        return value
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        try:
+            data = struct.pack("<f", obj)
+        except (struct.error, OverflowError):
+            raise Refused(expected="a number of single precision", found=shown(obj)) from None
+        if type(obj) is not float or struct.unpack("<f", data)[0] != obj:
+            raise Refused(expected="a number of single precision", found=shown(obj))
+        return stream.write(data)
+
+    def _sizeof(self, context: Context, path: str) -> int:
+        return self.length
+
+
+Float32l = Float()
 
 
 class Bytes(construct.Bytes):
@@ -203,6 +260,26 @@ class Ranged(Wrapping):
     def _checked(self, value: object) -> int:
         if type(value) is not int or not self.lowest <= value <= self.highest:
             raise Refused(expected=f"{self.lowest} to {self.highest}", found=shown(value))
+        return value
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> int:
+        return self._checked(self.subcon._parse(stream, context, path))
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        return self.subcon._build(self._checked(obj), stream, context, path)
+
+
+class OneOf(Wrapping):
+    """An integer of which only the values listed are right."""
+
+    def __init__(self, integer: Integer, values: Iterable[int]) -> None:
+        super().__init__(integer)
+        self.values = tuple(values)
+
+    def _checked(self, value: object) -> int:
+        if type(value) is not int or value not in self.values:
+            listed = ", ".join(map(str, self.values))
+            raise Refused(expected=f"one of {listed}", found=shown(value))
         return value
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:

@@ -7,8 +7,8 @@ makes a decoder allocate, or loop, beyond the bytes that are there.
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from wireproof_spec.dissection import Refused
 from wireproof_spec.layout import (
@@ -26,7 +26,10 @@ from wireproof_spec.layout import (
 
 
 class Size(Wrapping):
-    """The size of what follows: at least what its parts need, at most what encloses it."""
+    """The size of what follows: at least what its parts need, at most what is left around it.
+
+    In front of everything, nothing is around it: there the part that is cut short is blamed.
+    """
 
     def __init__(self, integer: Integer, least: int) -> None:
         super().__init__(integer)
@@ -36,7 +39,7 @@ class Size(Wrapping):
         size: int = self.subcon._parse(stream, context, path)
         if size < self.least:
             raise Refused(expected=f"at least {self.least}", found=str(size))
-        if context.get("_end") is not None:
+        if context.get("_within"):
             _refuse_more_than(room(context), size)
         return size
 
@@ -52,7 +55,7 @@ class Sized(Wrapping):
 
     def _parse(self, stream: Stream, context: Context, path: str) -> Any:
         start = stream.tell()
-        inner: Any = {"_io": stream, "_end": context.get("_end")}
+        inner: Any = {"_io": stream, "_end": context.get("_end"), "_within": "_io" in context}
         size: Any = self.lead._parse(stream, inner, path)
         inner["_end"] = start + self.width + size
         value = self.subcon._parse(stream, inner, path)
@@ -72,22 +75,43 @@ class Sized(Wrapping):
         return stream.seek(end)
 
 
-class Declared(Wrapping):
-    """The length of a later part of the same record."""
+Bounds: TypeAlias = "tuple[int, int] | Callable[[Context], tuple[int, int] | None]"
+"""The least and the greatest length; a function, where earlier parts say which (None: any)."""
 
-    def __init__(self, integer: Integer, *, of: str) -> None:
+
+class Declared(Wrapping):
+    """The length of a later part of the same record, within bounds where there are any."""
+
+    def __init__(self, integer: Integer, *, of: str, bounds: "Bounds | None" = None) -> None:
         super().__init__(integer)
         self.of = of
+        self.bounds = bounds
+
+    def _checked(self, length: int, context: Context) -> int:
+        bounds = self.bounds(context) if callable(self.bounds) else self.bounds
+        if bounds is not None and not bounds[0] <= length <= bounds[1]:
+            lowest, highest = bounds
+            expected = str(lowest) if lowest == highest else f"{lowest} to {highest}"
+            raise Refused(expected=expected, found=str(length))
+        return length
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        length: int = self.subcon._parse(stream, context, path)
+        length: int = self._checked(self.subcon._parse(stream, context, path), context)
         _refuse_more_than(room(context), length)
         return length
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        measured = context[self.of]
-        length = len(measured) if isinstance(measured, bytes) else 0
-        return self.subcon._build(length, stream, context, path)
+        length = measured(context[self.of])
+        if length is None:  # the part itself says best what is wrong with it
+            return self.subcon._build(0, stream, context, path)
+        return self.subcon._build(self._checked(length, context), stream, context, path)
+
+
+def measured(value: object) -> int | None:
+    """Return how many bytes a value of bytes or text takes; None for anything else."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogatepass"))
+    return len(value) if isinstance(value, bytes) else None
 
 
 class Count(Wrapping):
@@ -128,6 +152,36 @@ class Many(Wrapping):
         for index, value in enumerate(as_tuple(obj)):
             numbered(self.subcon, index, stream)._build(value, stream, context, path)
         return stream.tell()
+
+
+class Each(Wrapping):
+    """One shape again and again up to the end of what encloses it, as a tuple.
+
+    `fewest` is how many there must be; each takes at least one byte.
+    """
+
+    def __init__(self, each: Shape, *, fewest: int = 0) -> None:
+        super().__init__(each)
+        self.fewest = fewest
+        self.least = fewest * minimum(each)
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> tuple[object, ...]:
+        inner: Any = {"_io": stream, "_end": context.get("_end")}
+        values: list[object] = []
+        while room(inner) > 0:
+            each = numbered(self.subcon, len(values), stream)
+            values.append(each._parse(stream, inner, path))
+        return tuple(self._checked(values))
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        for index, value in enumerate(self._checked(as_tuple(obj))):
+            numbered(self.subcon, index, stream)._build(value, stream, context, path)
+        return stream.tell()
+
+    def _checked(self, values: Sequence[object]) -> Sequence[object]:
+        if len(values) < self.fewest:
+            raise Refused(expected=f"at least {self.fewest}", found=str(len(values)))
+        return values
 
 
 def _refuse_more_than(most: int, found: int) -> None:

@@ -25,10 +25,30 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of some whole numbers, in `width` bytes."""
+
+    values: tuple[int, ...]
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A finite number with a fraction, in `width` bytes."""
+
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
 class Octets:
     """Bytes; `size` of them, or None for any number."""
 
     size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """Text in UTF-8, of any number of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +115,19 @@ class Made:
 
 
 Outline: TypeAlias = (
-    Whole | Octets | Word | Flag | Fixed | Derived | Tuple | Perhaps | Parts | Made
+    Whole
+    | Choice
+    | Real
+    | Octets
+    | Letters
+    | Word
+    | Flag
+    | Fixed
+    | Derived
+    | Tuple
+    | Perhaps
+    | Parts
+    | Made
 )
 
 
@@ -109,9 +141,20 @@ def _outline(shape: object) -> Outline:
     raise TypeError(f"no outline for {shape!r}")
 
 
-@_outline.register
-def _(shape: layout.Integer) -> Outline:
+@_outline.register(layout.Integer)
+@_outline.register(layout.WideInteger)
+def _(shape: layout.Integer | layout.WideInteger) -> Outline:
     return Whole(shape.lowest, shape.highest, shape.length)
+
+
+@_outline.register
+def _(shape: layout.OneOf) -> Outline:
+    return Choice(shape.values, shape.subcon.sizeof())
+
+
+@_outline.register
+def _(shape: layout.Float) -> Outline:
+    return Real(shape.length)
 
 
 @_outline.register
@@ -127,6 +170,11 @@ def _(shape: texts.Decimal) -> Outline:
 @_outline.register
 def _(shape: layout.Bytes) -> Outline:
     return Octets(shape.length if isinstance(shape.length, int) else None)
+
+
+@_outline.register
+def _(shape: texts.Utf8) -> Outline:
+    return Letters()
 
 
 @_outline.register
@@ -151,8 +199,9 @@ def _(shape: lengths.Declared | lengths.Count) -> Outline:
 
 
 @_outline.register(lengths.Many)
+@_outline.register(lengths.Each)
 @_outline.register(texts.Words)
-def _(shape: lengths.Many | texts.Words) -> Outline:
+def _(shape: lengths.Many | lengths.Each | texts.Words) -> Outline:
     return Tuple(_outline(shape.subcon))
 
 

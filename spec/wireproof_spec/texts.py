@@ -1,4 +1,4 @@
-"""Words and decimal numbers: fields that end where other characters begin."""
+"""Words and decimal numbers, which end where other characters begin, and text in UTF-8."""
 
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
@@ -9,6 +9,7 @@ from typing import cast
 
 from wireproof_spec.dissection import Refused, shown
 from wireproof_spec.layout import (
+    Bytes,
     Context,
     Literal,
     Shape,
@@ -40,6 +41,29 @@ class Text(Shape):
         if not isinstance(obj, bytes) or not self.pattern.fullmatch(obj):
             raise Refused(expected=self.kind, found=shown(obj))
         return stream.write(obj)
+
+
+class Utf8(Wrapping):
+    """Bytes that are text in UTF-8, as a string."""
+
+    def __init__(self, octets: Bytes) -> None:
+        super().__init__(octets)
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> str:
+        data: bytes = self.subcon._parse(stream, context, path)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise Refused(expected="UTF-8", found=shown(data[error.start :])) from None
+
+    def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        try:
+            data = obj.encode() if isinstance(obj, str) else None
+        except UnicodeEncodeError:
+            data = None
+        if data is None:
+            raise Refused(expected="text", found=shown(obj))
+        return self.subcon._build(data, stream, context, path)
 
 
 class Decimal(Shape):

@@ -1,0 +1,15 @@
+"""The checksum of a message: CRC-32 of its payload and of nothing else."""
+
+import zlib
+
+POLYNOMIAL = 0xEDB88320
+"""IEEE 802.3, reflected; the register starts as and is at last xored with 0xFFFFFFFF. The text
+says `CRC-32` only; its two examples, and the peer's crate crc32fast, are this one."""
+
+
+def payload_checksum(payload: bytes) -> int:
+    """Return the checksum of a payload; that of no bytes is 0.
+
+    Clause: iggy.checksum.polynomial
+    """
+    return zlib.crc32(payload)

@@ -1,0 +1,145 @@
+"""The frames of a connection: a client sends requests, a server answers each in its turn."""
+
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.layout import Bytes, Int32ul, Record, Rest, field
+from wireproof_spec.lengths import Declared, Sized
+from wireproof_spec.stream import NEED_MORE as NEED_MORE
+from wireproof_spec.stream import NeedMore as NeedMore
+from wireproof_spec.stream import SizedReader
+from wireproof_spec.wire_error import WireError
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A command's code and its payload; any 32-bit code decodes."""
+
+    code: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer: status 0 and a body, or another status and, from real servers, no body."""
+
+    status: int
+    body: bytes
+
+
+REQUEST = Schema(
+    "request",
+    "iggy.frame.request",
+    Request,
+    Sized(
+        Int32ul,
+        Record(Request, field("code", Int32ul), field("payload", Rest)),
+        name="length",
+    ),
+)
+"""4-byte `length` (4 + payload), 4-byte `code`, `payload`."""
+
+RESPONSE = Schema(
+    "response",
+    "iggy.frame.response",
+    Response,
+    Record(
+        Response,
+        field("status", Int32ul),
+        field("length", Declared(Int32ul, of="body")),
+        field("body", Bytes(this.length)),
+    ),
+)
+"""4-byte `status`, 4-byte `length` of the body alone, `body`."""
+
+RESPONSE_HEAD_SIZE = 8
+_LENGTH_AT = 4
+
+
+def request(code: int, payload: bytes = b"") -> bytes:
+    """Return the bytes of a request."""
+    return encode(REQUEST, Request(code, payload))
+
+
+def response(status: int, body: bytes = b"") -> bytes:
+    """Return the bytes of a response."""
+    return encode(RESPONSE, Response(status, body))
+
+
+class RequestReader:
+    """Requests out of a stream, whatever pieces it arrives in."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit` is the greatest length in bytes that a frame may declare."""
+        self._reader = SizedReader(REQUEST, limit)
+
+    @property
+    def offset(self) -> int:
+        """Where the next request starts, counted from the start of the stream."""
+        return self._reader.offset
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of a request that is not whole yet."""
+        return self._reader.pending
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the stream."""
+        self._reader.feed(data)
+
+    def next_request(self) -> Request | NeedMore:
+        """Return the next request, or NEED_MORE.
+
+        Raises:
+            WireError: the length is below 4 or over the limit; the offset counts from the
+                start of the stream.
+        """
+        return self._reader.next()
+
+
+class ResponseReader:
+    """Responses out of a stream, whatever pieces it arrives in."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit` is the greatest length in bytes that a body may declare."""
+        self._limit = limit
+        self._buffer = bytearray()
+        self.offset = 0
+        """Where the next response starts, counted from the start of the stream."""
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of a response that is not whole yet."""
+        return bytes(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the stream."""
+        self._buffer += data
+
+    def next_response(self) -> Response | NeedMore:
+        """Return the next response, or NEED_MORE.
+
+        Raises:
+            WireError: the length is over the limit; the offset counts from the start of the
+                stream, and the reader stays where it is.
+        """
+        if len(self._buffer) < RESPONSE_HEAD_SIZE:
+            return NEED_MORE
+        length = int.from_bytes(self._buffer[_LENGTH_AT:RESPONSE_HEAD_SIZE], "little")
+        if length > self._limit:
+            raise WireError(
+                clause=RESPONSE.clause,
+                field="length",
+                offset=self.offset + _LENGTH_AT,
+                expected=f"at most {self._limit}",
+                found=str(length),
+            )
+        end = RESPONSE_HEAD_SIZE + length
+        if len(self._buffer) < end:
+            return NEED_MORE
+        value = decode(RESPONSE, bytes(self._buffer[:end]))
+        del self._buffer[:end]
+        self.offset += end
+        return value

@@ -1,0 +1,65 @@
+"""The headers of a message: one block, the same in requests, in answers and on disk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.header_kinds import FLOAT64, RAW
+from wireproof_spec.layout import Bytes, Field, Int8ub, Int32ul, Ranged, Record, field
+from wireproof_spec.lengths import Declared, Each, Sized
+from wireproof_spec.texts import Utf8
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A key, the kind of its value (see `header_kinds`), and the value's bytes as sent."""
+
+    key: str
+    kind: int
+    value: bytes
+
+
+_BOUNDS = (1, 255)
+
+HEADER = Schema(
+    "header",
+    "iggy.headers.block",
+    Header,
+    Record(
+        Header,
+        field("key_length", Declared(Int32ul, of="key", bounds=_BOUNDS)),
+        field("key", Utf8(Bytes(this.key_length))),
+        field("kind", Ranged(Int8ub, RAW, FLOAT64)),
+        field("value_length", Declared(Int32ul, of="value", bounds=_BOUNDS)),
+        field("value", Bytes(this.value_length)),
+    ),
+)
+"""4-byte `key_length`, `key` in UTF-8, 1-byte `kind`, 4-byte `value_length`, `value`.
+
+Both lengths are 1 to 255. The width of the value is not held against its kind: the peer keeps
+three bytes of a uint64 as they came.
+"""
+
+HEADERS = Schema("headers", "iggy.headers.block", tuple[Header, ...], Each(HEADER.shape))
+"""Headers one after the other to the end of the block; in any order."""
+
+
+def headers_field() -> Field:
+    """Return the part of a message: the block led by its 4-byte length, also when it is empty.
+
+    The published line names `Headers (N bytes)` alone; the length stands in front on every wire
+    and disk of the peer (reading iggy-headers-length).
+    """
+    return field("headers", Sized(Int32ul, HEADERS.shape, name="length"))
+
+
+def repeated_key(headers: Sequence[Header]) -> str | None:
+    """Return the first key that occurs a second time, which no map can hold, or None."""
+    seen: set[str] = set()
+    for header in headers:
+        if header.key in seen:
+            return header.key
+        seen.add(header.key)
+    return None

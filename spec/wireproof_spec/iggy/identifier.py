@@ -1,0 +1,60 @@
+"""How a request names a stream or a topic: by number or by name."""
+
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import Bytes, Context, Int8ub, Ranged, Record, field
+from wireproof_spec.lengths import Declared
+
+NUMERIC = 1
+STRING = 2
+
+_BOUNDS = {NUMERIC: (4, 4), STRING: (1, 255)}
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A kind and its bytes; the peer does not ask whether a name is UTF-8."""
+
+    kind: int
+    value: bytes
+
+    @property
+    def number(self) -> int | None:
+        """The number of a numeric one, 0 included, which no stream has; else None."""
+        return int.from_bytes(self.value, "little") if self.kind == NUMERIC else None
+
+    @property
+    def name(self) -> str | None:
+        """The name of one by name, as the peer reads it; else None."""
+        return self.value.decode("utf-8", "replace") if self.kind == STRING else None
+
+
+def numeric(number: int) -> Identifier:
+    """Return the identifier with this number, 0 to 4294967295."""
+    return Identifier(NUMERIC, number.to_bytes(4, "little"))
+
+
+def named(name: str) -> Identifier:
+    """Return the identifier with this name."""
+    return Identifier(STRING, name.encode())
+
+
+def _bounds(context: Context) -> tuple[int, int]:
+    return _BOUNDS[context["kind"]]
+
+
+IDENTIFIER = Schema(
+    "identifier",
+    "iggy.frame.identifier",
+    Identifier,
+    Record(
+        Identifier,
+        field("kind", Ranged(Int8ub, NUMERIC, STRING)),
+        field("length", Declared(Int8ub, of="value", bounds=_bounds)),
+        field("value", Bytes(this.length)),
+    ),
+)
+"""1-byte `kind` (1 numeric, 2 string), 1-byte `length` (4, or 1 to 255), `value`."""

@@ -1,0 +1,21 @@
+"""Limits, each with whose default it is.
+
+Unless said otherwise: the Iggy server at commit b07f23d. A limit is policy and belongs to no wire
+shape, save the lengths of names and of header keys and values, which the peer checks as it parses.
+"""
+
+MAX_PAYLOADS_SIZE = 10 * 1024 * 1024
+"""Bytes of all payloads in one request to send; one more ends the connection."""
+MAX_HEADER_VALUES_SIZE = 100 * 1024
+"""Bytes of all header values, not keys, in one request to send."""
+MAX_KEY_SIZE = 255
+MAX_VALUE_SIZE = 255
+"""Bytes of a header's key, and of its value; at least 1."""
+MAX_MESSAGES_KEY_SIZE = 255
+
+MAX_PARTITIONS = 100_000
+"""Partitions of one request to create them; a topic may begin with none."""
+MAX_NAME_SIZE = 255
+
+MAX_SEGMENT_SIZE = 1024 * 1024 * 1024
+"""`segment.size_bytes` at most; a request is never split, so that a file may be larger."""

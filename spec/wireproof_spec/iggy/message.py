@@ -1,0 +1,151 @@
+"""The message as polled and as kept in a log, in today's layout and in the one before."""
+
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema, decode
+from wireproof_spec.iggy.headers import Header, headers_field
+from wireproof_spec.iggy.states import STATES
+from wireproof_spec.layout import (
+    Bytes,
+    Field,
+    Int8ub,
+    Int32ul,
+    Int64ul,
+    Int128ul,
+    OneOf,
+    Record,
+    Shape,
+    field,
+)
+from wireproof_spec.lengths import Declared
+from wireproof_spec.stream import NEED_MORE, NeedMore
+from wireproof_spec.wire_error import WireError
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message; `state` and `checksum` are None in the old layout, which has neither.
+
+    `timestamp` is in microseconds since 1970; `state` is any byte (`states` knows the right ones).
+    """
+
+    offset: int
+    state: int | None
+    timestamp: int
+    id: int
+    checksum: int | None
+    headers: tuple[Header, ...]
+    payload: bytes
+
+
+def _layout(state: Shape | None) -> Record:
+    new = state is not None
+    parts: list[Field] = [field("offset", Int64ul)]
+    parts += [field("state", state)] if state is not None else []
+    parts += [field("timestamp", Int64ul), field("id", Int128ul)]
+    parts += [field("checksum", Int32ul)] * new
+    parts += [
+        headers_field(),
+        field("length", Declared(Int32ul, of="payload")),
+        field("payload", Bytes(this.length)),
+    ]
+    return Record(Message, *parts)
+
+
+MESSAGE = Schema("message", "iggy.message.layout", Message, _layout(Int8ub))
+"""8-byte `offset`, 1-byte `state`, 8-byte `timestamp`, 16-byte `id`, 4-byte `checksum`, headers
+led by their 4-byte length, 4-byte `length`, `payload`: 45 bytes and what varies.
+
+Any state decodes: whether it is known is judged apart (`iggy.state.unknown`).
+"""
+
+MESSAGE_OF_KNOWN_STATE = Schema(
+    "message of known state", "iggy.state.codes", Message, _layout(OneOf(Int8ub, STATES))
+)
+"""The same, refused where no state has that code."""
+
+OLD_MESSAGE = Schema("old message", "iggy.message.old-layout", Message, _layout(None))
+"""As before commit b07f23d: neither `state` nor `checksum`; 40 bytes and what varies."""
+
+MESSAGE_FIXED_SIZE = 45
+OLD_MESSAGE_FIXED_SIZE = 40
+_LENGTH_SIZE = 4
+
+
+class MessageReader:
+    """Messages out of a log's bytes; never holds more than one and the last piece fed."""
+
+    def __init__(self, limit: int, *, schema: Schema[Message] = MESSAGE) -> None:
+        """`limit` is the greatest length of headers, and of a payload, that is believed."""
+        self._schema = schema
+        old = schema is OLD_MESSAGE
+        self._fixed = OLD_MESSAGE_FIXED_SIZE if old else MESSAGE_FIXED_SIZE
+        self._limit = limit
+        self._buffer = bytearray()
+        self.offset = 0
+        """Where the next message starts, counted from the first byte fed."""
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of a message that is not whole yet."""
+        return bytes(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes of the log."""
+        self._buffer += data
+
+    def next_message(self) -> Message | NeedMore:
+        """Return the next message, or NEED_MORE.
+
+        Raises:
+            WireError: the bytes break the shape; the offset counts from the first byte fed, and
+                the reader stays where it is.
+        """
+        try:
+            end = self._end()
+            if end is None or len(self._buffer) < end:
+                return NEED_MORE
+            value = decode(self._schema, bytes(self._buffer[:end]))
+        except WireError as error:
+            raise error.at(self.offset) from None
+        del self._buffer[:end]
+        self.offset += end
+        return value
+
+    def finish(self) -> None:
+        """Say that the log ends here.
+
+        Raises:
+            WireError: it ends within a message.
+        """
+        if self._buffer:
+            try:
+                decode(self._schema, self.pending)
+            except WireError as error:
+                raise error.at(self.offset) from None
+
+    def _end(self) -> int | None:
+        """Return where the message ends, or None where its lengths are not seen yet."""
+        headers_at = self._fixed - 2 * _LENGTH_SIZE
+        headers = self._length(headers_at, "headers.length")
+        if headers is None:
+            return None
+        payload = self._length(headers_at + _LENGTH_SIZE + headers, "length")
+        return None if payload is None else self._fixed + headers + payload
+
+    def _length(self, at: int, name: str) -> int | None:
+        data = self._buffer[at : at + _LENGTH_SIZE]
+        if len(data) < _LENGTH_SIZE:
+            return None
+        length = int.from_bytes(data, "little")
+        if length > self._limit:
+            raise WireError(
+                clause=self._schema.clause,
+                field=name,
+                offset=at,
+                expected=f"at most {self._limit}",
+                found=str(length),
+            )
+        return length

@@ -1,0 +1,65 @@
+"""How a request to send says which partition its messages go to."""
+
+from dataclasses import dataclass
+
+from construct import this
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.layout import Bytes, Context, Int8ub, Ranged, Record, field
+from wireproof_spec.lengths import Declared
+
+BALANCED = 1
+PARTITION_ID = 2
+MESSAGES_KEY = 3
+
+PARTITIONING_NAMES = {
+    BALANCED: "balanced",
+    PARTITION_ID: "partition_id",
+    MESSAGES_KEY: "messages_key",
+}
+"""Codes of the binary transport, names of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioning:
+    """A kind and its value.
+
+    A value beside `balanced` is ignored. That a partition id takes 4 bytes is no matter of
+    shape: the peer answers another width with a status.
+    """
+
+    kind: int
+    value: bytes
+
+
+def balanced() -> Partitioning:
+    """Let the server choose, one partition for each request."""
+    return Partitioning(BALANCED, b"")
+
+
+def partition_id(number: int) -> Partitioning:
+    """Choose the partition of this number."""
+    return Partitioning(PARTITION_ID, number.to_bytes(4, "little"))
+
+
+def messages_key(key: bytes) -> Partitioning:
+    """Choose the partition that a key of 1 to 255 bytes leads to."""
+    return Partitioning(MESSAGES_KEY, key)
+
+
+def _bounds(context: Context) -> tuple[int, int]:
+    return (0, 255) if context["kind"] == BALANCED else (1, 255)
+
+
+PARTITIONING = Schema(
+    "partitioning",
+    "iggy.send.partitioning",
+    Partitioning,
+    Record(
+        Partitioning,
+        field("kind", Ranged(Int8ub, BALANCED, MESSAGES_KEY)),
+        field("length", Declared(Int8ub, of="value", bounds=_bounds)),
+        field("value", Bytes(this.length)),
+    ),
+)
+"""1-byte `kind` (1 balanced, 2 partition id, 3 messages key), 1-byte `length`, `value`."""
