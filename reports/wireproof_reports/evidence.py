@@ -32,6 +32,7 @@ _VERBS = {
     "close": "closed",
     "request": "request on",
     "response": "response on",
+    "text": "text of",
     "note": "on",
 }
 _TO_TARGET = ("send", "request")
@@ -132,7 +133,7 @@ def _unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
 
 def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) -> StepView:
     view = _plain(step, data)
-    if step.kind in ("request", "response"):
+    if step.kind in ("request", "response", "text"):
         return replace(view, text=_message_text(data))
     parts = labelled(step.parts)
     if step.kind in _FROM_TARGET and not parts:

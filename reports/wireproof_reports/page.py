@@ -143,7 +143,9 @@ def _name(bundle: Bundle) -> str:
 
 def _facts(bundle: Bundle) -> list[Fact]:
     header = bundle.header
-    patience = ", ".join(f"{kind} {seconds:g} s" for kind, seconds in header.patience.items())
+    patience = ", ".join(
+        f"{kind} {seconds:g} s" for kind, seconds in header.patience.items() if seconds
+    )
     revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
     facts = [
         Fact("Target", header.target.url),

@@ -31,7 +31,9 @@ def _target(header: HeaderRecord) -> Iterator[str]:
     words = [told.get("name", ""), told.get("version", "")]
     if any(words):
         yield printable(" ".join(word for word in words if word))
-    waits = ", ".join(f"{name} {seconds:g} s" for name, seconds in header.patience.items())
+    waits = ", ".join(
+        f"{name} {seconds:g} s" for name, seconds in header.patience.items() if seconds
+    )
     if waits:
         yield f"patience: {waits}"
     yield f"level {header.profile}, readings {header.reading}"

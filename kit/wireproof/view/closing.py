@@ -82,13 +82,25 @@ def _by_reason(
     head: str, records: Iterable[CaseRecord], verdicts: tuple[str, ...]
 ) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
+    told_of: dict[str, list[str]] = {}
     for record in records:
         if record.verdict in verdicts:
-            reasons.setdefault(printable(record.reason), []).append(record.case)
+            reason = printable(record.reason)
+            reasons.setdefault(reason, []).append(record.case)
+            told_of.setdefault(reason, []).extend(_difference(record))
     for reason, cases in reasons.items():
         yield from wrapped(f"{head:<9}{len(cases):>3}", reason, indent=INDENT)
         if head != "n/a":
             yield from wrapped("", _listed(cases), indent=INDENT)
+        for told in list(dict.fromkeys(told_of[reason]))[:LISTED]:
+            yield from wrapped("", told, indent=INDENT)
+
+
+def _difference(record: CaseRecord) -> Iterator[str]:
+    difference = record.difference
+    if difference is not None and record.verdict == "inconclusive":
+        found, due = printable(difference.found), printable(difference.expected)
+        yield f"{difference.field}: expected {due}, found {found}"
 
 
 def _listed(cases: Sequence[str]) -> str:

@@ -46,6 +46,7 @@ def case_event(record: CaseRecord) -> Event:
         "reason": record.reason,
         "reading": record.reading,
         "signature": record.signature,
+        "note": record.note,
         "duration_us": record.duration_us,
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wireproof_kit.dump import BRIEF, Measure, dump_parts
-from wireproof_kit.printable import clipped, printable
+from wireproof_kit.printable import clipped, printable, width
 from wireproof_kit.transcript import Part
 from wireproof_reports.evidence import received_parts, recorded
 from wireproof_reports.wording import shown_time
@@ -11,6 +11,8 @@ from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, Tran
 
 TO_TARGET = ("send", "request")
 FROM_TARGET = ("receive", "response")
+TEXT = "text"
+"""A step that shows a line of a text, with a part marked in it."""
 WHOLE = Measure(rows=1_000_000, parts=1_000_000)
 TEXT_LINES = 12
 GOES_ON = "one more publish"
@@ -33,6 +35,8 @@ def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
         yield from shown.lines("received", steps, answered)
     elif asked is not None:
         yield "  received  nothing"
+    else:
+        yield from _first_text(shown, steps)
 
 
 def whole_exchange(
@@ -46,7 +50,7 @@ def whole_exchange(
     shown = _Shower(protocol, difference, WHOLE if all_bytes else BRIEF)
     for index, step in enumerate(transcript.steps):
         yield from step_line(step)
-        if step.kind in TO_TARGET + FROM_TARGET:
+        if step.kind in (*TO_TARGET, *FROM_TARGET, TEXT):
             yield from shown.lines("", transcript.steps, index)
 
 
@@ -75,6 +79,8 @@ class _Shower:
         data = recorded(step)
         if step.kind in ("request", "response"):
             return _text(title, data)
+        if step.kind == TEXT:
+            return _marked_text(title, data, step.parts)
         parts = self.parts(steps, index)
         return dump_parts(title, data, parts, measure=self._measure)
 
@@ -132,6 +138,25 @@ def _differing(shown: _Shower, steps: Sequence[StepRecord]) -> int | None:
         if steps[index].kind == "receive" and shown.has_difference(steps, index):
             return index
     return None
+
+
+def _first_text(shown: _Shower, steps: Sequence[StepRecord]) -> list[str]:
+    texts = [index for index, step in enumerate(steps) if step.kind == TEXT]
+    return shown.lines("text", steps, texts[0]) if texts else []
+
+
+def _marked_text(
+    title: str, data: bytes, parts: Sequence[tuple[int, int, str, bool]]
+) -> list[str]:
+    """Return one line of text, and below it a mark where the part begins."""
+    lines = [f"  {title:<10}{clipped(_shown(data), 68)}".rstrip()]
+    for offset, *_ in parts:
+        lines.append(" " * (12 + width(_shown(data[:offset]))) + "^")
+    return lines
+
+
+def _shown(data: bytes) -> str:
+    return printable(data.decode("utf-8", "backslashreplace"))
 
 
 def _text(title: str, data: bytes) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof.view.exchange import key_exchange, whole_exchange
+from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
 from wireproof.view.ink import Ink, flowed, wrapped
 from wireproof_kit.printable import printable
 from wireproof_reports.causes import Cause, counts_up_to
@@ -103,7 +103,8 @@ def _short(name: str, beside: str) -> str:
 
 def _further(case: CaseRecord, scene: Scene) -> Iterator[str]:
     where = f" --bundle {scene.bundle}" if scene.bundle else ""
-    if case.signature and where:
+    sent = any(step.kind in TO_TARGET for step in case.transcript.steps)
+    if case.signature and where and sent:
         yield f"  replay    wireproof replay {case.signature}{where}"
     yield f"  explain   wireproof explain {case.clause}"
 
