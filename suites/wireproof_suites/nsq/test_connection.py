@@ -83,8 +83,14 @@ BAD_FIELDS = {
 }
 
 EIGHT = b"8 bytes."
-# Bytes behind the size of MPUB: a part of the count, of the first message's size, of a message.
-CUTS = {"in-the-count": 2, "in-a-size": 6, "in-a-message": 12, "between-messages": 16}
+# Bytes behind the size of MPUB: none of it all, a part of the count, of a size, of a message.
+CUTS = {
+    "in-the-size": -2,
+    "in-the-count": 2,
+    "in-a-size": 6,
+    "in-a-message": 12,
+    "between-messages": 16,
+}
 
 
 @case("nsq/connection/heartbeat", clause="smart.connection.heartbeat", waiting=True)

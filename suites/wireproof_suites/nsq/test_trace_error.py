@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_trace
+from wireproof_kit.nsq.frames import mpub_trace, pub_trace
 from wireproof_kit.nsq.observing import observe, observe_absence
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
@@ -76,6 +76,15 @@ def test_what_comes_of_nothing(broker: Broker, fresh_plain_topic: Topic) -> Obse
         broker.published(topic, sentinel)
 
         return followed_by(answer, only_empty(consumer.until(sentinel)))
+
+
+@case("nsq/trace/batch-one-byte", clause="smart.trace.batch")
+def test_batch_of_one_byte(broker: Broker, plain_topic: Topic) -> Observation:
+    """One byte behind a trace id is a message, in a batch as well."""
+    with broker.connect(topic=plain_topic) as client:
+        answer = client.ask(mpub_trace(plain_topic, [(7, b"x")]))
+
+        return observe(answer, then=client.goes_on(plain_topic), trace_id=0)
 
 
 @case("nsq/trace/same-error", clause="smart.trace.errors")
