@@ -1,0 +1,148 @@
+"""The behaviour table: every choice of the server, with the published text's as the default.
+
+The core looks here and nowhere else; generations, dialects, faults and variants are other
+values of it. Where a choice is a function, the default stands in the core beside what it
+decides for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wireproof_reference_impl.iggy.core import (
+    bodies,
+    defaults,
+    framing,
+    message,
+    messages,
+    strategy,
+)
+from wireproof_reference_impl.iggy.core.checks import MOST_PARTITIONS, MOST_PAYLOAD_BYTES
+from wireproof_reference_impl.iggy.core.commands import published
+from wireproof_reference_impl.iggy.core.connection import Handler
+from wireproof_reference_impl.iggy.core.header import Headers
+from wireproof_reference_impl.iggy.core.message import Message, Sent
+from wireproof_reference_impl.iggy.core.messages import Polled
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.requests import Partitioning
+from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_reference_impl.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class FramingBehaviour:
+    """Frames over TCP: which commands there are, and what becomes of what is none.
+
+    `unreadable` answers a frame that cannot be read, or ends the connection with None;
+    `without_login` are the codes of what anybody may do.
+    """
+
+    commands: Mapping[int, Handler] = field(default_factory=lambda: published.COMMANDS)
+    without_login: frozenset[int] = frozenset(published.COMMANDS)
+    unreadable: Callable[[Refusal], Refusal | None] = framing.ends
+    response: Callable[[int, bytes], bytes] = framing.response
+
+
+@dataclass(frozen=True, slots=True)
+class StoreBehaviour:
+    """What is made of a message that was sent."""
+
+    offset: Callable[[int], int] = defaults.same_number
+    state: Callable[[Sent], int] = defaults.available
+    timestamp: Callable[[int], int] = defaults.same_number
+    id: Callable[[int], int] = defaults.same_number
+    checksum: Callable[[Sent], int] = message.payload_checksum
+    headers: Callable[[Headers | None], Headers | None] = defaults.same_headers
+    payload: Callable[[bytes], bytes] = defaults.same_bytes
+    choose: Callable[[Topic, Partitioning], int] = messages.chosen_partition
+    most_partitions: int = MOST_PARTITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class PollBehaviour:
+    """Which messages a poll finds.
+
+    `starts` gives the offset where each strategy begins; `committed` is what auto commit keeps
+    of the last offset.
+    """
+
+    starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)
+    is_known: Callable[[int], bool] = defaults.is_state
+    count: Callable[[int], int] = defaults.same_number
+    delivered: Callable[[list[Message]], list[Message]] = defaults.all_messages
+    committed: Callable[[int], int] = defaults.same_number
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBehaviour:
+    """What polled messages look like over TCP."""
+
+    head: Callable[[Polled], bytes] = bodies.count_head
+    layout: Callable[[Message], bytes] = message.record
+    arranged: Callable[[Sequence[Message]], Sequence[Message]] = defaults.in_order
+
+
+@dataclass(frozen=True, slots=True)
+class DiskBehaviour:
+    """How messages stand in the log, and what stands in its indexes."""
+
+    record: Callable[[Message], bytes] = message.record
+    position: Callable[[int], int] = defaults.same_number
+    timestamp: Callable[[int], int] = defaults.same_number
+
+
+@dataclass(frozen=True, slots=True)
+class JsonBehaviour:
+    """What polled messages look like in JSON."""
+
+    state: Callable[[int], object] = defaults.state_name
+    message: Callable[[Message, object], Mapping[str, object]] = defaults.message_object
+    polled: Callable[[Polled, Sequence[object]], object] = defaults.bare_array
+    offset: Callable[[int, Partition, int | None], object] = defaults.offset_object
+    encode: Callable[[object], bytes] = defaults.compact_json
+
+
+@dataclass(frozen=True, slots=True)
+class HttpBehaviour:
+    """What HTTP takes, and how it refuses.
+
+    `sent` checks a message beyond what its JSON says.
+    """
+
+    most_body_bytes: int = 4 * MOST_PAYLOAD_BYTES
+
+    sent: Callable[[Sent], None] = defaults.check_as_over_tcp
+    error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """How the sockets are written to."""
+
+    flush_delay_ms: int = 0
+    pieces: Callable[[bytes], Sequence[bytes]] = defaults.one_piece
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Everything a server can do in more than one way."""
+
+    framing: FramingBehaviour = field(default_factory=FramingBehaviour)
+    store: StoreBehaviour = field(default_factory=StoreBehaviour)
+    poll: PollBehaviour = field(default_factory=PollBehaviour)
+    message: MessageBehaviour = field(default_factory=MessageBehaviour)
+    disk: DiskBehaviour = field(default_factory=DiskBehaviour)
+    json: JsonBehaviour = field(default_factory=JsonBehaviour)
+    http: HttpBehaviour = field(default_factory=HttpBehaviour)
+    pacing: Pacing = field(default_factory=Pacing)
+
+
+DEPLOYED_MOST_BODY_BYTES = 2 * 1024 * 1024
+"""The default of the measured server's HTTP library."""
+
+DEPLOYED_SETTINGS: Settings = {
+    "poll.starts": {**strategy.STARTS, **strategy.DEPLOYED_STARTS},
+    "http.sent": defaults.unchecked,
+    "http.most_body_bytes": DEPLOYED_MOST_BODY_BYTES,
+}
+"""What the measured server does where it parts from a sane reading of the published text."""

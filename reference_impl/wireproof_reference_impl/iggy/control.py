@@ -1,0 +1,125 @@
+"""The control of the server: messages as no client could make them.
+
+An HTTP API of our own, with parameters in the query. No command of the protocol sets a state,
+and no payload is ever damaged; here both are done, so that readers can meet them. Every request
+answers the message as it stands now, or 400 with one sentence.
+
+    GET  /control/message?stream=S&topic=T&partition=P&offset=O
+    POST /control/message?…&state=poisoned      a name, or any code of 0..255
+    POST /control/message?…&flip=BIT            turns one bit of the payload over
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wireproof_reference_impl.iggy.core.defaults import compact_json, state_name
+from wireproof_reference_impl.iggy.core.identifier import identifier_of
+from wireproof_reference_impl.iggy.core.message import STATES, Message
+from wireproof_reference_impl.iggy.core.partition import Partition, flipped
+from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
+from wireproof_reference_impl.iggy.http.exchange import (
+    Answer,
+    Exchange,
+    Routes,
+    Unfit,
+    split_query,
+    text,
+)
+from wireproof_reference_impl.iggy.http.reading import whole_number
+
+_CODES = {name: code for code, name in STATES.items()}
+_MOST_CODE = 255
+_MOST_BODY_BYTES = 1 << 16
+
+Asked = Exchange[Server]
+
+
+def get_message(exchange: Asked) -> Answer:
+    """Tell of a message."""
+    partition, offset = _message(exchange.site, split_query(exchange.query))
+    return _told(partition, offset)
+
+
+def change_message(exchange: Asked) -> Answer:
+    """Set the state of a message, turn a bit of its payload over, or both."""
+    words = split_query(exchange.query)
+    partition, offset = _message(exchange.site, words)
+    state = _state(words["state"]) if "state" in words else None
+    bit = _number(words, "flip", (1 << 32) - 1) if "flip" in words else None
+    if state is None and bit is None:
+        raise Unfit(400, "nothing to change: the parameter 'state' or 'flip' is needed")
+
+    def change(message: Message) -> Message:
+        changed = message if state is None else replace(message, state=state)
+        return changed if bit is None else _flipped(changed, bit)
+
+    partition.rewrite(offset, change)
+    return _told(partition, offset)
+
+
+ROUTES: Routes[Server] = {
+    "/control/message": {"GET": get_message, "POST": change_message},
+}
+
+
+def connection(server: Server) -> HttpConnection[Server]:
+    """Return the protocol's side of an accepted client."""
+    return HttpConnection(server, ROUTES, _refused, most_body_bytes=_MOST_BODY_BYTES)
+
+
+def _refused(refusal: Refusal) -> Answer:
+    return text(refusal.reason, 400)
+
+
+def _told(partition: Partition, offset: int) -> Answer:
+    message = partition.kept(offset)
+    fields = {
+        "offset": message.offset,
+        "state": state_name(message.state),
+        "state_code": message.state,
+        "id": message.id,
+        "checksum": message.checksum,
+        "payload": message.payload.hex(),
+    }
+    return json_answer(compact_json(fields))
+
+
+def _message(server: Server, words: Mapping[str, str]) -> tuple[Partition, int]:
+    place = Place(identifier_of(_given(words, "stream")), identifier_of(_given(words, "topic")))
+    partition = server.topic(place).partition(_number(words, "partition", (1 << 32) - 1))
+    offset = _number(words, "offset", (1 << 64) - 1)
+    if offset >= partition.count:
+        raise Unfit(400, f"no message has offset {offset}: there are {partition.count}")
+    return partition, offset
+
+
+def _state(word: str) -> int:
+    code = _CODES.get(word, whole_number(word, _MOST_CODE))
+    if code is None:
+        known = ", ".join(_CODES)
+        raise Unfit(400, f"state {word!r} is none: one of {known} or a code of 0..255 is needed")
+    return code
+
+
+def _flipped(message: Message, bit: int) -> Message:
+    bits = 8 * len(message.payload)
+    if bit >= bits:
+        raise Unfit(400, f"the payload has {bits} bits, from 0 on: there is no bit {bit}")
+    return flipped(message, bit)
+
+
+def _number(words: Mapping[str, str], name: str, most: int) -> int:
+    word = _given(words, name)
+    number = whole_number(word, most)
+    if number is None:
+        raise Unfit(400, f"{name} {word!r} is no number of 0..{most}")
+    return number
+
+
+def _given(words: Mapping[str, str], name: str) -> str:
+    if not words.get(name):
+        raise Unfit(400, f"the parameter {name!r} is missing")
+    return words[name]

@@ -1,0 +1,146 @@
+"""Bodies of ok answers in the published generation."""
+
+import struct
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from wireproof_reference_impl.iggy.core.client import Client
+from wireproof_reference_impl.iggy.core.group import Group, Member
+from wireproof_reference_impl.iggy.core.messages import Polled
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.stats import Stats
+from wireproof_reference_impl.iggy.core.topic import Stream, Topic
+
+if TYPE_CHECKING:
+    from wireproof_reference_impl.iggy.behaviour import Behaviour
+
+TCP = 1
+"""The transport; QUIC, the other one, is not served."""
+
+_STATS = struct.Struct("<If8QIIIIQII")
+
+
+def stats(found: Stats) -> bytes:
+    """Return process, machine and counts, then four counted texts."""
+    measures = found.measures
+    fixed = _STATS.pack(
+        found.host.process,
+        measures.cpu,
+        measures.memory,
+        measures.total,
+        measures.available,
+        found.run_time_s,
+        found.start_time_s,
+        measures.read,
+        measures.written,
+        found.messages_size,
+        found.streams,
+        found.topics,
+        found.partitions,
+        found.segments,
+        found.messages,
+        found.clients,
+        found.groups,
+    )
+    host = found.host
+    names = (host.hostname, host.os_name, host.os_version, host.kernel_version)
+    return fixed + b"".join(_text(name) for name in names)
+
+
+def client(who: Client) -> bytes:
+    """Return a client with its groups."""
+    groups = (struct.pack("<III", *reversed(joined)) for joined in who.groups)
+    return _client(who) + b"".join(groups)
+
+
+def clients(every: Iterable[Client]) -> bytes:
+    """Return clients without their groups."""
+    return b"".join(_client(each) for each in every)
+
+
+def stream(found: Stream) -> bytes:
+    """Return a stream with its topics."""
+    return _stream(found) + topics(found.topics.values())
+
+
+def streams(every: Iterable[Stream]) -> bytes:
+    """Return streams without their topics."""
+    return b"".join(_stream(each) for each in every)
+
+
+def topic(found: Topic) -> bytes:
+    """Return a topic with its partitions."""
+    return _topic(found) + b"".join(_partition(each) for each in found.partitions.values())
+
+
+def topics(every: Iterable[Topic]) -> bytes:
+    """Return topics without their partitions."""
+    return b"".join(_topic(each) for each in every)
+
+
+def group(found: Group) -> bytes:
+    """Return a consumer group with its members and their partitions."""
+    members = (_member(each) for each in found.members.values())
+    return _group(found) + b"".join(members)
+
+
+def groups(every: Iterable[Group]) -> bytes:
+    """Return consumer groups without their members."""
+    return b"".join(_group(each) for each in every)
+
+
+def consumer_offset(consumer: int, stored: int | None) -> bytes:
+    """Return a consumer and its offset; one that was never stored is 0."""
+    return struct.pack("<IQ", consumer, stored or 0)
+
+
+def polled(found: Polled, behaviour: "Behaviour") -> bytes:
+    """Return a head and messages one after the other."""
+    message = behaviour.message
+    head = message.head(found)
+    return head + b"".join(message.layout(each) for each in message.arranged(found.messages))
+
+
+def count_head(found: Polled) -> bytes:
+    """Return how many messages there are, u32."""
+    return struct.pack("<I", len(found.messages))
+
+
+def _client(who: Client) -> bytes:
+    groups = struct.pack("<I", len(who.groups))
+    return struct.pack("<IB", who.id, TCP) + _text(who.address) + groups
+
+
+def _stream(found: Stream) -> bytes:
+    head = struct.pack("<IIQQ", found.id, len(found.topics), found.size, found.count)
+    return head + _text(found.name)
+
+
+def _topic(found: Topic) -> bytes:
+    head = struct.pack("<IIQQ", found.id, len(found.partitions), found.size, found.count)
+    return head + _text(found.name)
+
+
+def _partition(found: Partition) -> bytes:
+    return struct.pack(
+        "<IIQQQ",
+        found.id,
+        len(found.segments),
+        found.current_offset,
+        found.size,
+        found.count,
+    )
+
+
+def _group(found: Group) -> bytes:
+    return struct.pack("<III", found.id, found.partitions, len(found.members))
+
+
+def _member(found: Member) -> bytes:
+    numbers = found.partitions
+    return struct.pack(f"<II{len(numbers)}I", found.client, len(numbers), *numbers)
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return struct.pack("<I", len(data)) + data

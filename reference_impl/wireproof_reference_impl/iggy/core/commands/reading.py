@@ -1,0 +1,91 @@
+"""Fields that several commands share."""
+
+from wireproof_reference_impl.iggy.core.checks import empty_payload
+from wireproof_reference_impl.iggy.core.fields import Fields
+from wireproof_reference_impl.iggy.core.header import read_headers
+from wireproof_reference_impl.iggy.core.identifier import read_identifier
+from wireproof_reference_impl.iggy.core.message import Sent
+from wireproof_reference_impl.iggy.core.requests import (
+    BALANCED,
+    CONSUMER,
+    CONSUMER_GROUP,
+    MESSAGES_KEY,
+    NEXT,
+    OFFSET,
+    Partitioning,
+    Place,
+)
+from wireproof_reference_impl.iggy.core.status import invalid_command
+
+
+def place(fields: Fields) -> Place:
+    """Read the identifiers of a stream and a topic."""
+    return Place(read_identifier(fields), read_identifier(fields))
+
+
+def consumer_kind(fields: Fields) -> int:
+    """Read the kind of a consumer, u8.
+
+    Raises:
+        Refusal: an unknown one.
+    """
+    kind = fields.u8()
+    if kind not in (CONSUMER, CONSUMER_GROUP):
+        raise invalid_command()
+    return kind
+
+
+def partitioning(fields: Fields) -> Partitioning:
+    """Read kind u8, length u8 and value.
+
+    Raises:
+        Refusal: an unknown kind.
+    """
+    kind = fields.u8()
+    if not BALANCED <= kind <= MESSAGES_KEY:
+        raise invalid_command()
+    return Partitioning(kind, fields.take(fields.u8()))
+
+
+def strategy(fields: Fields) -> int:
+    """Read the kind of a polling strategy, u8.
+
+    Raises:
+        Refusal: an unknown one.
+    """
+    kind = fields.u8()
+    if not OFFSET <= kind <= NEXT:
+        raise invalid_command()
+    return kind
+
+
+def messages(fields: Fields) -> list[Sent]:
+    """Read messages until nothing is left.
+
+    id u128, headers length u32, headers, payload length u32, payload.
+
+    Raises:
+        Refusal: one is cut, has a bad header, or no payload.
+    """
+    found: list[Sent] = []
+    while fields.left:
+        number = fields.u128()
+        block = fields.take(fields.u32())
+        headers = read_headers(block) if block else None
+        length = fields.u32()
+        if not length:
+            raise empty_payload()
+        found.append(Sent(number, headers, fields.take(length)))
+    return found
+
+
+def text(data: bytes) -> str:
+    """Return a name.
+
+    Raises:
+        Refusal: it is no UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise invalid_command() from None

@@ -1,0 +1,101 @@
+"""Headers of a message: fifteen kinds of values by key, one block of bytes."""
+
+import struct
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from wireproof_reference_impl.iggy.core.fields import Fields
+from wireproof_reference_impl.iggy.core.status import (
+    INVALID_HEADER_KEY,
+    INVALID_HEADER_VALUE,
+    Refusal,
+    invalid_command,
+)
+
+KINDS = (
+    "raw",
+    "string",
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int128",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint128",
+    "float32",
+    "float64",
+)
+"""The kinds in the order of their codes, which begin with 1."""
+
+MOST_BYTES = 255
+"""Of a key and of a value; the measured server's limits."""
+
+
+class HeaderValue(NamedTuple):
+    """A value with the code of its kind."""
+
+    kind: int
+    value: bytes
+
+
+Headers = Mapping[str, HeaderValue]
+
+
+def read_headers(block: bytes) -> dict[str, HeaderValue]:
+    """Read a block: key length u32, key, kind u8, value length u32, value, repeated.
+
+    Raises:
+        Refusal: a length out of 1..255, a key that is no UTF-8 or is there twice, an unknown
+            kind, or a block that ends early.
+    """
+    fields = Fields(block)
+    headers: dict[str, HeaderValue] = {}
+    while fields.left:
+        key = _text(fields.take(checked_key_length(fields.u32())))
+        kind = fields.u8()
+        if not 1 <= kind <= len(KINDS) or key in headers:
+            raise invalid_command()
+        headers[key] = HeaderValue(kind, fields.take(checked_value_length(fields.u32())))
+    return headers
+
+
+def headers_block(headers: Headers | None) -> bytes:
+    """Return the block of bytes; no headers, or none at all, are no bytes."""
+    parts: list[bytes] = []
+    for key, (kind, value) in (headers or {}).items():
+        name = key.encode()
+        parts += (struct.pack("<I", len(name)), name, struct.pack("<BI", kind, len(value)), value)
+    return b"".join(parts)
+
+
+def checked_key_length(length: int) -> int:
+    """Return the length of a key.
+
+    Raises:
+        Refusal: not 1..255.
+    """
+    if not 1 <= length <= MOST_BYTES:
+        raise Refusal(INVALID_HEADER_KEY, "Invalid header key")
+    return length
+
+
+def checked_value_length(length: int) -> int:
+    """Return the length of a value.
+
+    Raises:
+        Refusal: not 1..255.
+    """
+    if not 1 <= length <= MOST_BYTES:
+        raise Refusal(INVALID_HEADER_VALUE, "Invalid header value")
+    return length
+
+
+def _text(key: bytes) -> str:
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        raise Refusal(INVALID_HEADER_KEY, "Invalid header key") from None

@@ -1,0 +1,28 @@
+"""What the server says of the machine it runs on; the shell finds it out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Measures(NamedTuple):
+    """What changes all the time: CPU in percent, everything else in bytes."""
+
+    cpu: float = 0.0
+    memory: int = 0
+    total: int = 0
+    available: int = 0
+    read: int = 0
+    written: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The process and the machine."""
+
+    process: int = 0
+    hostname: str = "host"
+    os_name: str = "os"
+    os_version: str = "0"
+    kernel_version: str = "0"
+    measure: Callable[[], Measures] = Measures

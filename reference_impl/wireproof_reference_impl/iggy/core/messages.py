@@ -1,0 +1,135 @@
+"""Sending and polling: how messages find their partition, and their reader."""
+
+import zlib
+from typing import NamedTuple
+
+import mmh3
+
+from wireproof_reference_impl.iggy.core import status
+from wireproof_reference_impl.iggy.core.checks import check_sent
+from wireproof_reference_impl.iggy.core.client import Client
+from wireproof_reference_impl.iggy.core.message import Message
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.requests import (
+    BALANCED,
+    CONSUMER,
+    PARTITION_ID,
+    Consumer,
+    Partitioning,
+    Place,
+    PollMessages,
+    SendMessages,
+)
+from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.core.topic import Topic
+
+
+class Polled(NamedTuple):
+    """What a poll found, and where."""
+
+    partition: int
+    current_offset: int
+    messages: list[Message]
+
+
+def send(server: Server, request: SendMessages, now_us: int) -> None:
+    """Keep messages, all or none.
+
+    Raises:
+        Refusal: they cannot be taken, or there is no place for them.
+    """
+    check_sent(request)
+    topic = server.topic(request.place)
+    topic.needs_partitions()
+    number = server.behaviour.store.choose(topic, request.partitioning)
+    topic.partition(number).append(request.messages, now_us, server.around.new_id)
+
+
+def poll(server: Server, request: PollMessages, client: Client | None) -> Polled:
+    """Read messages; a group's member reads the partition whose turn it is.
+
+    Raises:
+        Refusal: nothing is asked for, or it is not there.
+    """
+    if not request.count:
+        raise Refusal(status.INVALID_MESSAGES_COUNT, "Invalid messages count")
+    topic = server.topic(request.place)
+    topic.needs_partitions()
+    partition = topic.partition(_partition(topic, request, client))
+    behaviour = server.behaviour.poll
+    start = behaviour.starts[request.strategy](partition, request)
+    messages: list[Message] = []
+    if start is not None:
+        messages = behaviour.delivered(partition.read(start, behaviour.count(request.count)))
+    if messages and request.auto_commit:
+        last = behaviour.committed(messages[-1].offset)
+        partition.store_offset(request.consumer.kind, consumer_number(request.consumer), last)
+    return Polled(partition.id, partition.current_offset, messages)
+
+
+def stored_offset(
+    server: Server, place: Place, consumer: Consumer, partition: int
+) -> tuple[Partition, int | None]:
+    """Return a partition and how far a consumer has read in it, if it ever said so.
+
+    Raises:
+        Refusal: the partition is not there.
+    """
+    found = server.topic(place).partition(partition)
+    return found, found.stored_offset(consumer.kind, consumer_number(consumer))
+
+
+def store_offset(
+    server: Server,
+    place: Place,
+    consumer: Consumer,
+    *,
+    partition: int,
+    offset: int,
+    client: Client | None,
+) -> None:
+    """Keep how far a consumer has read; a group's member names the partition it read last.
+
+    Raises:
+        Refusal: the partition is not there, or has no such offset.
+    """
+    topic = server.topic(place)
+    number = consumer_number(consumer)
+    if consumer.kind != CONSUMER and client is not None:
+        partition = topic.group(number).member(client.id).current
+    topic.partition(partition).store_offset(consumer.kind, number, offset)
+
+
+def chosen_partition(topic: Topic, partitioning: Partitioning) -> int:
+    """Return the partition that messages go to.
+
+    Balanced: in turns, one for each request. A key: its MurmurHash3 (x64, 128 bits, seed 0)
+    modulo the number of partitions, 0 standing for the last.
+
+    Raises:
+        Refusal: the id of a partition is not of four bytes.
+    """
+    kind, value = partitioning
+    if kind == BALANCED:
+        return topic.take_turn()
+    if kind == PARTITION_ID:
+        if len(value) != 4:
+            raise Refusal(status.CANNOT_PARSE_SLICE, "Cannot parse integer")
+        return int.from_bytes(value, "little")
+    hashed = mmh3.hash128(value, seed=0, x64arch=True, signed=False)
+    return hashed % len(topic.partitions) or len(topic.partitions)
+
+
+def consumer_number(consumer: Consumer) -> int:
+    """Return the number of a consumer; that of one with a name is made of the name."""
+    if isinstance(consumer.id, int):
+        return consumer.id
+    return zlib.crc32(consumer.id.encode())
+
+
+def _partition(topic: Topic, request: PollMessages, client: Client | None) -> int:
+    if request.consumer.kind == CONSUMER or client is None:
+        return request.partition
+    group = topic.group(consumer_number(request.consumer))
+    return group.member(client.id).take_turn()

@@ -1,0 +1,208 @@
+"""One partition: its messages in segments, and how far consumers have read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from wireproof_reference_impl.iggy.core import status
+from wireproof_reference_impl.iggy.core.message import Message, Sent, read_record
+from wireproof_reference_impl.iggy.core.requests import CONSUMER, CONSUMER_GROUP
+from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.core.storage import PartitionFiles, Rows
+
+if TYPE_CHECKING:
+    from wireproof_reference_impl.iggy.behaviour import Behaviour
+
+_OFFSET_BYTES = 8
+
+
+@dataclass(slots=True)
+class Segment:
+    """One file of the log: its first offset and how many bytes are in it."""
+
+    start: int
+    size: int = 0
+
+
+class Partition:
+    """The messages of one partition, the oldest first.
+
+    A message that was found on the disk is read when it is asked for: until then nobody knows
+    whether it can be.
+    """
+
+    def __init__(
+        self, number: int, files: PartitionFiles, *, behaviour: "Behaviour", segment_size: int
+    ) -> None:
+        self.id = number
+        self.segments: list[Segment] = []
+        self._files = files
+        self._behaviour = behaviour
+        self._segment_size = segment_size
+        self._messages: list[Message | bytes] = []
+        self._positions: list[int] = []
+        self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER, CONSUMER_GROUP)}
+        self._load()
+
+    @property
+    def count(self) -> int:
+        """Return how many messages there are."""
+        return len(self._messages)
+
+    @property
+    def current_offset(self) -> int:
+        """Return the offset of the last message, 0 without any."""
+        return max(0, self.count - 1)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes the messages are in the log."""
+        return sum(each.size for each in self.segments)
+
+    def append(self, sent: Sequence[Sent], now_us: int, new_id: Callable[[], int]) -> None:
+        """Take messages, all or none; each has a later timestamp than the one before it.
+
+        Raises:
+            OSError: they could not be kept.
+        """
+        disk = self._behaviour.disk
+        segment = self._open_segment()
+        first_us = max(now_us, self._last_timestamp() + 1)
+        messages = [
+            self._made(each, self.count + number, first_us + number, new_id)
+            for number, each in enumerate(sent)
+        ]
+        records = [disk.record(each) for each in messages]
+        ends = list(accumulate((len(each) for each in records), initial=segment.size))
+        rows = Rows(
+            [*records],
+            [disk.position(each) for each in ends[:-1]],
+            [disk.timestamp(each.timestamp) for each in messages],
+        )
+        self._files.append(segment.start, rows)
+        if segment not in self.segments:
+            self.segments.append(segment)
+        self._messages += messages
+        self._positions += ends[:-1]
+        segment.size = ends[-1]
+
+    def read(self, start: int, count: int) -> list[Message]:
+        """Return up to `count` messages from an offset on.
+
+        Raises:
+            Refusal: one of them cannot be read, or has a state that is none.
+        """
+        return [self.message(offset) for offset in range(start, min(start + count, self.count))]
+
+    def message(self, offset: int) -> Message:
+        """Return one message.
+
+        Raises:
+            Refusal: it cannot be read, or has a state that is none.
+        """
+        message = self.kept(offset)
+        if not self._behaviour.poll.is_known(message.state):
+            raise status.invalid_command()
+        return message
+
+    def kept(self, offset: int) -> Message:
+        """Return one message, whatever its state.
+
+        Raises:
+            Refusal: it cannot be read.
+        """
+        found = self._messages[offset]
+        return read_record(found) if isinstance(found, bytes) else found
+
+    def rewrite(self, offset: int, change: Callable[[Message], Message]) -> None:
+        """Change a message where it stands; its length in the log stays.
+
+        Raises:
+            Refusal: it cannot be read.
+            OSError: it could not be written.
+        """
+        message = change(self.kept(offset))
+        start = self.segment_of(offset).start
+        record = self._behaviour.disk.record(message)
+        self._files.rewrite(start, self._positions[offset], record)
+        self._messages[offset] = message
+
+    def segment_of(self, offset: int) -> Segment:
+        """Return the segment that an offset is in."""
+        return next(each for each in reversed(self.segments) if each.start <= offset)
+
+    def spans(self) -> Iterator[range]:
+        """Return the offsets of every segment that has messages."""
+        starts = [each.start for each in self.segments]
+        for start, end in zip(starts, [*starts[1:], self.count], strict=True):
+            if start < end:
+                yield range(start, end)
+
+    def stored_offset(self, kind: int, consumer: int) -> int | None:
+        """Return how far a consumer or a group has read, if it ever said so."""
+        return self._offsets[kind].get(consumer)
+
+    def store_offset(self, kind: int, consumer: int, offset: int) -> None:
+        """Keep how far a consumer or a group has read.
+
+        Raises:
+            Refusal: beyond the last message.
+            OSError: it could not be kept.
+        """
+        if offset > self.current_offset:
+            raise Refusal(status.INVALID_OFFSET, f"Invalid offset: {offset}")
+        self._files.save_offset(kind, consumer, offset)
+        self._offsets[kind][consumer] = offset
+
+    def _made(
+        self, sent: Sent, offset: int, timestamp_us: int, new_id: Callable[[], int]
+    ) -> Message:
+        store = self._behaviour.store
+        return Message(
+            offset=store.offset(offset),
+            state=store.state(sent),
+            timestamp=store.timestamp(timestamp_us),
+            id=store.id(sent.id or new_id()),
+            checksum=store.checksum(sent),
+            headers=store.headers(sent.headers),
+            payload=store.payload(sent.payload),
+        )
+
+    def _open_segment(self) -> Segment:
+        last = self.segments[-1] if self.segments else None
+        if last is None or last.size >= self._segment_size:
+            return Segment(self.count)
+        return last
+
+    def _last_timestamp(self) -> int:
+        if not self._messages:
+            return -1
+        try:
+            return self.kept(self.count - 1).timestamp
+        except Refusal:
+            return -1
+
+    def _load(self) -> None:
+        for kept in self._files.segments():
+            self.segments.append(Segment(kept.start, kept.size))
+            place = 0
+            for each in kept.records:
+                if len(each) >= _OFFSET_BYTES:
+                    self._messages.append(each)
+                    self._positions.append(place)
+                place += len(each)
+        if not self.segments:
+            self.segments.append(Segment(0))
+            self._files.append(0, Rows((), (), ()))
+
+
+def flipped(message: Message, bit: int) -> Message:
+    """Return a message with one bit of its payload turned over.
+
+    Raises:
+        IndexError: the payload has no such bit.
+    """
+    payload = bytearray(message.payload)
+    payload[bit // 8] ^= 1 << bit % 8
+    return replace(message, payload=bytes(payload))

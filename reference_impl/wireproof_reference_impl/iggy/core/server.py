@@ -1,0 +1,247 @@
+"""The server: streams, topics, partitions, groups and clients, and what is done with them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from wireproof_reference_impl.iggy.core import status
+from wireproof_reference_impl.iggy.core.checks import stored_name
+from wireproof_reference_impl.iggy.core.client import Client, Joined
+from wireproof_reference_impl.iggy.core.group import Group
+from wireproof_reference_impl.iggy.core.host import Host
+from wireproof_reference_impl.iggy.core.identifier import Identifier
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.core.storage import KeptTopic, Storage
+from wireproof_reference_impl.iggy.core.topic import (
+    Stream,
+    Topic,
+    found,
+    is_taken,
+    missing_stream,
+)
+
+if TYPE_CHECKING:
+    from wireproof_reference_impl.iggy.behaviour import Behaviour
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the server is given: where to keep things, ids, the time of its start, its machine."""
+
+    storage: Storage
+    new_id: Callable[[], int]
+    started_us: int = 0
+    host: Host = field(default_factory=Host)
+    segment_size: int = 1 << 30
+
+
+class Server:
+    """Everything that is not a connection."""
+
+    def __init__(self, behaviour: "Behaviour", around: Surroundings) -> None:
+        self.behaviour = behaviour
+        self.around = around
+        self.streams: dict[int, Stream] = {}
+        self.clients: dict[int, Client] = {}
+        self._storage = around.storage
+        for kept in around.storage.streams():
+            stream = Stream(kept.id, kept.name, created_us=around.started_us)
+            self.streams[kept.id] = stream
+            for topic in kept.topics:
+                self._load(stream, topic)
+
+    def stream(self, who: Identifier) -> Stream:
+        """Return a stream.
+
+        Raises:
+            Refusal: there is none of that number or name.
+        """
+        return found(who, self.streams, lambda each: each.name, missing_stream)
+
+    def topic(self, place: Place) -> Topic:
+        """Return a topic.
+
+        Raises:
+            Refusal: stream or topic is not there.
+        """
+        return self.stream(place.stream).topic(place.topic)
+
+    def create_stream(self, number: int, name: str, now_us: int) -> Stream:
+        """Make a stream.
+
+        Raises:
+            Refusal: its number or its name is taken.
+        """
+        name = stored_name(name)
+        if number in self.streams:
+            reason = f"Stream with ID: {number} already exists."
+            raise Refusal(status.STREAM_ID_ALREADY_EXISTS, reason)
+        if is_taken(name, self.streams.values()):
+            reason = f"Stream with name: {name} already exists."
+            raise Refusal(status.STREAM_NAME_ALREADY_EXISTS, reason)
+        self._storage.add_stream(number, name)
+        stream = self.streams[number] = Stream(number, name, created_us=now_us)
+        return stream
+
+    def delete_stream(self, who: Identifier) -> None:
+        """Remove a stream with all in it.
+
+        Raises:
+            Refusal: it is not there.
+        """
+        stream = self.stream(who)
+        self._storage.remove_stream(stream.id)
+        del self.streams[stream.id]
+        self._forget(lambda joined: joined.stream == stream.id)
+
+    def create_topic(
+        self, who: Identifier, number: int, name: str, *, partitions: int, now_us: int
+    ) -> Topic:
+        """Make a topic with so many partitions.
+
+        Raises:
+            Refusal: the stream is not there, or the number or the name is taken.
+        """
+        stream = self.stream(who)
+        topic = Topic(stream.id, number, stored_name(name), created_us=now_us)
+        stream.add(topic)
+        try:
+            self._storage.add_topic(stream.id, number, topic.name)
+            self._add_partitions(topic, partitions)
+        except OSError:
+            del stream.topics[number]
+            raise
+        return topic
+
+    def delete_topic(self, place: Place) -> None:
+        """Remove a topic with all in it.
+
+        Raises:
+            Refusal: stream or topic is not there.
+        """
+        topic = self.topic(place)
+        self._storage.remove_topic(topic.stream, topic.id)
+        del self.streams[topic.stream].topics[topic.id]
+        self._forget(lambda joined: joined[:2] == (topic.stream, topic.id))
+
+    def create_partitions(self, place: Place, count: int) -> None:
+        """Add partitions.
+
+        Raises:
+            Refusal: the topic is not there, or would have too many.
+        """
+        topic = self.topic(place)
+        if len(topic.partitions) + count > self.behaviour.store.most_partitions:
+            raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
+        self._add_partitions(topic, count)
+        topic.deal()
+
+    def delete_partitions(self, place: Place, count: int) -> None:
+        """Remove the highest partitions, or all when there are fewer.
+
+        Raises:
+            Refusal: the topic is not there.
+        """
+        topic = self.topic(place)
+        for number in sorted(topic.partitions, reverse=True)[:count]:
+            self._storage.remove_partition(topic.stream, topic.id, number)
+            del topic.partitions[number]
+        topic.deal()
+
+    def create_group(self, place: Place, number: int) -> Group:
+        """Make a consumer group.
+
+        Raises:
+            Refusal: the topic is not there, or its number is taken.
+        """
+        topic = self.topic(place)
+        if number in topic.groups:
+            where = f"for topic with ID: {topic.id} already exists."
+            reason = f"Consumer group with ID: {number} {where}"
+            raise Refusal(status.CONSUMER_GROUP_ALREADY_EXISTS, reason)
+        self._storage.add_group(topic.stream, topic.id, number)
+        group = topic.groups[number] = Group(number, topic.id, len(topic.partitions))
+        return group
+
+    def delete_group(self, place: Place, number: int) -> None:
+        """Remove a consumer group.
+
+        Raises:
+            Refusal: it is not there.
+        """
+        topic = self.topic(place)
+        group = topic.group(number)
+        self._storage.remove_group(topic.stream, topic.id, number)
+        del topic.groups[group.id]
+        self._forget(lambda joined: joined == (topic.stream, topic.id, number))
+
+    def join(self, place: Place, number: int, client: Client) -> None:
+        """Let a client into a group.
+
+        Raises:
+            Refusal: the group is not there.
+        """
+        topic = self.topic(place)
+        topic.group(number).join(client.id)
+        joined = Joined(topic.stream, topic.id, number)
+        if joined not in client.groups:
+            client.groups.append(joined)
+
+    def leave(self, place: Place, number: int, client: Client) -> None:
+        """Let a client out of a group; one that is not in it is let go as well.
+
+        Raises:
+            Refusal: the group is not there.
+        """
+        topic = self.topic(place)
+        topic.group(number).leave(client.id)
+        joined = Joined(topic.stream, topic.id, number)
+        client.groups = [each for each in client.groups if each != joined]
+
+    def client(self, number: int) -> Client:
+        """Return a connected client.
+
+        Raises:
+            Refusal: there is none of that id.
+        """
+        if number not in self.clients:
+            reason = f"Client with ID: {number} was not found."
+            raise Refusal(status.CLIENT_NOT_FOUND, reason)
+        return self.clients[number]
+
+    def disconnect(self, client: Client) -> None:
+        """Forget a client, and let it out of its groups."""
+        self.clients.pop(client.id, None)
+        for joined in client.groups:
+            stream = self.streams.get(joined.stream)
+            topic = None if stream is None else stream.topics.get(joined.topic)
+            group = None if topic is None else topic.groups.get(joined.group)
+            if group is not None:
+                group.leave(client.id)
+
+    def _add_partitions(self, topic: Topic, count: int) -> None:
+        first = len(topic.partitions) + 1
+        for number in range(first, first + count):
+            self._open(topic, number)
+
+    def _open(self, topic: Topic, number: int) -> None:
+        topic.partitions[number] = Partition(
+            number,
+            self._storage.partition(topic.stream, topic.id, number),
+            behaviour=self.behaviour,
+            segment_size=self.around.segment_size,
+        )
+
+    def _load(self, stream: Stream, kept: KeptTopic) -> None:
+        topic = Topic(stream.id, kept.id, kept.name, created_us=self.around.started_us)
+        stream.topics[kept.id] = topic
+        for number in kept.partitions:
+            self._open(topic, number)
+        for number in kept.groups:
+            topic.groups[number] = Group(number, topic.id, len(topic.partitions))
+
+    def _forget(self, gone: Callable[[Joined], bool]) -> None:
+        for client in self.clients.values():
+            client.groups = [each for each in client.groups if not gone(each)]

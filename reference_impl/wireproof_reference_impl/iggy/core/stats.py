@@ -1,0 +1,46 @@
+"""What the server counts of itself."""
+
+from typing import NamedTuple
+
+from wireproof_reference_impl.iggy.core.host import Host, Measures
+from wireproof_reference_impl.iggy.core.server import Server
+
+_SECOND_US = 1_000_000
+
+
+class Stats(NamedTuple):
+    """Counts, sizes in bytes and times in seconds."""
+
+    host: Host
+    measures: Measures
+    run_time_s: int
+    start_time_s: int
+    messages_size: int
+    streams: int
+    topics: int
+    partitions: int
+    segments: int
+    messages: int
+    clients: int
+    groups: int
+
+
+def count(server: Server, now_us: int) -> Stats:
+    """Return what there is now."""
+    started_us = server.around.started_us
+    topics = [topic for stream in server.streams.values() for topic in stream.topics.values()]
+    partitions = [each for topic in topics for each in topic.partitions.values()]
+    return Stats(
+        host=server.around.host,
+        measures=server.around.host.measure(),
+        run_time_s=max(0, now_us - started_us) // _SECOND_US,
+        start_time_s=started_us // _SECOND_US,
+        messages_size=sum(each.size for each in partitions),
+        streams=len(server.streams),
+        topics=len(topics),
+        partitions=len(partitions),
+        segments=sum(len(each.segments) for each in partitions),
+        messages=sum(each.count for each in partitions),
+        clients=len(server.clients),
+        groups=sum(len(each.groups) for each in topics),
+    )

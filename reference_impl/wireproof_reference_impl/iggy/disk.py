@@ -1,0 +1,202 @@
+"""Streams as folders, and partitions as segments of files, as the measured server keeps them.
+
+streams/<stream>/stream.info                        the name, nothing else
+streams/<stream>/topics/<topic>/topic.info          the name, nothing else
+…/topics/<topic>/groups/<group>                     the id, u32
+…/topics/<topic>/partitions/<partition>/
+<first offset, 20 digits>.log                   messages one after the other
+<same>.index                                    u32 for each message: its place in the log
+<same>.timeindex                                u64 for each message: its timestamp
+offsets/consumers/<id>, offsets/groups/<id>     u64: how far it has read
+"""
+
+import contextlib
+import shutil
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from wireproof_reference_impl.iggy.core.requests import CONSUMER, CONSUMER_GROUP
+from wireproof_reference_impl.iggy.core.storage import (
+    KeptSegment,
+    KeptStream,
+    KeptTopic,
+    PartitionFiles,
+    Rows,
+)
+
+_STREAM_INFO = "stream.info"
+_TOPIC_INFO = "topic.info"
+_OFFSETS = {CONSUMER: "consumers", CONSUMER_GROUP: "groups"}
+_U32_MASK = (1 << 32) - 1
+_U64_MASK = (1 << 64) - 1
+
+
+class SegmentFiles:
+    """The files of one partition in its folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for name in _OFFSETS.values():
+            (folder / "offsets" / name).mkdir(parents=True, exist_ok=True)
+
+    def segments(self) -> Sequence[KeptSegment]:
+        """Return what is kept: each record from its place in the index to the next one's."""
+        found = [
+            (int(each.stem), each) for each in self._folder.glob("*.log") if each.stem.isdigit()
+        ]
+        return [_segment(start, path) for start, path in sorted(found)]
+
+    def offsets(self, kind: int) -> Mapping[int, int]:
+        """Return the stored offsets of consumers or of groups."""
+        return {
+            number: int.from_bytes(path.read_bytes()[:8], "little")
+            for number, path in _numbered(self._folder / "offsets" / _OFFSETS[kind])
+        }
+
+    def append(self, start: int, rows: Rows) -> None:
+        """Write messages to a segment, all or none.
+
+        Raises:
+            OSError: they could not be written; what was is taken back.
+        """
+        positions = struct.pack(f"<{len(rows.positions)}I", *_fitting(rows.positions, _U32_MASK))
+        timestamps = struct.pack(
+            f"<{len(rows.timestamps)}Q", *_fitting(rows.timestamps, _U64_MASK)
+        )
+        parts = {"log": b"".join(rows.records), "index": positions, "timeindex": timestamps}
+        sizes = {kind: _size(self._path(start, kind)) for kind in parts}
+        try:
+            for kind, data in parts.items():
+                with self._path(start, kind).open("ab") as file:
+                    file.write(data)
+        except OSError:
+            for kind, size in sizes.items():
+                _cut(self._path(start, kind), size)
+            raise
+
+    def rewrite(self, start: int, position: int, record: bytes) -> None:
+        """Write a record anew where it stands.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        with self._path(start, "log").open("r+b") as file:
+            file.seek(position)
+            file.write(record)
+
+    def save_offset(self, kind: int, consumer: int, offset: int) -> None:
+        """Keep an offset.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        path = self._folder / "offsets" / _OFFSETS[kind] / str(consumer)
+        path.write_bytes(offset.to_bytes(8, "little"))
+
+    def _path(self, start: int, kind: str) -> Path:
+        return self._folder / f"{start:020}.{kind}"
+
+
+class DiskStorage:
+    """Streams as folders below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._streams = folder / "streams"
+        self._streams.mkdir(parents=True, exist_ok=True)
+
+    def streams(self) -> Sequence[KeptStream]:
+        """Return what is there; a folder without its info is none."""
+        return [
+            KeptStream(number, (path / _STREAM_INFO).read_text(), _topics(path / "topics"))
+            for number, path in _numbered(self._streams)
+            if (path / _STREAM_INFO).is_file()
+        ]
+
+    def add_stream(self, stream: int, name: str) -> None:
+        """Keep a stream."""
+        folder = self._streams / str(stream)
+        (folder / "topics").mkdir(parents=True, exist_ok=True)
+        (folder / _STREAM_INFO).write_text(name)
+
+    def remove_stream(self, stream: int) -> None:
+        """Forget a stream and all in it."""
+        shutil.rmtree(self._streams / str(stream))
+
+    def add_topic(self, stream: int, topic: int, name: str) -> None:
+        """Keep a topic."""
+        folder = self._topic(stream, topic)
+        for each in ("partitions", "groups"):
+            (folder / each).mkdir(parents=True, exist_ok=True)
+        (folder / _TOPIC_INFO).write_text(name)
+
+    def remove_topic(self, stream: int, topic: int) -> None:
+        """Forget a topic and all in it."""
+        shutil.rmtree(self._topic(stream, topic))
+
+    def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
+        """Return the files of a partition; make its folder if need be."""
+        return SegmentFiles(self._partition(stream, topic, partition))
+
+    def remove_partition(self, stream: int, topic: int, partition: int) -> None:
+        """Forget a partition and all in it."""
+        shutil.rmtree(self._partition(stream, topic, partition))
+
+    def add_group(self, stream: int, topic: int, group: int) -> None:
+        """Keep a consumer group."""
+        path = self._topic(stream, topic) / "groups" / str(group)
+        path.write_bytes(group.to_bytes(4, "little"))
+
+    def remove_group(self, stream: int, topic: int, group: int) -> None:
+        """Forget a consumer group."""
+        (self._topic(stream, topic) / "groups" / str(group)).unlink()
+
+    def _topic(self, stream: int, topic: int) -> Path:
+        return self._streams / str(stream) / "topics" / str(topic)
+
+    def _partition(self, stream: int, topic: int, partition: int) -> Path:
+        return self._topic(stream, topic) / "partitions" / str(partition)
+
+
+def _topics(folder: Path) -> list[KeptTopic]:
+    return [
+        KeptTopic(
+            number,
+            (path / _TOPIC_INFO).read_text(),
+            [each for each, _ in _numbered(path / "partitions")],
+            [each for each, _ in _numbered(path / "groups")],
+        )
+        for number, path in _numbered(folder)
+        if (path / _TOPIC_INFO).is_file()
+    ]
+
+
+def _segment(start: int, path: Path) -> KeptSegment:
+    log = path.read_bytes()
+    index = path.with_suffix(".index")
+    data = index.read_bytes() if index.exists() else b""
+    places = struct.unpack(f"<{len(data) // 4}I", data[: len(data) // 4 * 4])
+    within = [each for each in places if each < len(log)]
+    ends = [*within[1:], len(log)]
+    records = [log[begin:end] for begin, end in zip(within, ends, strict=False)]
+    return KeptSegment(start, len(log), records)
+
+
+def _numbered(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Return what is named by a number in a folder, by number."""
+    if folder.is_dir():
+        found = [each for each in folder.iterdir() if each.name.isascii() and each.name.isdigit()]
+        yield from sorted((int(each.name), each) for each in found)
+
+
+def _fitting(numbers: Sequence[int], mask: int) -> Iterator[int]:
+    return (each & mask for each in numbers)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _cut(path: Path, size: int) -> None:
+    with contextlib.suppress(OSError), path.open("r+b") as file:
+        file.truncate(size)

@@ -1,0 +1,95 @@
+"""One request and its answer, as values."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from urllib.parse import unquote_to_bytes
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+class Unfit(Exception):
+    """A request that no handler can read: it is answered with plain text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(status, text)
+        self.status = status
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Generic[S_co]):
+    """A request with what it is about; `words` are those the route leaves open."""
+
+    site: S_co
+    words: tuple[str, ...]
+    query: bytes
+    content_type: str
+    body: bytes
+    now_us: int
+
+
+Handler = Callable[[Exchange[S]], Answer]
+Routes = Mapping[str, Mapping[str, Handler[S]]]
+"""By path, with `{}` for any word, then by method."""
+
+
+def text(data: str, status: int = 200) -> Answer:
+    """Return an answer of plain text."""
+    return Answer(status, data.encode(), TEXT)
+
+
+def split_path(path: bytes) -> tuple[str, ...]:
+    """Return the words of a path, unescaped.
+
+    Raises:
+        Unfit: an escape that is none.
+    """
+    return tuple(_unescaped(word) for word in path.strip(b"/").split(b"/"))
+
+
+def split_query(query: bytes) -> dict[str, str]:
+    """Return the parameters of a query, unescaped.
+
+    Raises:
+        Unfit: one is there twice, or an escape is none.
+    """
+    found: dict[str, str] = {}
+    for pair in query.split(b"&"):
+        name, _, value = pair.partition(b"=")
+        key = _unescaped(name.replace(b"+", b" "))
+        if key in found:
+            raise bad_query(f"duplicate field `{key}`")
+        found[key] = _unescaped(value.replace(b"+", b" "))
+    return found
+
+
+def bad_query(why: str) -> Unfit:
+    """Return the refusal of a query."""
+    return Unfit(400, f"Failed to deserialize query string: {why}")
+
+
+def _unescaped(word: bytes) -> str:
+    if _BAD_ESCAPE.search(word):
+        return word.decode("utf-8", "replace")
+    try:
+        return unquote_to_bytes(word).decode()
+    except UnicodeDecodeError:
+        raise Unfit(400, "Invalid UTF-8 in the address") from None

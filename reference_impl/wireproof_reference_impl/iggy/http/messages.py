@@ -1,0 +1,106 @@
+"""Messages and consumer offsets over HTTP."""
+
+from wireproof_reference_impl.iggy.core.header import KINDS, Headers, HeaderValue
+from wireproof_reference_impl.iggy.core.message import Message, Sent
+from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
+from wireproof_reference_impl.iggy.core.requests import (
+    CONSUMER,
+    PARTITIONINGS,
+    STRATEGIES,
+    Consumer,
+    Partitioning,
+    PollMessages,
+    SendMessages,
+)
+from wireproof_reference_impl.iggy.http.exchange import Answer
+from wireproof_reference_impl.iggy.http.reading import (
+    Fields,
+    Query,
+    bad_shape,
+    json_object,
+    whole_number,
+)
+from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, place_of, told
+
+_KINDS = {name: number + 1 for number, name in enumerate(KINDS)}
+
+
+def send_messages(exchange: Asked) -> Answer:
+    """Keep messages, all or none."""
+    fields = json_object(exchange)
+    partitioning = fields.inner("partitioning")
+    request = SendMessages(
+        place=place_of(exchange),
+        partitioning=Partitioning(
+            partitioning.one_of("kind", PARTITIONINGS), partitioning.base64("value")
+        ),
+        messages=[_sent(each) for each in fields.array("messages")],
+    )
+    for each in request.messages:
+        exchange.site.behaviour.http.sent(each)
+    send(exchange.site, request, exchange.now_us)
+    return CREATED
+
+
+def poll_messages(exchange: Asked) -> Answer:
+    """Tell of messages; every parameter has a default."""
+    query = Query(exchange)
+    request = PollMessages(
+        consumer=Consumer(CONSUMER, query.u32("id", 0)),
+        place=place_of(exchange),
+        partition=query.u32("partition_id", 1),
+        strategy=query.one_of("kind", STRATEGIES, "offset"),
+        value=query.u64("value", 0),
+        count=query.u32("count", 10),
+        auto_commit=query.flag("auto_commit"),
+    )
+    found = poll(exchange.site, request, None)
+    json = exchange.site.behaviour.json
+
+    def shown(message: Message) -> object:
+        return json.message(message, json.state(message.state))
+
+    return told(exchange, json.polled(found, [shown(each) for each in found.messages]))
+
+
+def get_offset(exchange: Asked) -> Answer:
+    """Tell how far a consumer has read."""
+    query = Query(exchange)
+    number, partition = query.u32("id", 0), query.u32("partition_id", 1)
+    consumer = Consumer(CONSUMER, number)
+    found, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
+    return told(exchange, exchange.site.behaviour.json.offset(number, found, stored))
+
+
+def put_offset(exchange: Asked) -> Answer:
+    """Keep how far a consumer has read; its id stands there as a string."""
+    fields = json_object(exchange)
+    number = whole_number(fields.text("id", "0"))
+    if number is None:
+        raise bad_shape("id: invalid digit found in string")
+    partition, offset = fields.u32("partition_id"), fields.u64("offset")
+    store_offset(
+        exchange.site,
+        place_of(exchange),
+        Consumer(CONSUMER, number),
+        partition=partition,
+        offset=offset,
+        client=None,
+    )
+    return DONE
+
+
+def _sent(fields: Fields) -> Sent:
+    return Sent(
+        fields.u128("id", 0), _headers(fields.optional("headers")), fields.base64("payload")
+    )
+
+
+def _headers(fields: Fields | None) -> Headers | None:
+    if fields is None:
+        return None
+    found: dict[str, HeaderValue] = {}
+    for key in fields.names():
+        header = fields.inner(key)
+        found[key] = HeaderValue(header.one_of("kind", _KINDS), header.base64("value"))
+    return found

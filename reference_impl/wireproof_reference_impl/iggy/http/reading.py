@@ -1,0 +1,200 @@
+"""Bodies and queries, read field by field: what is missing or of another kind is refused."""
+
+from base64 import b64decode, b64encode
+from binascii import Error as BadBase64
+from collections.abc import Mapping
+from decimal import Decimal
+
+from wireproof_reference_impl.iggy.http.exchange import Exchange, Unfit, bad_query, split_query
+from wireproof_spec import strict_json
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wire_error import WireError
+
+_U32_MOST = (1 << 32) - 1
+_U64_MOST = (1 << 64) - 1
+_U128_MOST = (1 << 128) - 1
+
+
+def json_object(exchange: Exchange[object]) -> "Fields":
+    """Return the object that a body is.
+
+    Raises:
+        Unfit: 415 without its content type, 400 when it is no JSON, 422 when it is no object.
+    """
+    kind = exchange.content_type.partition(";")[0].strip().lower()
+    if kind != "application/json" and not (
+        kind.startswith("application/") and kind.endswith("+json")
+    ):
+        raise Unfit(415, "Expected request with `Content-Type: application/json`")
+    try:
+        found = strict_json.read(exchange.body)
+    except WireError as error:
+        raise bad_json(str(error)) from error
+    for fault in found.faults:
+        if fault.kind == strict_json.DUPLICATE_NAME:
+            raise bad_shape(f"duplicate field at {fault.pointer}")
+        raise bad_json(f"{fault.kind} at {fault.pointer}")
+    return Fields(found.value, "")
+
+
+def bad_json(why: str) -> Unfit:
+    """Return the refusal of a body that is no JSON."""
+    return Unfit(400, f"Failed to parse the request body as JSON: {why}")
+
+
+def bad_shape(why: str) -> Unfit:
+    """Return the refusal of JSON that is something else."""
+    return Unfit(422, f"Failed to deserialize the JSON body into the target type: {why}")
+
+
+class Fields:
+    """An object and where it stands; names that nobody asks for are let be."""
+
+    def __init__(self, value: JsonValue, where: str) -> None:
+        if not isinstance(value, dict):
+            raise bad_shape(f"{where}: an object is expected, {_kind(value)} was found")
+        self._values = value
+        self._where = where
+
+    def names(self) -> Mapping[str, JsonValue]:
+        """Return everything by name."""
+        return self._values
+
+    def u32(self, name: str, default: int | None = None) -> int:
+        """Return a number of four bytes."""
+        return self._number(name, _U32_MOST, default)
+
+    def u64(self, name: str, default: int | None = None) -> int:
+        """Return a number of eight bytes."""
+        return self._number(name, _U64_MOST, default)
+
+    def u128(self, name: str, default: int) -> int:
+        """Return a number of sixteen bytes; one that is none makes the whole body no JSON."""
+        value = self._values.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U128_MOST:
+            raise bad_json(f"{self._path(name)}: invalid number")
+        return value
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return a string."""
+        value = self._value(name, default)
+        if not isinstance(value, str):
+            raise self._unfit(name, value, "a string")
+        return value
+
+    def one_of(self, name: str, words: Mapping[str, int]) -> int:
+        """Return what a word stands for."""
+        word = self.text(name)
+        if word not in words:
+            known = ", ".join(f"`{each}`" for each in words)
+            raise bad_shape(
+                f"{self._path(name)}: unknown variant `{word}`, expected one of {known}"
+            )
+        return words[word]
+
+    def base64(self, name: str) -> bytes:
+        """Return bytes, which stand there in base64 with its padding."""
+        word = self.text(name)
+        try:
+            data = b64decode(word.encode(), validate=True)
+        except BadBase64 as error:
+            raise bad_shape(f"{self._path(name)}: {error}") from error
+        if b64encode(data).decode() != word:
+            raise bad_shape(f"{self._path(name)}: Invalid last symbol")
+        return data
+
+    def inner(self, name: str) -> "Fields":
+        """Return an object inside this one."""
+        return Fields(self._value(name, None), self._path(name))
+
+    def array(self, name: str) -> list["Fields"]:
+        """Return the objects of an array."""
+        value = self._value(name, None)
+        if not isinstance(value, list):
+            raise self._unfit(name, value, "an array")
+        path = self._path(name)
+        return [Fields(each, f"{path}[{number}]") for number, each in enumerate(value)]
+
+    def optional(self, name: str) -> "Fields | None":
+        """Return an object inside this one, if it is there and not null."""
+        return None if self._values.get(name) is None else self.inner(name)
+
+    def _number(self, name: str, most: int, default: int | None) -> int:
+        value = self._value(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise self._unfit(name, value, f"a number of 0..{most}")
+        return value
+
+    def _value(self, name: str, default: JsonValue) -> JsonValue:
+        if name in self._values:
+            return self._values[name]
+        if default is None:
+            raise bad_shape(f"{self._where}: missing field `{name}`".removeprefix(": "))
+        return default
+
+    def _unfit(self, name: str, value: JsonValue, expected: str) -> Unfit:
+        return bad_shape(f"{self._path(name)}: {expected} is expected, {_kind(value)} was found")
+
+    def _path(self, name: str) -> str:
+        return f"{self._where}.{name}" if self._where else name
+
+
+class Query:
+    """The parameters of a query; all have a default."""
+
+    def __init__(self, exchange: Exchange[object]) -> None:
+        self._values = split_query(exchange.query)
+
+    def u32(self, name: str, default: int) -> int:
+        """Return a number of four bytes."""
+        return self._number(name, _U32_MOST, default)
+
+    def u64(self, name: str, default: int) -> int:
+        """Return a number of eight bytes."""
+        return self._number(name, _U64_MOST, default)
+
+    def needed_u32(self, name: str) -> int:
+        """Return a number of four bytes that must be there."""
+        if name not in self._values:
+            raise bad_query(f"missing field `{name}`")
+        return self._number(name, _U32_MOST, 0)
+
+    def flag(self, name: str) -> bool:
+        """Return true or false; false when it is not there."""
+        word = self._values.get(name, "false")
+        if word not in ("true", "false"):
+            raise bad_query("provided string was not `true` or `false`")
+        return word == "true"
+
+    def one_of(self, name: str, words: Mapping[str, int], default: str) -> int:
+        """Return what a word stands for."""
+        word = self._values.get(name, default)
+        if word not in words:
+            raise bad_query("Invalid command")
+        return words[word]
+
+    def _number(self, name: str, most: int, default: int) -> int:
+        number = whole_number(self._values.get(name, str(default)), most)
+        if number is None:
+            raise bad_query("invalid digit found in string")
+        return number
+
+
+def whole_number(word: str, most: int = _U32_MOST) -> int | None:
+    """Return the number that a word is, if it is one."""
+    digits = word.removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 40 or int(digits) > most:
+        return None
+    return int(digits)
+
+
+def _kind(value: JsonValue) -> str:
+    names: Mapping[type, str] = {
+        bool: "a boolean",
+        int: "a number out of range",
+        Decimal: "a number with a fraction",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
+    }
+    return names.get(type(value), "null")

@@ -1,0 +1,146 @@
+"""Streams, topics, partitions and consumer groups over HTTP."""
+
+from wireproof_reference_impl.iggy.core.checks import (
+    check_group,
+    check_partitions,
+    check_stream,
+    check_topic,
+)
+from wireproof_reference_impl.iggy.core.identifier import identifier_of
+from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.http import objects
+from wireproof_reference_impl.iggy.http.connection import json_answer
+from wireproof_reference_impl.iggy.http.exchange import Answer, Exchange, Unfit
+from wireproof_reference_impl.iggy.http.reading import Query, json_object, whole_number
+
+CREATED = Answer(201)
+DONE = Answer(204)
+
+Asked = Exchange[Server]
+
+
+def place_of(exchange: Asked) -> Place:
+    """Return the topic that the path names."""
+    stream, topic = exchange.words[:2]
+    return Place(identifier_of(stream), identifier_of(topic))
+
+
+def told(exchange: Asked, value: object) -> Answer:
+    """Return what was asked for, as JSON."""
+    return json_answer(exchange.site.behaviour.json.encode(value))
+
+
+def get_streams(exchange: Asked) -> Answer:
+    """Tell of all streams."""
+    return told(exchange, objects.streams(exchange.site.streams.values()))
+
+
+def get_stream(exchange: Asked) -> Answer:
+    """Tell of a stream."""
+    return told(exchange, objects.stream(exchange.site.stream(identifier_of(exchange.words[0]))))
+
+
+def create_stream(exchange: Asked) -> Answer:
+    """Make a stream."""
+    fields = json_object(exchange)
+    number, name = fields.u32("stream_id"), fields.text("name")
+    check_stream(number, name)
+    exchange.site.create_stream(number, name, exchange.now_us)
+    return CREATED
+
+
+def delete_stream(exchange: Asked) -> Answer:
+    """Remove a stream."""
+    exchange.site.delete_stream(identifier_of(exchange.words[0]))
+    return DONE
+
+
+def get_topics(exchange: Asked) -> Answer:
+    """Tell of all topics of a stream."""
+    stream = exchange.site.stream(identifier_of(exchange.words[0]))
+    return told(exchange, objects.topics(stream.topics.values()))
+
+
+def get_topic(exchange: Asked) -> Answer:
+    """Tell of a topic."""
+    return told(exchange, objects.topic(exchange.site.topic(place_of(exchange))))
+
+
+def create_topic(exchange: Asked) -> Answer:
+    """Make a topic."""
+    fields = json_object(exchange)
+    number, partitions = fields.u32("topic_id"), fields.u32("partitions_count")
+    name = fields.text("name")
+    stream = identifier_of(exchange.words[0])
+    check_topic(number, name, partitions)
+    exchange.site.create_topic(stream, number, name, partitions=partitions, now_us=exchange.now_us)
+    return CREATED
+
+
+def delete_topic(exchange: Asked) -> Answer:
+    """Remove a topic."""
+    exchange.site.delete_topic(place_of(exchange))
+    return DONE
+
+
+def create_partitions(exchange: Asked) -> Answer:
+    """Add partitions."""
+    count = json_object(exchange).u32("partitions_count")
+    place = place_of(exchange)
+    check_partitions(count)
+    exchange.site.create_partitions(place, count)
+    return CREATED
+
+
+def delete_partitions(exchange: Asked) -> Answer:
+    """Remove partitions."""
+    count = Query(exchange).needed_u32("partitions_count")
+    place = place_of(exchange)
+    check_partitions(count)
+    exchange.site.delete_partitions(place, count)
+    return DONE
+
+
+def get_groups(exchange: Asked) -> Answer:
+    """Tell of all consumer groups of a topic."""
+    topic = exchange.site.topic(place_of(exchange))
+    return told(exchange, objects.groups(topic.groups.values()))
+
+
+def get_group(exchange: Asked) -> Answer:
+    """Tell of a consumer group."""
+    number = _group_number(exchange)
+    return told(exchange, objects.group(exchange.site.topic(place_of(exchange)).group(number)))
+
+
+def create_group(exchange: Asked) -> Answer:
+    """Make a consumer group."""
+    number = json_object(exchange).u32("consumer_group_id")
+    place = place_of(exchange)
+    check_group(number)
+    exchange.site.create_group(place, number)
+    return CREATED
+
+
+def delete_group(exchange: Asked) -> Answer:
+    """Remove a consumer group."""
+    number = _group_number(exchange)
+    exchange.site.delete_group(place_of(exchange), number)
+    return DONE
+
+
+def _group_number(exchange: Asked) -> int:
+    return path_number(exchange.words[2])
+
+
+def path_number(word: str) -> int:
+    """Return the number that a word of a path is.
+
+    Raises:
+        Unfit: it is none.
+    """
+    number = whole_number(word)
+    if number is None:
+        raise Unfit(400, f"Invalid URL: Cannot parse `{word}` to a `u32`")
+    return number

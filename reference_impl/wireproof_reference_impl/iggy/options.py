@@ -1,0 +1,30 @@
+"""The options of `serve`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PUBLISHED = "published"
+DEPLOYED = "deployed"
+TAGGED = "tagged"
+
+DIALECTS = (PUBLISHED, DEPLOYED)
+GENERATIONS = (PUBLISHED, TAGGED)
+
+SEGMENT_SIZE = 1 << 30
+"""Bytes after which a segment is full; the measured server takes no larger ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Where to listen and how to behave; no folder means that nothing is kept."""
+
+    tcp: tuple[str, int] = ("127.0.0.1", 8090)
+    http: tuple[str, int] = ("127.0.0.1", 3000)
+    data: Path | None = None
+    segment_size: int = SEGMENT_SIZE
+    generation: str = PUBLISHED
+    dialect: str = PUBLISHED
+    faults: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    json: bool = False
+    control: tuple[str, int] | None = None

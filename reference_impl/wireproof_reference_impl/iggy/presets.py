@@ -1,0 +1,30 @@
+"""Named settings of the behaviour table: generations, dialects, faults and variants."""
+
+from collections.abc import Mapping, Sequence
+
+from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, Behaviour
+from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
+from wireproof_reference_impl.preset import Preset, named
+from wireproof_reference_impl.settings import Settings, changed
+
+_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: {}}
+_DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
+
+FAULTS: Mapping[str, Preset] = {}
+VARIANTS: Mapping[str, Preset] = {}
+
+
+def build(
+    generation: str, dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]
+) -> Behaviour:
+    """Return the behaviour that a generation, a dialect, then faults and variants make.
+
+    Raises:
+        BadOption: a name that does not exist.
+    """
+    behaviour = changed(changed(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect])
+    for name in fault_names:
+        behaviour = changed(behaviour, named(FAULTS, "fault", name).settings)
+    for name in variant_names:
+        behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
+    return behaviour
