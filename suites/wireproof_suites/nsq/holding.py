@@ -36,7 +36,8 @@ def kept_by_its_holder(
 ) -> Observation:
     """Let another client of the channel speak of a message: its answer, state, and ``kept``.
 
-    ``kept`` when the message comes to a third client once its holder has left, else ``lost``.
+    ``kept`` when the message comes to a third client once its holder has left, or its time-out is
+    over: a broker may wait for that. Else ``lost``.
     """
     topic = holder.topic
     other = broker.subscribe(topic, channel=holder.channel, ready=0).connection

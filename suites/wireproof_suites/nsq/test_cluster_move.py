@@ -6,6 +6,7 @@ from wireproof_kit.case import case
 from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
+from wireproof_kit.nsq.lookup import is_same
 from wireproof_kit.nsq.observing import observe
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
@@ -30,7 +31,10 @@ def test_lookup_after_a_move(
         cluster.begin_move(topic)
         found = cluster.next_leader(topic, access=access)
     consumer.close()
-    return observed("named") if found else observed("not-named", overdue=True)
+    if found is None:
+        return observed("not-named", overdue=True)
+    leader = led(broker, cluster, found)
+    return observed("named" if is_same(leader.address, found.address) else "another-named")
 
 
 @case("nsq/cluster/moved-writes", clause="smart.cluster.moved-writes", alone=True)

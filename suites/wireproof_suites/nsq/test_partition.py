@@ -185,6 +185,14 @@ def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Obs
     return both(read_own(here, traced, [sentinel]), read_own(there, [sentinel], traced))
 
 
+@case("nsq/trace/partition-long", clause="smart.trace.partition", waiting=True)
+def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Traced messages do not stray after a while either."""
+    return _again(
+        broker, partitioned_topic, way="timed-out", timeout_ms=LONG_TIMEOUT_MS, traced=True
+    )
+
+
 @case("nsq/trace/partition-position", clause="smart.trace.partition")
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Offset and size tell the place in the message's own partition."""
@@ -204,6 +212,24 @@ def test_ordered(broker: Broker, partitioned_ordered_topic: Topic) -> Observatio
     consumers = [opened(broker, topic) for topic in (first, second)]
 
     return _read_both(consumers, _by_turns(broker, first, second))
+
+
+@case("nsq/order/partition-long", clause="smart.order.partition", waiting=True)
+def test_ordered_for_long(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
+    """An ordered client gets none of the other partition's messages after a while either."""
+    first, second = _both(partitioned_ordered_topic)
+    wishes = {"msg_timeout": LONG_TIMEOUT_MS}
+    here, there = (opened(broker, topic, identify=wishes) for topic in (first, second))
+    before = _by_turns(broker, first, second)
+    held = take_of(here, before[0])
+    if held is None:
+        return observed("missing", overdue=True)
+    back = read_again(here, before[0][0], before[1], after=LONG_TIMEOUT_MS / 1000)
+    if back.value != "own":
+        return back
+    later = _by_turns(broker, first, second)
+
+    return _read_both([here, there], [before[0] + later[0], before[1] + later[1]], done=1)
 
 
 @case("nsq/order/partition-held", clause="smart.order.partition", waiting=True)
@@ -235,7 +261,9 @@ def test_ordered_subscription(
         return read_in_order(consumer, bodies)
 
 
-def _again(broker: Broker, topic: Topic, *, way: str, timeout_ms: int) -> Observation:
+def _again(
+    broker: Broker, topic: Topic, *, way: str, timeout_ms: int, traced: bool = False
+) -> Observation:
     """Let a message come again; once it has it could have come to the other one, too."""
     first, second = _both(topic)
     channel = first.channel()
@@ -244,7 +272,7 @@ def _again(broker: Broker, topic: Topic, *, way: str, timeout_ms: int) -> Observ
         broker.subscribe(each, channel=channel, ready=READY, identify=wishes)
         for each in (first, second)
     )
-    before = _by_turns(broker, first, second)
+    before = _by_turns(broker, first, second, traced=traced)
     batch = [broker.unique_body(), broker.unique_body()]
     with broker.connect(topic=second) as client:
         client.ask(mpub(second, batch))
@@ -267,20 +295,28 @@ def _both(topic: Topic) -> tuple[Topic, Topic]:
 
 
 def _by_turns(
-    broker: Broker, first: Topic, second: Topic, header: Header | None = None
+    broker: Broker,
+    first: Topic,
+    second: Topic,
+    header: Header | None = None,
+    *,
+    traced: bool = False,
 ) -> list[list[bytes]]:
-    """Publish to both partitions by turns; return the bodies of each."""
+    """Publish to both partitions by turns, with trace ids from 0 or none; return their bodies."""
     bodies: list[list[bytes]] = [[], []]
-    for _, (topic, own) in itertools.product(
+    for number, (topic, own) in itertools.product(
         range(COUNT), zip((first, second), bodies, strict=True)
     ):
         own.append(broker.unique_body())
-        broker.published(topic, own[-1], header)
+        broker.published(topic, own[-1], header, trace_id=number if traced else None)
     return bodies
 
 
-def _read_both(consumers: list[Consumer], bodies: list[list[bytes]]) -> Observation:
-    here = read_own(consumers[0], bodies[0], bodies[1])
+def _read_both(
+    consumers: list[Consumer], bodies: list[list[bytes]], *, done: int = 0
+) -> Observation:
+    """Read both partitions; so many messages of the first have been finished before."""
+    here = read_own(consumers[0], bodies[0][done:], bodies[1])
     return both(here, read_own(consumers[1], bodies[1], bodies[0]))
 
 

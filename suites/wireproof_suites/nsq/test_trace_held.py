@@ -8,6 +8,7 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.holding import (
     ACKNOWLEDGEMENTS,
+    SOON,
     Acknowledge,
     kept_by_its_holder,
     touched,
@@ -19,7 +20,7 @@ from wireproof_suites.nsq.holding import (
 def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) -> Observation:
     """What a client says of a message that another one holds does nothing to the message."""
     topic = fresh_plain_topic
-    holder = broker.subscribe(topic)
+    holder = broker.subscribe(topic, identify=SOON)
     broker.published(topic, broker.unique_body())
     held = holder.take()
     if held is None:
