@@ -83,6 +83,7 @@ BAD_FIELDS = {
 }
 
 EIGHT = b"8 bytes."
+BEYOND_THE_END = {"one-message-more": ("count", 3), "one-byte-more": ("messages[1].size", 9)}
 # Bytes behind the size of MPUB: none of it all, a part of the count, of a size, of a message.
 CUTS = {
     "in-the-size": -2,
@@ -153,6 +154,29 @@ def test_batch_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
     start = frame.part("count").offset
 
     return answer_to(broker, plain_topic, frame.cut(start + cut), end=True)
+
+
+@case("nsq/connection/batch-beyond", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize(("field", "value"), BEYOND_THE_END.values(), ids=BEYOND_THE_END)
+def test_batch_beyond_its_end(
+    broker: Broker, plain_topic: Topic, field: str, value: int
+) -> Observation:
+    """A batch that says it has more than there is, is refused at the end of the stream at last."""
+    frame = mpub(plain_topic, [EIGHT, EIGHT]).replace(field, value.to_bytes(4, "big"))
+
+    return answer_to(broker, plain_topic, frame, end=True)
+
+
+@case("nsq/connection/batch-of-none", clause="smart.connection.batch-refused")
+def test_batch_of_none(broker: Broker, plain_topic: Topic) -> Observation:
+    """A batch without a message is none."""
+    return then_state(broker, plain_topic, mpub(plain_topic, []))
+
+
+@case("nsq/connection/batch-of-one", clause="smart.connection.batch-taken")
+def test_batch_of_one(broker: Broker, plain_topic: Topic) -> Observation:
+    """A batch of one message of one byte is one."""
+    return then_state(broker, plain_topic, mpub(plain_topic, [b"x"]))
 
 
 @case(
