@@ -8,7 +8,10 @@ import click
 from wireproof.lazy import HELP, Command
 from wireproof.nearness import suggestion
 
-SERVERS = {"nsq": "wireproof_reference_impl.nsq.serve:main"}
+SERVERS = {
+    "iggy": "wireproof_reference_impl.iggy.serve:main",
+    "nsq": "wireproof_reference_impl.nsq.serve:main",
+}
 
 EXAMPLES = (
     ("wireproof serve nsq", "a broker on the usual ports"),

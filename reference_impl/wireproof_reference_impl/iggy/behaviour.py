@@ -16,17 +16,19 @@ from wireproof_reference_impl.iggy.core import (
     messages,
     strategy,
 )
-from wireproof_reference_impl.iggy.core.checks import MOST_PARTITIONS, MOST_PAYLOAD_BYTES
 from wireproof_reference_impl.iggy.core.commands import published
 from wireproof_reference_impl.iggy.core.connection import Handler
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import Partitioning
+from wireproof_reference_impl.iggy.core.requests import (
+    Partitioning,
+)
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_reference_impl.settings import Settings
+from wireproof_spec.iggy.limits import MAX_PARTITIONS, MAX_PAYLOADS_SIZE
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,11 @@ class StoreBehaviour:
     state: Callable[[Sent], int] = defaults.available
     timestamp: Callable[[int], int] = defaults.same_number
     id: Callable[[int], int] = defaults.same_number
-    checksum: Callable[[Sent], int] = message.payload_checksum
+    checksum: Callable[[Sent], int] = message.sent_checksum
     headers: Callable[[Headers | None], Headers | None] = defaults.same_headers
     payload: Callable[[bytes], bytes] = defaults.same_bytes
     choose: Callable[[Topic, Partitioning], int] = messages.chosen_partition
-    most_partitions: int = MOST_PARTITIONS
+    most_partitions: int = MAX_PARTITIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class HttpBehaviour:
     `sent` checks a message beyond what its JSON says.
     """
 
-    most_body_bytes: int = 4 * MOST_PAYLOAD_BYTES
+    most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
 
     sent: Callable[[Sent], None] = defaults.check_as_over_tcp
     error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object

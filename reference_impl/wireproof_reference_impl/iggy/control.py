@@ -14,9 +14,11 @@ from dataclasses import replace
 
 from wireproof_reference_impl.iggy.core.defaults import compact_json, state_name
 from wireproof_reference_impl.iggy.core.identifier import identifier_of
-from wireproof_reference_impl.iggy.core.message import STATES, Message
+from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.core.partition import Partition, flipped
-from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.requests import (
+    Place,
+)
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
@@ -29,8 +31,8 @@ from wireproof_reference_impl.iggy.http.exchange import (
     text,
 )
 from wireproof_reference_impl.iggy.http.reading import whole_number
+from wireproof_spec.iggy.states import STATES, state_code
 
-_CODES = {name: code for code, name in STATES.items()}
 _MOST_CODE = 255
 _MOST_BODY_BYTES = 1 << 16
 
@@ -97,9 +99,9 @@ def _message(server: Server, words: Mapping[str, str]) -> tuple[Partition, int]:
 
 
 def _state(word: str) -> int:
-    code = _CODES.get(word, whole_number(word, _MOST_CODE))
+    code = whole_number(word, _MOST_CODE) if state_code(word) is None else state_code(word)
     if code is None:
-        known = ", ".join(_CODES)
+        known = ", ".join(STATES.values())
         raise Unfit(400, f"state {word!r} is none: one of {known} or a code of 0..255 is needed")
     return code
 

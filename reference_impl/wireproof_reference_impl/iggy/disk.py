@@ -16,7 +16,6 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from wireproof_reference_impl.iggy.core.requests import CONSUMER, CONSUMER_GROUP
 from wireproof_reference_impl.iggy.core.storage import (
     KeptSegment,
     KeptStream,
@@ -24,10 +23,11 @@ from wireproof_reference_impl.iggy.core.storage import (
     PartitionFiles,
     Rows,
 )
+from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
 
 _STREAM_INFO = "stream.info"
 _TOPIC_INFO = "topic.info"
-_OFFSETS = {CONSUMER: "consumers", CONSUMER_GROUP: "groups"}
+_OFFSETS = {CONSUMER_KIND: "consumers", GROUP_KIND: "groups"}
 _U32_MASK = (1 << 32) - 1
 _U64_MASK = (1 << 64) - 1
 

@@ -1,21 +1,21 @@
 """What a request must be, before anything is looked up."""
 
-import re
 from collections.abc import Iterable
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Sent
-from wireproof_reference_impl.iggy.core.requests import BALANCED, SendMessages
+from wireproof_reference_impl.iggy.core.requests import (
+    SendMessages,
+)
 from wireproof_reference_impl.iggy.core.status import Refusal
-
-MOST_NAME_BYTES = 255
-MOST_PARTITIONS = 100_000
-MOST_PAYLOAD_BYTES = 10 * 1024 * 1024
-"""All payloads of a request together."""
-MOST_HEADER_BYTES = 100 * 1024
-"""All header values of a request together; keys do not count."""
-
-_NAME = re.compile(r"[\w.\-\s]+")
+from wireproof_spec.iggy.limits import (
+    MAX_HEADER_VALUES_SIZE,
+    MAX_MESSAGES_KEY_SIZE,
+    MAX_PARTITIONS,
+    MAX_PAYLOADS_SIZE,
+)
+from wireproof_spec.iggy.names import is_valid_name
+from wireproof_spec.iggy.partitioning import BALANCED
 
 
 def check_stream(number: int, name: str) -> None:
@@ -26,7 +26,7 @@ def check_stream(number: int, name: str) -> None:
     """
     if not number:
         raise Refusal(status.INVALID_STREAM_ID, "Invalid stream ID")
-    if not _is_name(name):
+    if not is_valid_name(name):
         raise Refusal(status.INVALID_STREAM_NAME, "Invalid stream name")
 
 
@@ -38,9 +38,9 @@ def check_topic(number: int, name: str, partitions: int) -> None:
     """
     if not number:
         raise Refusal(status.INVALID_TOPIC_ID, "Invalid topic ID")
-    if not _is_name(name):
+    if not is_valid_name(name):
         raise Refusal(status.INVALID_TOPIC_NAME, "Invalid topic name")
-    if partitions > MOST_PARTITIONS:
+    if partitions > MAX_PARTITIONS:
         raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
 
 
@@ -50,7 +50,7 @@ def check_partitions(count: int) -> None:
     Raises:
         Refusal: none, or too many.
     """
-    if not 1 <= count <= MOST_PARTITIONS:
+    if not 1 <= count <= MAX_PARTITIONS:
         raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
 
 
@@ -84,12 +84,12 @@ def check_sent(request: SendMessages) -> None:
     if not request.messages:
         raise Refusal(status.INVALID_MESSAGES_COUNT, "Invalid messages count")
     kind, value = request.partitioning
-    if len(value) > 255 or (kind != BALANCED and not value):
+    if len(value) > MAX_MESSAGES_KEY_SIZE or (kind != BALANCED and not value):
         raise Refusal(status.INVALID_KEY_VALUE_LENGTH, "Invalid key value length")
-    if _header_bytes(request.messages) > MOST_HEADER_BYTES:
+    if _header_bytes(request.messages) > MAX_HEADER_VALUES_SIZE:
         raise Refusal(status.TOO_BIG_HEADERS_PAYLOAD, "Too big headers payload")
     size = sum(len(each.payload) for each in request.messages)
-    if size > MOST_PAYLOAD_BYTES:
+    if size > MAX_PAYLOADS_SIZE:
         raise Refusal(status.TOO_BIG_MESSAGE_PAYLOAD, "Too big message payload")
     if not size:
         raise empty_payload()
@@ -100,11 +100,6 @@ def empty_payload() -> Refusal:
     return Refusal(status.EMPTY_MESSAGE_PAYLOAD, "Empty message payload")
 
 
-def stored_name(name: str) -> str:
-    """Return a name as it is kept: lower case, blanks turned into dots."""
-    return ".".join(name.lower().split())
-
-
 def _header_bytes(messages: Iterable[Sent]) -> int:
     return sum(
         len(header.value)
@@ -112,7 +107,3 @@ def _header_bytes(messages: Iterable[Sent]) -> int:
         if message.headers
         for header in message.headers.values()
     )
-
-
-def _is_name(name: str) -> bool:
-    return len(name.encode()) <= MOST_NAME_BYTES and _NAME.fullmatch(name) is not None

@@ -8,11 +8,11 @@ from wireproof_reference_impl.iggy.core.framing import CODE_BYTES, LENGTH_BYTES
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.core.status import (
     IO_ERROR,
-    OK_CODE,
     UNAUTHENTICATED,
     Refusal,
     invalid_command,
 )
+from wireproof_spec.iggy.statuses import OK
 
 
 class Session:
@@ -79,7 +79,7 @@ class Connection:
             self._unreadable(refusal)
             return
         try:
-            self._answer(OK_CODE, action(self._session))
+            self._answer(OK, action(self._session))
         except Refusal as refusal:
             self._answer(refusal.status.code, b"")
         except OSError:

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl.iggy.core.checks import empty_payload
 from wireproof_reference_impl.iggy.core.header import (
-    KINDS,
     Headers,
     checked_key_length,
     checked_value_length,
 )
-from wireproof_reference_impl.iggy.core.message import AVAILABLE, STATES, Message, Sent
+from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 
 def same_number(number: int) -> int:
@@ -80,7 +81,7 @@ def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
     if headers is None:
         return None
     return {
-        key: {"kind": KINDS[header.kind - 1], "value": base64_text(header.value)}
+        key: {"kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
         for key, header in headers.items()
     }
 

@@ -11,28 +11,8 @@ from wireproof_reference_impl.iggy.core.status import (
     Refusal,
     invalid_command,
 )
-
-KINDS = (
-    "raw",
-    "string",
-    "bool",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "int128",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint128",
-    "float32",
-    "float64",
-)
-"""The kinds in the order of their codes, which begin with 1."""
-
-MOST_BYTES = 255
-"""Of a key and of a value; the measured server's limits."""
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.limits import MAX_KEY_SIZE, MAX_VALUE_SIZE
 
 
 class HeaderValue(NamedTuple):
@@ -57,7 +37,7 @@ def read_headers(block: bytes) -> dict[str, HeaderValue]:
     while fields.left:
         key = _text(fields.take(checked_key_length(fields.u32())))
         kind = fields.u8()
-        if not 1 <= kind <= len(KINDS) or key in headers:
+        if kind not in HEADER_KINDS or key in headers:
             raise invalid_command()
         headers[key] = HeaderValue(kind, fields.take(checked_value_length(fields.u32())))
     return headers
@@ -78,7 +58,7 @@ def checked_key_length(length: int) -> int:
     Raises:
         Refusal: not 1..255.
     """
-    if not 1 <= length <= MOST_BYTES:
+    if not 1 <= length <= MAX_KEY_SIZE:
         raise Refusal(INVALID_HEADER_KEY, "Invalid header key")
     return length
 
@@ -89,7 +69,7 @@ def checked_value_length(length: int) -> int:
     Raises:
         Refusal: not 1..255.
     """
-    if not 1 <= length <= MOST_BYTES:
+    if not 1 <= length <= MAX_VALUE_SIZE:
         raise Refusal(INVALID_HEADER_VALUE, "Invalid header value")
     return length
 

@@ -1,22 +1,12 @@
 """A message: as it is sent, as it is kept, and its layouts."""
 
 import struct
-import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.header import Headers, headers_block, read_headers
 from wireproof_reference_impl.iggy.core.status import Refusal, Status
-
-AVAILABLE = 1
-STATES: Mapping[int, str] = {
-    AVAILABLE: "available",
-    10: "unavailable",
-    20: "poisoned",
-    30: "marked_for_deletion",
-}
-"""Codes of states with their names in JSON."""
+from wireproof_spec.iggy import checksum
 
 _HEAD = struct.Struct("<QBQ16sII")
 _OLD_HEAD = struct.Struct("<QQ16sI")
@@ -49,9 +39,9 @@ class Message:
     payload: bytes
 
 
-def payload_checksum(sent: Sent) -> int:
+def sent_checksum(sent: Sent) -> int:
     """Return the CRC-32 (IEEE 802.3) of the payload."""
-    return zlib.crc32(sent.payload)
+    return checksum.payload_checksum(sent.payload)
 
 
 def record(message: Message) -> bytes:

@@ -11,9 +11,6 @@ from wireproof_reference_impl.iggy.core.client import Client
 from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import (
-    BALANCED,
-    CONSUMER,
-    PARTITION_ID,
     Consumer,
     Partitioning,
     Place,
@@ -23,6 +20,8 @@ from wireproof_reference_impl.iggy.core.requests import (
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_spec.iggy.consumer import CONSUMER_KIND
+from wireproof_spec.iggy.partitioning import BALANCED, PARTITION_ID
 
 
 class Polled(NamedTuple):
@@ -96,7 +95,7 @@ def store_offset(
     """
     topic = server.topic(place)
     number = consumer_number(consumer)
-    if consumer.kind != CONSUMER and client is not None:
+    if consumer.kind != CONSUMER_KIND and client is not None:
         partition = topic.group(number).member(client.id).current
     topic.partition(partition).store_offset(consumer.kind, number, offset)
 
@@ -129,7 +128,7 @@ def consumer_number(consumer: Consumer) -> int:
 
 
 def _partition(topic: Topic, request: PollMessages, client: Client | None) -> int:
-    if request.consumer.kind == CONSUMER or client is None:
+    if request.consumer.kind == CONSUMER_KIND or client is None:
         return request.partition
     group = topic.group(consumer_number(request.consumer))
     return group.member(client.id).take_turn()

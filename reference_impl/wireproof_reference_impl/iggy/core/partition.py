@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Message, Sent, read_record
-from wireproof_reference_impl.iggy.core.requests import CONSUMER, CONSUMER_GROUP
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.storage import PartitionFiles, Rows
+from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
 
 if TYPE_CHECKING:
     from wireproof_reference_impl.iggy.behaviour import Behaviour
@@ -42,7 +42,7 @@ class Partition:
         self._segment_size = segment_size
         self._messages: list[Message | bytes] = []
         self._positions: list[int] = []
-        self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER, CONSUMER_GROUP)}
+        self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER_KIND, GROUP_KIND)}
         self._load()
 
     @property

@@ -1,47 +1,23 @@
 """What clients ask for about messages, whichever way they say it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from wireproof_reference_impl.iggy.core.identifier import Identifier
 from wireproof_reference_impl.iggy.core.message import Sent
+from wireproof_spec.iggy.partitioning import PARTITIONING_NAMES
+from wireproof_spec.iggy.poll_messages import STRATEGIES
 
-CONSUMER = 1
-CONSUMER_GROUP = 2
+PARTITIONINGS = {name: code for code, name in PARTITIONING_NAMES.items()}
+"""Codes by name in JSON."""
 
-BALANCED = 1
-PARTITION_ID = 2
-MESSAGES_KEY = 3
-PARTITIONINGS: Mapping[str, int] = {
-    "balanced": BALANCED,
-    "partition_id": PARTITION_ID,
-    "messages_key": MESSAGES_KEY,
-}
-"""Names in JSON."""
-
-OFFSET = 1
-TIMESTAMP = 2
-FIRST = 3
-LAST = 4
-NEXT = 5
-STRATEGIES: Mapping[str, int] = {
-    "offset": OFFSET,
-    "o": OFFSET,
-    "timestamp": TIMESTAMP,
-    "t": TIMESTAMP,
-    "first": FIRST,
-    "f": FIRST,
-    "last": LAST,
-    "l": LAST,
-    "next": NEXT,
-    "n": NEXT,
-}
-"""Names over HTTP, long and short."""
+STRATEGY_NAMES = {word: code for code, name in STRATEGIES.items() for word in (name, name[0])}
+"""Codes by name over HTTP, long and short."""
 
 
 class Consumer(NamedTuple):
-    """Whose offset counts; `kind` is `CONSUMER` or `CONSUMER_GROUP`."""
+    """Whose offset counts: a consumer's or a group's."""
 
     kind: int
     id: Identifier

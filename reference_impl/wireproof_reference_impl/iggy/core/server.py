@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.checks import stored_name
 from wireproof_reference_impl.iggy.core.client import Client, Joined
 from wireproof_reference_impl.iggy.core.group import Group
 from wireproof_reference_impl.iggy.core.host import Host
 from wireproof_reference_impl.iggy.core.identifier import Identifier
 from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.requests import (
+    Place,
+)
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.storage import KeptTopic, Storage
 from wireproof_reference_impl.iggy.core.topic import (
@@ -21,6 +22,7 @@ from wireproof_reference_impl.iggy.core.topic import (
     is_taken,
     missing_stream,
 )
+from wireproof_spec.iggy.names import stored_name
 
 if TYPE_CHECKING:
     from wireproof_reference_impl.iggy.behaviour import Behaviour

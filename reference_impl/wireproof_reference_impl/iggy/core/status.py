@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-_NOT_FOUND = 404
+from wireproof_spec.iggy import statuses
+
 _OUR_FAULT = 500
 
 
@@ -14,52 +15,54 @@ class Status(NamedTuple):
     http: int = 400
 
 
-OK_CODE = 0
+def _known(code: int) -> Status:
+    return Status(code, statuses.STATUSES[code], statuses.http_status(code))
 
-INVALID_COMMAND = Status(3, "invalid_command")
-UNAUTHENTICATED = Status(40, "unauthenticated", 401)
+
+INVALID_COMMAND = _known(statuses.INVALID_COMMAND)
+UNAUTHENTICATED = _known(statuses.UNAUTHENTICATED)
 INVALID_CREDENTIALS = Status(42, "invalid_credentials")
-CLIENT_NOT_FOUND = Status(100, "client_not_found", _NOT_FOUND)
+CLIENT_NOT_FOUND = _known(statuses.CLIENT_NOT_FOUND)
 INVALID_CLIENT_ID = Status(101, "invalid_client_id")
 IO_ERROR = Status(200, "io_error", _OUR_FAULT)
 CANNOT_PARSE_UTF8 = Status(202, "cannot_parse_utf8", _OUR_FAULT)
-CANNOT_PARSE_SLICE = Status(204, "cannot_parse_slice", _OUR_FAULT)
-STREAM_ID_NOT_FOUND = Status(1009, "stream_id_not_found", _NOT_FOUND)
-STREAM_NAME_NOT_FOUND = Status(1010, "stream_name_not_found")
-STREAM_ID_ALREADY_EXISTS = Status(1011, "stream_id_already_exists")
-STREAM_NAME_ALREADY_EXISTS = Status(1012, "stream_name_already_exists")
-INVALID_STREAM_NAME = Status(1013, "invalid_stream_name")
-INVALID_STREAM_ID = Status(1014, "invalid_stream_id")
-TOPIC_ID_NOT_FOUND = Status(2010, "topic_id_not_found", _NOT_FOUND)
-TOPIC_NAME_NOT_FOUND = Status(2011, "topic_name_not_found")
-TOPIC_ID_ALREADY_EXISTS = Status(2012, "topic_id_already_exists")
-TOPIC_NAME_ALREADY_EXISTS = Status(2013, "topic_name_already_exists")
-INVALID_TOPIC_NAME = Status(2014, "invalid_topic_name")
-TOO_MANY_PARTITIONS = Status(2015, "too_many_partitions")
-INVALID_TOPIC_ID = Status(2016, "invalid_topic_id")
-PARTITION_NOT_FOUND = Status(3007, "partition_not_found", _NOT_FOUND)
-NO_PARTITIONS = Status(3008, "no_partitions")
-INVALID_MESSAGES_COUNT = Status(4009, "invalid_messages_count")
+CANNOT_PARSE_SLICE = _known(statuses.CANNOT_PARSE_SLICE)
+STREAM_ID_NOT_FOUND = _known(statuses.STREAM_ID_NOT_FOUND)
+STREAM_NAME_NOT_FOUND = _known(statuses.STREAM_NAME_NOT_FOUND)
+STREAM_ID_ALREADY_EXISTS = _known(statuses.STREAM_ID_ALREADY_EXISTS)
+STREAM_NAME_ALREADY_EXISTS = _known(statuses.STREAM_NAME_ALREADY_EXISTS)
+INVALID_STREAM_NAME = _known(statuses.INVALID_STREAM_NAME)
+INVALID_STREAM_ID = _known(statuses.INVALID_STREAM_ID)
+TOPIC_ID_NOT_FOUND = _known(statuses.TOPIC_ID_NOT_FOUND)
+TOPIC_NAME_NOT_FOUND = _known(statuses.TOPIC_NAME_NOT_FOUND)
+TOPIC_ID_ALREADY_EXISTS = _known(statuses.TOPIC_ID_ALREADY_EXISTS)
+TOPIC_NAME_ALREADY_EXISTS = _known(statuses.TOPIC_NAME_ALREADY_EXISTS)
+INVALID_TOPIC_NAME = _known(statuses.INVALID_TOPIC_NAME)
+TOO_MANY_PARTITIONS = _known(statuses.TOO_MANY_PARTITIONS)
+INVALID_TOPIC_ID = _known(statuses.INVALID_TOPIC_ID)
+PARTITION_NOT_FOUND = _known(statuses.PARTITION_NOT_FOUND)
+NO_PARTITIONS = _known(statuses.NO_PARTITIONS)
+INVALID_MESSAGES_COUNT = _known(statuses.INVALID_MESSAGES_COUNT)
 CANNOT_READ_MESSAGE = Status(4011, "cannot_read_message")
 CANNOT_READ_MESSAGE_ID = Status(4012, "cannot_read_message_id")
 CANNOT_READ_MESSAGE_STATE = Status(4013, "cannot_read_message_state")
-CANNOT_READ_MESSAGE_TIMESTAMP = Status(4014, "cannot_read_message_timestamp")
+CANNOT_READ_MESSAGE_TIMESTAMP = _known(statuses.CANNOT_READ_MESSAGE_TIMESTAMP)
 CANNOT_READ_HEADERS_LENGTH = Status(4015, "cannot_read_headers_length")
 CANNOT_READ_HEADERS_PAYLOAD = Status(4016, "cannot_read_headers_payload")
-TOO_BIG_HEADERS_PAYLOAD = Status(4017, "too_big_headers_payload")
-INVALID_HEADER_KEY = Status(4018, "invalid_header_key")
-INVALID_HEADER_VALUE = Status(4019, "invalid_header_value")
+TOO_BIG_HEADERS_PAYLOAD = _known(statuses.TOO_BIG_HEADERS_PAYLOAD)
+INVALID_HEADER_KEY = _known(statuses.INVALID_HEADER_KEY)
+INVALID_HEADER_VALUE = _known(statuses.INVALID_HEADER_VALUE)
 CANNOT_READ_MESSAGE_LENGTH = Status(4020, "cannot_read_message_length")
-CANNOT_READ_MESSAGE_PAYLOAD = Status(4021, "cannot_read_message_payload")
-TOO_BIG_MESSAGE_PAYLOAD = Status(4022, "too_big_message_payload")
-EMPTY_MESSAGE_PAYLOAD = Status(4024, "empty_message_payload")
+CANNOT_READ_MESSAGE_PAYLOAD = _known(statuses.CANNOT_READ_MESSAGE_PAYLOAD)
+TOO_BIG_MESSAGE_PAYLOAD = _known(statuses.TOO_BIG_MESSAGE_PAYLOAD)
+EMPTY_MESSAGE_PAYLOAD = _known(statuses.EMPTY_MESSAGE_PAYLOAD)
 CANNOT_READ_MESSAGE_CHECKSUM = Status(4026, "cannot_read_message_checksum")
-INVALID_KEY_VALUE_LENGTH = Status(4028, "invalid_key_value_length")
-INVALID_OFFSET = Status(4100, "invalid_offset")
-CONSUMER_GROUP_NOT_FOUND = Status(5000, "consumer_group_not_found", _NOT_FOUND)
-CONSUMER_GROUP_ALREADY_EXISTS = Status(5001, "consumer_group_already_exists")
-CONSUMER_GROUP_MEMBER_NOT_FOUND = Status(5002, "consumer_group_member_not_found", _NOT_FOUND)
-INVALID_CONSUMER_GROUP_ID = Status(5003, "invalid_consumer_group_id")
+INVALID_KEY_VALUE_LENGTH = _known(statuses.INVALID_KEY_VALUE_LENGTH)
+INVALID_OFFSET = _known(statuses.INVALID_OFFSET)
+CONSUMER_GROUP_NOT_FOUND = _known(statuses.CONSUMER_GROUP_NOT_FOUND)
+CONSUMER_GROUP_ALREADY_EXISTS = _known(statuses.CONSUMER_GROUP_ALREADY_EXISTS)
+CONSUMER_GROUP_MEMBER_NOT_FOUND = _known(statuses.CONSUMER_GROUP_MEMBER_NOT_FOUND)
+INVALID_CONSUMER_GROUP_ID = _known(statuses.INVALID_CONSUMER_GROUP_ID)
 
 
 class Refusal(Exception):

@@ -5,13 +5,9 @@ from collections.abc import Callable, Mapping
 from wireproof_reference_impl.iggy.core.messages import consumer_number
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import (
-    FIRST,
-    LAST,
-    NEXT,
-    OFFSET,
-    TIMESTAMP,
     PollMessages,
 )
+from wireproof_spec.iggy.poll_messages import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 
 Start = Callable[[Partition, PollMessages], int | None]
 

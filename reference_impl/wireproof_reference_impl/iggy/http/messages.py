@@ -1,12 +1,11 @@
 """Messages and consumer offsets over HTTP."""
 
-from wireproof_reference_impl.iggy.core.header import KINDS, Headers, HeaderValue
+from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
 from wireproof_reference_impl.iggy.core.requests import (
-    CONSUMER,
     PARTITIONINGS,
-    STRATEGIES,
+    STRATEGY_NAMES,
     Consumer,
     Partitioning,
     PollMessages,
@@ -21,8 +20,10 @@ from wireproof_reference_impl.iggy.http.reading import (
     whole_number,
 )
 from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, place_of, told
+from wireproof_spec.iggy.consumer import CONSUMER_KIND
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 
-_KINDS = {name: number + 1 for number, name in enumerate(KINDS)}
+_KINDS = {name: code for code, name in HEADER_KINDS.items()}
 
 
 def send_messages(exchange: Asked) -> Answer:
@@ -46,10 +47,10 @@ def poll_messages(exchange: Asked) -> Answer:
     """Tell of messages; every parameter has a default."""
     query = Query(exchange)
     request = PollMessages(
-        consumer=Consumer(CONSUMER, query.u32("id", 0)),
+        consumer=Consumer(CONSUMER_KIND, query.u32("id", 0)),
         place=place_of(exchange),
         partition=query.u32("partition_id", 1),
-        strategy=query.one_of("kind", STRATEGIES, "offset"),
+        strategy=query.one_of("kind", STRATEGY_NAMES, "offset"),
         value=query.u64("value", 0),
         count=query.u32("count", 10),
         auto_commit=query.flag("auto_commit"),
@@ -67,7 +68,7 @@ def get_offset(exchange: Asked) -> Answer:
     """Tell how far a consumer has read."""
     query = Query(exchange)
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
-    consumer = Consumer(CONSUMER, number)
+    consumer = Consumer(CONSUMER_KIND, number)
     found, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
     return told(exchange, exchange.site.behaviour.json.offset(number, found, stored))
 
@@ -82,7 +83,7 @@ def put_offset(exchange: Asked) -> Answer:
     store_offset(
         exchange.site,
         place_of(exchange),
-        Consumer(CONSUMER, number),
+        Consumer(CONSUMER_KIND, number),
         partition=partition,
         offset=offset,
         client=None,

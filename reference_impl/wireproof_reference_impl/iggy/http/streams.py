@@ -7,7 +7,9 @@ from wireproof_reference_impl.iggy.core.checks import (
     check_topic,
 )
 from wireproof_reference_impl.iggy.core.identifier import identifier_of
-from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.requests import (
+    Place,
+)
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.http import objects
 from wireproof_reference_impl.iggy.http.connection import json_answer

@@ -6,16 +6,13 @@ from wireproof_reference_impl.iggy.core.header import read_headers
 from wireproof_reference_impl.iggy.core.identifier import read_identifier
 from wireproof_reference_impl.iggy.core.message import Sent
 from wireproof_reference_impl.iggy.core.requests import (
-    BALANCED,
-    CONSUMER,
-    CONSUMER_GROUP,
-    MESSAGES_KEY,
-    NEXT,
-    OFFSET,
     Partitioning,
     Place,
 )
 from wireproof_reference_impl.iggy.core.status import invalid_command
+from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
+from wireproof_spec.iggy.partitioning import BALANCED, MESSAGES_KEY
+from wireproof_spec.iggy.poll_messages import NEXT, OFFSET
 
 
 def place(fields: Fields) -> Place:
@@ -30,7 +27,7 @@ def consumer_kind(fields: Fields) -> int:
         Refusal: an unknown one.
     """
     kind = fields.u8()
-    if kind not in (CONSUMER, CONSUMER_GROUP):
+    if kind not in (CONSUMER_KIND, GROUP_KIND):
         raise invalid_command()
     return kind
 

@@ -1,0 +1,99 @@
+"""Commands about messages and offsets; generations read consumers in their own ways."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl.iggy.core import bodies
+from wireproof_reference_impl.iggy.core.checks import check_sent
+from wireproof_reference_impl.iggy.core.commands import reading
+from wireproof_reference_impl.iggy.core.connection import Action, Handler, Session
+from wireproof_reference_impl.iggy.core.fields import Fields
+from wireproof_reference_impl.iggy.core.messages import (
+    poll,
+    send,
+    store_offset,
+    stored_offset,
+)
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.requests import Consumer, PollMessages, SendMessages
+from wireproof_spec.iggy.poll_messages import AUTO_COMMIT
+
+ReadConsumer = Callable[[Fields], Consumer]
+
+OffsetBody = Callable[[Consumer, Partition, int | None], bytes]
+"""Makes the answer about a stored offset; None was never stored."""
+
+
+def poll_messages(consumer: ReadConsumer) -> Handler:
+    """Return the handler that reads messages; bytes behind its fields are let be."""
+
+    def handler(fields: Fields) -> Action:
+        request = PollMessages(
+            consumer=consumer(fields),
+            place=reading.place(fields),
+            partition=fields.u32(),
+            strategy=reading.strategy(fields),
+            value=fields.u64(),
+            count=fields.u32(),
+            auto_commit=fields.u8() == AUTO_COMMIT,
+        )
+
+        def act(session: Session) -> bytes:
+            found = poll(session.server, request, session.client)
+            return bodies.polled(found, session.server.behaviour)
+
+        return act
+
+    return handler
+
+
+def send_messages(fields: Fields) -> Action:
+    """Keep messages, all or none."""
+    request = SendMessages(
+        reading.place(fields), reading.partitioning(fields), reading.messages(fields)
+    )
+    check_sent(request)
+
+    def act(session: Session) -> bytes:
+        send(session.server, request, session.now_us)
+        return b""
+
+    return act
+
+
+def get_consumer_offset(read_consumer: ReadConsumer, body: OffsetBody) -> Handler:
+    """Return the handler that tells how far a consumer has read."""
+
+    def handler(fields: Fields) -> Action:
+        consumer, place = read_consumer(fields), reading.place(fields)
+        partition = fields.u32()
+
+        def act(session: Session) -> bytes:
+            found, stored = stored_offset(session.server, place, consumer, partition)
+            return body(consumer, found, stored)
+
+        return act
+
+    return handler
+
+
+def store_consumer_offset(read_consumer: ReadConsumer) -> Handler:
+    """Return the handler that keeps how far a consumer has read."""
+
+    def handler(fields: Fields) -> Action:
+        consumer, place = read_consumer(fields), reading.place(fields)
+        partition, offset = fields.u32(), fields.u64()
+
+        def act(session: Session) -> bytes:
+            store_offset(
+                session.server,
+                place,
+                consumer,
+                partition=partition,
+                offset=offset,
+                client=session.client,
+            )
+            return b""
+
+        return act
+
+    return handler

@@ -1,0 +1,104 @@
+"""Commands about streams, topics and partitions."""
+
+from wireproof_reference_impl.iggy.core import bodies
+from wireproof_reference_impl.iggy.core.checks import check_partitions, check_stream, check_topic
+from wireproof_reference_impl.iggy.core.commands import reading
+from wireproof_reference_impl.iggy.core.connection import Action, Session
+from wireproof_reference_impl.iggy.core.fields import Fields
+from wireproof_reference_impl.iggy.core.identifier import read_identifier
+
+
+def get_streams(session: Session) -> bytes:
+    """Tell of all streams."""
+    return bodies.streams(session.server.streams.values())
+
+
+def get_stream(fields: Fields) -> Action:
+    """Tell of a stream."""
+    who = read_identifier(fields)
+    return lambda session: bodies.stream(session.server.stream(who))
+
+
+def create_stream(fields: Fields) -> Action:
+    """Make a stream."""
+    number, name = fields.u32(), reading.text(fields.rest())
+    check_stream(number, name)
+
+    def act(session: Session) -> bytes:
+        session.server.create_stream(number, name, session.now_us)
+        return b""
+
+    return act
+
+
+def delete_stream(fields: Fields) -> Action:
+    """Remove a stream."""
+    who = read_identifier(fields)
+
+    def act(session: Session) -> bytes:
+        session.server.delete_stream(who)
+        return b""
+
+    return act
+
+
+def get_topic(fields: Fields) -> Action:
+    """Tell of a topic."""
+    place = reading.place(fields)
+    return lambda session: bodies.topic(session.server.topic(place))
+
+
+def get_topics(fields: Fields) -> Action:
+    """Tell of all topics of a stream."""
+    who = read_identifier(fields)
+    return lambda session: bodies.topics(session.server.stream(who).topics.values())
+
+
+def create_topic(fields: Fields) -> Action:
+    """Make a topic."""
+    stream, number, partitions = read_identifier(fields), fields.u32(), fields.u32()
+    name = reading.text(fields.rest())
+    check_topic(number, name, partitions)
+
+    def act(session: Session) -> bytes:
+        session.server.create_topic(
+            stream, number, name, partitions=partitions, now_us=session.now_us
+        )
+        return b""
+
+    return act
+
+
+def delete_topic(fields: Fields) -> Action:
+    """Remove a topic."""
+    place = reading.place(fields)
+
+    def act(session: Session) -> bytes:
+        session.server.delete_topic(place)
+        return b""
+
+    return act
+
+
+def create_partitions(fields: Fields) -> Action:
+    """Add partitions."""
+    place, count = reading.place(fields), fields.u32()
+    check_partitions(count)
+
+    def act(session: Session) -> bytes:
+        session.server.create_partitions(place, count)
+        return b""
+
+    return act
+
+
+def delete_partitions(fields: Fields) -> Action:
+    """Remove the highest partitions."""
+    place, count = reading.place(fields), fields.u32()
+    check_partitions(count)
+
+    def act(session: Session) -> bytes:
+        session.server.delete_partitions(place, count)
+        return b""
+
+    return act
