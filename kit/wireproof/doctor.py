@@ -159,6 +159,8 @@ def _target(target: Target) -> Iterator[Finding]:
             host, _, port = address.rpartition(":")
             advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
             yield _reach(key, host.strip("[]"), int(port), shown=address, advice=advice)
+    if target.path is not None:
+        yield _documents(target)
     if target.tls or target.auth_env is not None:
         yield _let_in(target)
     if target.data is not None:
@@ -175,6 +177,18 @@ def _let_in(target: Target) -> Finding:
     except KitError as error:
         return Finding("door", ok=False, found=str(error))
     return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
+
+
+def _documents(target: Target) -> Finding:
+    try:
+        session = session_opener(target.protocol)(
+            target, SessionOptions(seed=0, run_token="doctor")
+        )
+    except KitError as error:
+        return Finding("documents", ok=False, found=str(error))
+    name = session.fingerprint().get("name", "")
+    session.close()
+    return Finding("documents", ok=True, found=f"{target.path}: {name}")
 
 
 def _reach(name: str, host: str, port: int, *, shown: str, advice: str) -> Finding:

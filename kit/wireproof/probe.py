@@ -90,7 +90,7 @@ def _claim(run: Run, name: str, claim: ClaimRecord, ink: Ink) -> Iterator[str]:
     capability = run.catalogue.capability(name)
     title = capability.title if capability else name
     first, *rest = wrapped(
-        f"claim    {name}",
+        f"claim    {name}".ljust(INDENT - 1) + " ",
         f"{CLAIM_WORDS[claim.state]}: {title} (probe: {spoken(claim.observation)})",
         indent=INDENT,
     )

@@ -1,5 +1,6 @@
 """A case with its parameters bound: one experiment, ready to be run any number of times."""
 
+import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -66,5 +67,10 @@ def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
 
 
 def _content_hash(function: Callable[..., Observation], case_id: str, clause_id: str) -> str:
-    text = "\0".join((inspect.getsource(function), case_id, clause_id))
+    text = "\0".join((_source(function), case_id, clause_id))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@functools.cache
+def _source(function: Callable[..., Observation]) -> str:
+    return inspect.getsource(function)

@@ -27,6 +27,7 @@ class DocumentSession:
         self.patience = Patience(answer=0.0, push=0.0, redelivery=0.0)
         self._documents = {document.name: document for document in documents}
         self._kind = kind
+        self._fingerprint = _fingerprint(documents, kind)
         self._probes: dict[str, Callable[[], Observation]] = {
             "message": self._probe_message,
             "extension-header": self._probe_extension_header,
@@ -77,16 +78,7 @@ class DocumentSession:
 
     def fingerprint(self) -> dict[str, str]:
         """Return how many documents there are, of what kind, and a digest of them all."""
-        digest = hashlib.sha256()
-        for document in self._documents.values():
-            digest.update(f"{document.name}\0{len(document.data)}\0".encode())
-            digest.update(document.data)
-        count, files = len(self._documents), len({d.file for d in self._documents.values()})
-        return {
-            "name": f"{count} document{'s'[: count > 1]} in {files} file{'s'[: files > 1]}",
-            "kind": self._kind.value,
-            "sha256": digest.hexdigest(),
-        }
+        return self._fingerprint
 
     def close(self) -> None:
         """Close nothing."""
@@ -112,6 +104,19 @@ def open_session(target: Target, options: SessionOptions) -> DocumentSession:
     if options.topics:
         raise UsageFault("--topic says nothing about documents; leave it out")
     return DocumentSession(documents_of(target), _kind(target))
+
+
+def _fingerprint(documents: Sequence[Captured], kind: Kind) -> dict[str, str]:
+    digest = hashlib.sha256()
+    for document in documents:
+        digest.update(f"{document.name}\0{len(document.data)}\0".encode())
+        digest.update(document.data)
+    count, files = len(documents), len({document.file for document in documents})
+    return {
+        "name": f"{count} document{'s'[: count > 1]} in {files} file{'s'[: files > 1]}",
+        "kind": kind.value,
+        "sha256": digest.hexdigest(),
+    }
 
 
 def _kind(target: Target) -> Kind:
