@@ -151,9 +151,7 @@ def test_a_member_that_is_gone_leaves_its_partitions_to_others() -> None:
     assert [each.partitions for each in decode(CONSUMER_GROUP_DETAILS, body).members] == [
         (1, 2, 3)
     ]
-    assert first.status(commands.GET_CLIENT, u32(me.client.client_id)) == (
-        statuses.CLIENT_NOT_FOUND
-    )
+    assert first.status(commands.GET_CLIENT, u32(me.client_id)) == (statuses.CLIENT_NOT_FOUND)
 
 
 def test_a_member_without_partitions_gets_a_status() -> None:
