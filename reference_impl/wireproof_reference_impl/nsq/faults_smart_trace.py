@@ -315,7 +315,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-trace-size-without-length",
         "the data size in the answer to PUB_TRACE leaves the record's 4 length bytes out",
         breaks=_POSITION,
-        may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE}",
+        may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE} {_BATCH}",
         settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
         way=WRONG_VALUE,
     ),
