@@ -62,7 +62,7 @@ def test_an_error_code_without_a_description_has_no_text() -> None:
         assert connection.receive() == Refusal("E_TOPIC_NOT_EXIST", b"E_TOPIC_NOT_EXIST ")
 
 
-def test_heartbeats_are_answered_and_never_returned() -> None:
+def test_heartbeats_are_answered_counted_and_never_returned() -> None:
     nops: list[bytes] = []
 
     def script(peer: Peer) -> None:
@@ -73,6 +73,7 @@ def test_heartbeats_are_answered_and_never_returned() -> None:
 
     with connected(script) as (connection, transcript):
         assert connection.receive() == Response(b"OK")
+        assert connection.heartbeats == 2
     assert nops == [b"NOP\n", b"NOP\n"]
     assert [step.kind for step in transcript.steps()].count("receive") == 3
 
