@@ -51,7 +51,7 @@ def client(*peers: ScriptedPeer) -> LookupClient:
 
 def test_the_partition_led_by_the_target_itself_is_preferred() -> None:
     with ScriptedPeer(serving(lambda path, query: found(4160, 4150))) as peer:
-        leader = client(peer).wait_for("t", near=HERE, partitions=2)
+        leader, *_ = client(peer).wait_for("t", near=HERE, partitions=2)
 
     assert (leader.partition, leader.address) == (1, HERE)
     assert leader.http_address == ("127.0.0.1", 4151)
@@ -60,7 +60,7 @@ def test_the_partition_led_by_the_target_itself_is_preferred() -> None:
 def test_without_one_there_the_first_is_taken_once_all_have_appeared() -> None:
     answers = [found(), found(4160), found(4160, 4170)]
     with ScriptedPeer(serving(lambda path, query: answers.pop(0))) as peer:
-        leader = client(peer).wait_for("t", near=HERE, partitions=2)
+        leader, *_ = client(peer).wait_for("t", near=HERE, partitions=2)
 
     assert (leader.partition, leader.address) == (0, ("127.0.0.1", 4160))
     assert answers == []

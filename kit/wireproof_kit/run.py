@@ -37,7 +37,8 @@ class RunPlan:
 
     ``url`` is a target URL or ``reference``; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids; ``timeout`` in seconds replaces measured patience.
+    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
+    the run, as the embedded reference does.
     """
 
     url: str
@@ -53,6 +54,7 @@ class RunPlan:
     hazardous: bool = False
     timeout: float | None = None
     seed: int | None = None
+    passing: bool = False
     command: str = ""
     reference_options: tuple[str, ...] = ()
 
@@ -116,7 +118,11 @@ class Run:
             target = with_key(target, key, value)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
-            seed=seed, run_token=token, timeout=plan.timeout, topics=plan.topics
+            seed=seed,
+            run_token=token,
+            timeout=plan.timeout,
+            topics=plan.topics,
+            passing=plan.passing or embedded is not None,
         )
         session = session_opener(target.protocol)(target, options)
         try:

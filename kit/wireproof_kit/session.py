@@ -33,13 +33,15 @@ class SessionOptions:
     """What a user may say about how to talk to a target.
 
     ``timeout`` in seconds replaces the measured patience; ``topics`` are KIND → name;
-    ``run_token`` makes names unique to the run.
+    ``run_token`` makes names unique to the run. A ``passing`` target ends with the run, so that
+    nothing need be cleaned up.
     """
 
     seed: int
     run_token: str
     timeout: float | None = None
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    passing: bool = False
 
 
 class Session(Protocol):

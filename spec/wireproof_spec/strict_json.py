@@ -12,7 +12,7 @@ without any such byte, which most are, is parsed at once, unless a liberty turns
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -193,18 +193,18 @@ def _not_too_deep(text: str, value: JsonValue) -> JsonValue:
     """Return the value, unless it is nested too deep."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return value
-    level: list[JsonValue] = [value]
+    level: list[dict[str, JsonValue] | list[JsonValue]]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
-        level = [below for each in level for below in _inside(each)]
+        level = [
+            below
+            for each in level
+            for below in (each.values() if isinstance(each, dict) else each)
+            if isinstance(below, (dict, list))
+        ]
         if not level:
             return value
     raise _Liberty
-
-
-def _inside(value: JsonValue) -> Iterable[JsonValue]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _members(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

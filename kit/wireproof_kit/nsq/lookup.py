@@ -100,29 +100,44 @@ class LookupClient:
         return ()
 
     def wait_for(
-        self, name: str, *, near: Address, partitions: int, seconds: float = APPEAR_SECONDS
-    ) -> Leader:
-        """Wait until a partition is led, best by the node at ``near``; return its leader.
+        self,
+        name: str,
+        *,
+        near: Address,
+        partitions: int,
+        least: int = 1,
+        seconds: float = APPEAR_SECONDS,
+    ) -> tuple[Leader, ...]:
+        """Wait until ``least`` partitions are led, one of them by the node at ``near``.
+
+        Once all ``partitions`` are led, none of them need be led there. Return the leaders, the
+        nearest first.
 
         Raises:
-            ArrangementFailed: none appeared in time, or no server gives a usable answer.
+            ArrangementFailed: they did not appear in time, or no server gives a usable answer.
         """
+        most = 0
 
-        def look() -> Leader | None:
+        def look() -> tuple[Leader, ...] | None:
+            nonlocal most
             asked_at = time.monotonic()
             info, fault = self._look(name)
             self._doubt.weigh(fault, asked_at=asked_at)
-            if info is None:
-                return None
-            nearest = [leader for leader in info.leaders if is_same(leader.address, near)]
-            if nearest:
-                return nearest[0]
-            return info.leaders[0] if len(info.leaders) >= partitions else None
+            leaders = info.leaders if info else ()
+            most = max(most, len(leaders))
+            nearest = sorted(leaders, key=lambda each: not is_same(each.address, near))
+            is_near = bool(nearest) and is_same(nearest[0].address, near)
+            enough = least if is_near else max(least, partitions)
+            return tuple(nearest) if len(nearest) >= max(1, enough) else None
 
-        leader = until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up)
-        if leader is None:
+        leaders = until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up)
+        if leaders is None and most:
+            raise ArrangementFailed(
+                f"of topic {name} only {most} of {partitions} partitions are led"
+            )
+        if leaders is None:
             raise ArrangementFailed(f"topic {name} did not appear in {seconds:g} s")
-        return leader
+        return leaders
 
     def wait_until_registered(
         self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS

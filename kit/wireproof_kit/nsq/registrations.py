@@ -6,6 +6,7 @@ refuses messages until it has learned of it, seconds later on a busy cluster, an
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from wireproof_kit.nsq.http import HttpClient
@@ -13,8 +14,8 @@ from wireproof_spec.strict_json import JsonValue
 
 EVERY_SECONDS = 0.5
 
-# Name and number of a partition.
-Registered = frozenset[tuple[str, int]]
+# How many partitions of each topic.
+Registered = Mapping[str, int]
 
 
 class Registrations:
@@ -29,7 +30,7 @@ class Registrations:
     def has(self, name: str, partitions: int) -> bool:
         """Tell whether so many partitions are registered; True where no server says so of any."""
         known = self._registered()
-        return known is None or sum(topic == name for topic, _ in known) >= partitions
+        return known is None or known.get(name, 0) >= partitions
 
     def _registered(self) -> Registered | None:
         """Return what is registered; None where that cannot be learned."""
@@ -46,7 +47,8 @@ class Registrations:
             nodes = producers if isinstance(producers, list) else []
             telling = [node for node in nodes if isinstance(node, dict) and "partitions" in node]
             if telling:
-                return frozenset(entry for node in telling for entry in _entries(node))
+                led = {entry for node in telling for entry in _entries(node)}
+                return Counter(name for name, _ in led)
         return None
 
 

@@ -174,7 +174,7 @@ class NsqSession:
         """Delete the topics of this run where that is offered."""
         if self._lookup is not None:
             self._lookup.given_up.set()
-        self._pool.close()
+        self._pool.close(leave=self._options.passing)
 
     def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
         transcript = Transcript()
@@ -247,7 +247,7 @@ class NsqSession:
     def _close(self, broker: Broker) -> None:
         broker.close()
         http = self._http_client(Transcript(), self._http)
-        if http is None:
+        if http is None or self._options.passing:
             return
         for channel, topic in broker.channels.items():
             self._sweeper.delete(http, topic, channel)

@@ -105,10 +105,10 @@ class TopicPool:
         with self._lock:
             self._made.append(topic)
 
-    def close(self) -> None:
-        """Delete what was made, as far as that is offered and quick."""
+    def close(self, *, leave: bool = False) -> None:
+        """Delete what was made, as far as that is offered and quick, unless told to leave it."""
         with self._lock:
-            made = [topic for topic in self._made if topic.way != "given"]
+            made = [topic for topic in self._made if topic.way != "given" and not leave]
         deletions = [self._workers.submit(self._maker.delete, topic) for topic in made]
         wait(deletions, timeout=DELETE_SECONDS)
         self._workers.shutdown(wait=False, cancel_futures=True)

@@ -1,7 +1,7 @@
 """The ways to come by a topic, in the order in which they are tried."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from wireproof_kit.errors import ArrangementFailed
@@ -9,18 +9,14 @@ from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
 from wireproof_kit.nsq.lookup import (
-    APPEAR_SECONDS,
     CREATE_PATHS,
     DELETE_PATH,
-    POLL_SECONDS,
     UPDATE_PATH,
     LookupClient,
     creation_query,
 )
-from wireproof_kit.nsq.lookup_answer import Leader
 from wireproof_kit.nsq.observing import observe, observe_http
 from wireproof_kit.nsq.topics import Address, Place, Topic
-from wireproof_kit.nsq.waiting import until
 from wireproof_kit.transcript import Transcript
 
 PREFIX = "wp_"
@@ -201,17 +197,10 @@ class TopicMaker:
 
         Once all that are expected are led, none of them need be the target's own.
         """
-        leader = lookup.wait_for(name, near=self._around.address, partitions=expected)
-
-        def look() -> Sequence[Leader] | None:
-            info = lookup.lookup(name)
-            return info.leaders if info and len(info.leaders) >= partitions else None
-
-        leaders = until(look, seconds=APPEAR_SECONDS, every=POLL_SECONDS, given_up=lookup.given_up)
-        if leaders is None:
-            raise ArrangementFailed(f"topic {name} has fewer than {partitions} partitions led")
-        ordered = sorted(leaders, key=lambda each: each.partition != leader.partition)
-        return tuple(Place(each.partition, each.address, each.http_address) for each in ordered)
+        leaders = lookup.wait_for(
+            name, near=self._around.address, partitions=expected, least=partitions
+        )
+        return tuple(Place(each.partition, each.address, each.http_address) for each in leaders)
 
     def _by_tcp(self, kind: TopicKind, name: str) -> Topic | str:
         if kind.ordered:
