@@ -15,8 +15,9 @@ from wireproof_reference_impl.iggy.core import (
     message,
     messages,
     strategy,
+    tagged_bodies,
 )
-from wireproof_reference_impl.iggy.core.commands import published
+from wireproof_reference_impl.iggy.core.commands import published, tagged
 from wireproof_reference_impl.iggy.core.connection import Handler
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, Sent
@@ -138,6 +139,15 @@ class Behaviour:
     http: HttpBehaviour = field(default_factory=HttpBehaviour)
     pacing: Pacing = field(default_factory=Pacing)
 
+
+TAGGED_SETTINGS: Settings = {
+    "framing.commands": tagged.COMMANDS,
+    "framing.without_login": tagged.WITHOUT_LOGIN,
+    "framing.unreadable": framing.refused,
+    "message.head": tagged_bodies.partition_offset_count_head,
+    "json.polled": tagged_bodies.polled_object,
+}
+"""What the tagged generation does where it parts from the published one."""
 
 DEPLOYED_MOST_BODY_BYTES = 2 * 1024 * 1024
 """The default of the measured server's HTTP library."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, Behaviour
+from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS, Behaviour
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.preset import Preset, named
 from wireproof_reference_impl.settings import Settings, changed
 
-_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: {}}
+_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 FAULTS: Mapping[str, Preset] = {}

@@ -2,10 +2,19 @@
 
 import struct
 
-from wireproof_reference_impl.iggy.core.status import INVALID_COMMAND, Refusal
+from wireproof_reference_impl.iggy.core.status import (
+    EMPTY_MESSAGE_PAYLOAD,
+    INVALID_COMMAND,
+    INVALID_HEADER_KEY,
+    INVALID_HEADER_VALUE,
+    Refusal,
+    invalid_command,
+)
 
 LENGTH_BYTES = 4
 CODE_BYTES = 4
+
+_UNREADABLE = (INVALID_COMMAND, INVALID_HEADER_KEY, INVALID_HEADER_VALUE, EMPTY_MESSAGE_PAYLOAD)
 
 _HEAD = struct.Struct("<II")
 
@@ -21,7 +30,8 @@ def ends(refusal: Refusal) -> Refusal | None:
 
 
 def refused(refusal: Refusal) -> Refusal | None:
-    """Answer a frame that cannot be read, and go on."""
-    if refusal.status.code == INVALID_COMMAND.code:
-        return refusal
-    return Refusal(INVALID_COMMAND, refusal.reason)
+    """Answer a frame that cannot be read, and go on.
+
+    What its fields are not is one status, whatever it is; what they may not be has its own.
+    """
+    return invalid_command() if refusal.status in _UNREADABLE else refusal

@@ -19,18 +19,20 @@ from wireproof_spec.iggy.poll_messages import AUTO_COMMIT
 
 ReadConsumer = Callable[[Fields], Consumer]
 
+ReadPartition = Callable[[Fields], int]
+
 OffsetBody = Callable[[Consumer, Partition, int | None], bytes]
 """Makes the answer about a stored offset; None was never stored."""
 
 
-def poll_messages(consumer: ReadConsumer) -> Handler:
+def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
     """Return the handler that reads messages; bytes behind its fields are let be."""
 
     def handler(fields: Fields) -> Action:
         request = PollMessages(
             consumer=consumer(fields),
             place=reading.place(fields),
-            partition=fields.u32(),
+            partition=partition(fields),
             strategy=reading.strategy(fields),
             value=fields.u64(),
             count=fields.u32(),
@@ -60,12 +62,14 @@ def send_messages(fields: Fields) -> Action:
     return act
 
 
-def get_consumer_offset(read_consumer: ReadConsumer, body: OffsetBody) -> Handler:
+def get_consumer_offset(
+    read_consumer: ReadConsumer, read_partition: ReadPartition, body: OffsetBody
+) -> Handler:
     """Return the handler that tells how far a consumer has read."""
 
     def handler(fields: Fields) -> Action:
         consumer, place = read_consumer(fields), reading.place(fields)
-        partition = fields.u32()
+        partition = read_partition(fields)
 
         def act(session: Session) -> bytes:
             found, stored = stored_offset(session.server, place, consumer, partition)
@@ -76,12 +80,12 @@ def get_consumer_offset(read_consumer: ReadConsumer, body: OffsetBody) -> Handle
     return handler
 
 
-def store_consumer_offset(read_consumer: ReadConsumer) -> Handler:
+def store_consumer_offset(read_consumer: ReadConsumer, read_partition: ReadPartition) -> Handler:
     """Return the handler that keeps how far a consumer has read."""
 
     def handler(fields: Fields) -> Action:
         consumer, place = read_consumer(fields), reading.place(fields)
-        partition, offset = fields.u32(), fields.u64()
+        partition, offset = read_partition(fields), fields.u64()
 
         def act(session: Session) -> bytes:
             store_offset(

@@ -16,6 +16,10 @@ def _consumer(fields: Fields) -> Consumer:
     return Consumer(reading.consumer_kind(fields), fields.u32())
 
 
+def _partition(fields: Fields) -> int:
+    return fields.u32()
+
+
 def _offset(consumer: Consumer, partition: Partition, stored: int | None) -> bytes:
     return bodies.consumer_offset(consumer_number(consumer), stored)
 
@@ -27,10 +31,10 @@ COMMANDS: Mapping[int, Handler] = {
     commands.GET_ME: system.plain(system.get_me),
     commands.GET_CLIENT: system.get_client,
     commands.GET_CLIENTS: system.plain(system.get_clients),
-    commands.POLL_MESSAGES: messages.poll_messages(_consumer),
+    commands.POLL_MESSAGES: messages.poll_messages(_consumer, _partition),
     commands.SEND_MESSAGES: messages.send_messages,
-    commands.GET_CONSUMER_OFFSET: messages.get_consumer_offset(_consumer, _offset),
-    commands.STORE_CONSUMER_OFFSET: messages.store_consumer_offset(_consumer),
+    commands.GET_CONSUMER_OFFSET: messages.get_consumer_offset(_consumer, _partition, _offset),
+    commands.STORE_CONSUMER_OFFSET: messages.store_consumer_offset(_consumer, _partition),
     commands.GET_STREAM: streams.get_stream,
     commands.GET_STREAMS: system.plain(streams.get_streams),
     commands.CREATE_STREAM: streams.create_stream,

@@ -1,0 +1,98 @@
+"""Bodies of ok answers in the tagged generation: server 0.4.209, whose peer is crate 0.6.202.
+
+Only what a session of that crate needs; what is not here is as published.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+
+from wireproof_reference_impl.iggy.core.messages import Polled
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.topic import Stream, Topic
+
+_NO_COMPRESSION = 1
+_NEVER = 0
+_UNLIMITED = (1 << 64) - 1
+_ONE_COPY = 1
+
+
+def stream(found: Stream) -> bytes:
+    """Return a stream with its topics."""
+    return _stream(found) + topics(found.topics.values())
+
+
+def streams(every: Iterable[Stream]) -> bytes:
+    """Return streams without their topics."""
+    return b"".join(_stream(each) for each in every)
+
+
+def topic(found: Topic) -> bytes:
+    """Return a topic with its partitions."""
+    partitions = (_partition(each, found.created_us) for each in found.partitions.values())
+    return _topic(found) + b"".join(partitions)
+
+
+def topics(every: Iterable[Topic]) -> bytes:
+    """Return topics without their partitions."""
+    return b"".join(_topic(each) for each in every)
+
+
+def consumer_offset(partition: Partition, stored: int | None) -> bytes:
+    """Return partition, current offset and stored offset; nothing for one never stored."""
+    if stored is None:
+        return b""
+    return struct.pack("<IQQ", partition.id, partition.current_offset, stored)
+
+
+def partition_offset_count_head(found: Polled) -> bytes:
+    """Return the partition u32, its current offset u64, how many messages there are u32."""
+    return struct.pack("<IQI", found.partition, found.current_offset, len(found.messages))
+
+
+def polled_object(found: Polled, messages: Sequence[object]) -> object:
+    """Return a poll as JSON has it."""
+    return {
+        "partition_id": found.partition,
+        "current_offset": found.current_offset,
+        "messages": messages,
+    }
+
+
+def _stream(found: Stream) -> bytes:
+    head = struct.pack(
+        "<IQIQQ", found.id, found.created_us, len(found.topics), found.size, found.count
+    )
+    return head + _text(found.name)
+
+
+def _topic(found: Topic) -> bytes:
+    head = struct.pack(
+        "<IQIQBQBQQ",
+        found.id,
+        found.created_us,
+        len(found.partitions),
+        _NEVER,
+        _NO_COMPRESSION,
+        _UNLIMITED,
+        _ONE_COPY,
+        found.size,
+        found.count,
+    )
+    return head + _text(found.name)
+
+
+def _partition(found: Partition, created_us: int) -> bytes:
+    return struct.pack(
+        "<IQIQQQ",
+        found.id,
+        created_us,
+        len(found.segments),
+        found.current_offset,
+        found.size,
+        found.count,
+    )
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return bytes([len(data)]) + data
