@@ -15,7 +15,7 @@ from wireproof_kit.patience import REDELIVERY
 READY = 50
 UNKNOWN_TOPIC = "wp_nobody_made_this"
 
-BAD_NAMES = {
+BAD_NAMES: dict[str, str | bytes] = {
     "illegal-letter": "wp!illegal",
     "tab-inside": "wp\ttab",
     "65-letters": "w" * 65,
@@ -23,6 +23,7 @@ BAD_NAMES = {
     "ephemeral-alone": "#ephemeral",
     "ephemeral-in-the-middle": "w#ephemeral2",
     "unicode": "wp_\u6807",
+    "no-utf8": b"wp_\xc3\x28\xff",
 }
 
 
