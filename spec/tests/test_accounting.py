@@ -10,7 +10,7 @@ from wireproof_spec.catalogue import Catalogue, load_catalogue
 
 ACCOUNTS = {
     account.document: (load_catalogue(protocol), account)
-    for protocol in ("nsq", "oms")
+    for protocol in ("nsq", "oms", "iggy")
     for account in load_accounts(protocol)
 }
 each_account = pytest.mark.parametrize(("catalogue", "account"), ACCOUNTS.values(), ids=ACCOUNTS)
@@ -46,7 +46,7 @@ def test_each_clause_of_a_document_is_led_to_by_a_sentence(
 @pytest.mark.parametrize("account", [account for _, account in ACCOUNTS.values()], ids=ACCOUNTS)
 def test_the_account_is_that_of_the_published_text(account: Account) -> None:
     text = published(account.document)
-    due = [(s.section, s.position, s.hash) for s in sentences(text)]
+    due = [(s.section, s.position, s.hash) for s in account.sentences(text)]
     assert [(e.section, e.position, e.hash) for e in account.entry] == due
 
 
@@ -67,3 +67,45 @@ def test_a_sentence_hash_does_not_see_how_lines_are_broken() -> None:
     (other,) = sentences("a b c")
     (changed,) = sentences("a b d")
     assert one.hash == other.hash != changed.hash
+
+
+def test_a_text_without_marks_is_given_them_by_its_headings_and_braces() -> None:
+    text = "One\nA\nb\nc. D:\nx (1) + y\nE\npub {\nf: {\ng\n}\n}\nTwo\n{\nh\n},\nI\n"
+    account = Account("0", (), headings=("One", "Two"), alone=("x (1) +",))
+
+    assert [(s.section, s.position, s.text) for s in account.sentences(text)] == [
+        ("One", 1, "A b c."),
+        ("One", 2, "D:"),
+        ("One", 3, "x (1) + y"),
+        ("One", 4, "E"),
+        ("One", 5, "pub {"),
+        ("One", 6, "f: {"),
+        ("One", 7, "g"),
+        ("One", 8, "}"),
+        ("One", 9, "}"),
+        ("Two", 1, "{"),
+        ("Two", 2, "h"),
+        ("Two", 3, "},"),
+        ("Two", 4, "I"),
+    ]
+
+
+def test_a_text_with_marks_is_split_as_it_is() -> None:
+    text = "# One\nA {\nb. C\n"
+
+    assert list(Account("0", ()).sentences(text)) == list(sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "account"),
+    [pair for pair in ACCOUNTS.values() if pair[1].headings],
+    ids=[name for name, pair in ACCOUNTS.items() if pair[1].headings],
+)
+def test_the_words_of_each_clause_stand_in_its_section(
+    catalogue: Catalogue, account: Account
+) -> None:
+    split = list(account.sentences(published(account.document)))
+    for clause in catalogue.clauses():
+        if clause.document == account.document and clause.words != "silent":
+            own = [s.text for s in split if s.section == clause.section]
+            assert any(clause.words in text for text in own), clause.id

@@ -17,7 +17,7 @@ from wireproof_spec.catalogue import (
     matches,
 )
 
-CATALOGUES = {protocol: load_catalogue(protocol) for protocol in ("nsq", "oms")}
+CATALOGUES = {protocol: load_catalogue(protocol) for protocol in ("nsq", "oms", "iggy")}
 NSQ = CATALOGUES["nsq"]
 CLAUSES = [clause for catalogue in CATALOGUES.values() for clause in catalogue.clauses()]
 each_catalogue = pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)

@@ -7,7 +7,7 @@ whoever has the text can check that none was overlooked or has changed.
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
 
 import msgspec
@@ -45,10 +45,22 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All entries of one document."""
+    """All entries of one document.
+
+    ``headings`` are the headings of a text that has lost its marks, and ``alone`` the beginnings
+    of its lines that stand alone: see `marked`.
+    """
 
     document: str
     entry: tuple[Entry, ...]
+    headings: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+
+    def sentences(self, text: str) -> Iterator[Sentence]:
+        """Split the document's text."""
+        if self.headings:
+            text = marked(text, headings=self.headings, alone=self.alone)
+        return sentences(text)
 
 
 def load_accounts(protocol: str) -> tuple[Account, ...]:
@@ -72,6 +84,30 @@ def sentences(text: str) -> Iterator[Sentence]:
         for part in _parts(kind, piece):
             position += 1
             yield Sentence(section, position, part)
+
+
+def marked(text: str, *, headings: Sequence[str], alone: Sequence[str] = ()) -> str:
+    """Give a text without any marks those of Markdown.
+
+    Code begins with a line that ends in an opening brace, and ends where all are closed.
+    """
+    lines: list[str] = []
+    depth = 0
+    for line in text.splitlines():
+        opens = depth == 0 and line.endswith("{")
+        depth += line.count("{") - line.count("}") if opens or depth else 0
+        if opens:
+            lines.append(_FENCE)
+        lines.append(_mark(line, headings, alone) + line)
+        if depth == 0 and line.startswith("}"):
+            lines.append(_FENCE)
+    return "\n".join(lines)
+
+
+def _mark(line: str, headings: Sequence[str], alone: Sequence[str]) -> str:
+    if line in headings:
+        return "# "
+    return "- " if line.startswith(tuple(alone)) else ""
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The commands of a connection: their codes, their names, and the shapes of their payloads."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy import (
@@ -14,6 +15,7 @@ from wireproof_spec.iggy import (
     users,
 )
 from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.layout import Record
 
 KILL = 0
 PING = 1
@@ -74,9 +76,39 @@ COMMANDS = {
     LEAVE_CONSUMER_GROUP: "leave_consumer_group",
 }
 
-_EMPTY = (KILL, PING, GET_STATS, GET_ME, GET_CLIENTS, GET_STREAMS)
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The payload of a command that takes none."""
+
+
+NOTHING = Schema("no payload", "iggy.frame.request", Nothing, Record(Nothing))
+"""No byte."""
+
+Payload: TypeAlias = (
+    Nothing
+    | send_messages.SendMessages
+    | poll_messages.PollMessages
+    | streams.StreamRequest
+    | streams.CreateStream
+    | topics.TopicRequest
+    | topics.CreateTopic
+    | topics.PartitionsRequest
+    | consumer_offsets.GetConsumerOffset
+    | consumer_offsets.StoreConsumerOffset
+    | consumer_groups.GroupRequest
+    | system.ClientRequest
+    | users.LoginUser
+)
+"""What a command carries."""
 
 _COMMON: dict[int, Schema[Any]] = {
+    KILL: NOTHING,
+    PING: NOTHING,
+    GET_STATS: NOTHING,
+    GET_ME: NOTHING,
+    GET_CLIENTS: NOTHING,
+    GET_STREAMS: NOTHING,
     SEND_MESSAGES: send_messages.SEND_MESSAGES,
     GET_STREAM: streams.STREAM_REQUEST,
     DELETE_STREAM: streams.STREAM_REQUEST,
@@ -113,13 +145,13 @@ _TAGGED: dict[int, Schema[Any]] = {
 _SHAPES = {"published": _PUBLISHED, "tagged": _TAGGED}
 
 
-def payload_schema(code: int, generation: Generation = "published") -> Schema[Any] | None:
-    """Return the shape of a command's payload; None where the payload is empty.
+def payload_schema(code: int, generation: Generation = "published") -> Schema[Payload]:
+    """Return the shape of a command's payload.
 
     Raises:
         LookupError: no command has that code, or that generation's shape of it is not here.
     """
     shape = _SHAPES[generation].get(code)
-    if shape is None and code not in _EMPTY:
+    if shape is None:
         raise LookupError(f"no shape for the payload of command {code} ({generation})")
     return shape

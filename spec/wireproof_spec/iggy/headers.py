@@ -1,6 +1,5 @@
 """The headers of a message: one block, the same in requests, in answers and on disk."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct import this
@@ -53,13 +52,3 @@ def headers_field() -> Field:
     and disk of the peer (reading iggy-headers-length).
     """
     return field("headers", Sized(Int32ul, HEADERS.shape, name="length"))
-
-
-def repeated_key(headers: Sequence[Header]) -> str | None:
-    """Return the first key that occurs a second time, which no map can hold, or None."""
-    seen: set[str] = set()
-    for header in headers:
-        if header.key in seen:
-            return header.key
-        seen.add(header.key)
-    return None

@@ -1,0 +1,203 @@
+"""Bytes recorded from a real server, as typed rows; `PROVENANCE.md` says from which and how."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Literal, NotRequired, TypeAlias, TypedDict, cast
+
+Direction: TypeAlias = Literal["c2s", "s2c", "close", "silence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Varying:
+    """Bytes of a step that change from run to run.
+
+    A name that ends in `headers_order` marks a block whose entries may come in any order.
+    """
+
+    offset: int
+    length: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """What the server was started with: a segment of its own, some of its bytes changed.
+
+    `patches` are places in the log and the bytes that stand there instead.
+    """
+
+    segment: str
+    stream_id: int
+    topic_id: int
+    partition_id: int
+    patches: tuple[tuple[int, bytes], ...]
+    messages_buffer: int
+
+
+@dataclass(frozen=True, slots=True)
+class TcpStep:
+    """Bytes of the client (`c2s`) or the server, the end it puts to a connection, or nothing."""
+
+    direction: Direction
+    connection: str
+    data: bytes
+    varies: tuple[Varying, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpStep:
+    """A request (`c2s`), or the answer to the one before; what the other has is empty.
+
+    `varies` are places in the path of a request or in the body of an answer; `varies_json` JSON
+    pointers into that body.
+    """
+
+    direction: Direction
+    method: str
+    path: str
+    status: int
+    headers: Mapping[str, str]
+    body: str
+    varies: tuple[Varying, ...]
+    varies_json: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class TcpScenario:
+    """One recorded exchange over TCP; without a fixture it begins and ends on an empty server."""
+
+    name: str
+    about: str
+    fixture: Fixture | None
+    steps: tuple[TcpStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpScenario:
+    """One recorded exchange over HTTP; without a fixture it begins and ends on an empty server."""
+
+    name: str
+    about: str
+    fixture: Fixture | None
+    steps: tuple[HttpStep, ...]
+
+
+class _FixtureRow(TypedDict):
+    segment: str
+    stream_id: int
+    topic_id: int
+    partition_id: int
+    patch_log: list[tuple[int, str]]
+    messages_buffer: int
+
+
+class _HttpRow(TypedDict, total=False):
+    method: str
+    path: str
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+class _StepRow(TypedDict):
+    dir: Direction
+    conn: NotRequired[str]
+    hex: NotRequired[str]
+    http: NotRequired[_HttpRow]
+    varies: list[tuple[int, int, str]]
+    varies_json: NotRequired[list[str]]
+    note: str
+
+
+class _ScenarioRow(TypedDict):
+    scenario: str
+    about: NotRequired[str]
+    fixture: NotRequired[_FixtureRow]
+    steps: list[_StepRow]
+
+
+@cache
+def tcp() -> tuple[TcpScenario, ...]:
+    """Return the scenarios over TCP."""
+    return tuple(
+        TcpScenario(
+            row["scenario"],
+            row.get("about", ""),
+            _fixture(row),
+            tuple(map(_tcp_step, row["steps"])),
+        )
+        for row in _rows("iggy-tcp.jsonl")
+    )
+
+
+@cache
+def http() -> tuple[HttpScenario, ...]:
+    """Return the scenarios over HTTP."""
+    return tuple(
+        HttpScenario(
+            row["scenario"],
+            row.get("about", ""),
+            _fixture(row),
+            tuple(map(_http_step, row["steps"])),
+        )
+        for row in _rows("iggy-http.jsonl")
+    )
+
+
+def folder() -> Traversable:
+    """Return the directory of the golden data; `iggy-disk` in it holds a segment."""
+    return resources.files(__name__)
+
+
+def _rows(name: str) -> list[_ScenarioRow]:
+    text = (folder() / name).read_text("utf-8")
+    return [cast(_ScenarioRow, json.loads(line)) for line in text.splitlines()]
+
+
+def _fixture(row: _ScenarioRow) -> Fixture | None:
+    fixture = row.get("fixture")
+    if fixture is None:
+        return None
+    return Fixture(
+        fixture["segment"],
+        fixture["stream_id"],
+        fixture["topic_id"],
+        fixture["partition_id"],
+        tuple((place, bytes.fromhex(patch)) for place, patch in fixture["patch_log"]),
+        fixture["messages_buffer"],
+    )
+
+
+def _tcp_step(row: _StepRow) -> TcpStep:
+    return TcpStep(
+        row["dir"],
+        row.get("conn", "A"),
+        bytes.fromhex(row.get("hex", "")),
+        _varies(row),
+        row["note"],
+    )
+
+
+def _http_step(row: _StepRow) -> HttpStep:
+    http = row.get("http", _HttpRow())
+    return HttpStep(
+        row["dir"],
+        http.get("method", ""),
+        http.get("path", ""),
+        http.get("status", 0),
+        http.get("headers", {}),
+        http.get("body", ""),
+        _varies(row),
+        tuple(row.get("varies_json", ())),
+        row["note"],
+    )
+
+
+def _varies(row: _StepRow) -> tuple[Varying, ...]:
+    return tuple(Varying(*varying) for varying in row["varies"])
