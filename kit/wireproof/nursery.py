@@ -19,6 +19,7 @@ from wireproof_kit.protocols import resolve
 
 END_WITHIN_S = 5.0
 POLL_S = 0.005
+SELDOM = 50_000
 
 Serve = Callable[[list[str]], int]
 
@@ -28,6 +29,7 @@ def main(protocol: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve = cast(Serve, resolve(SERVERS[protocol]))
     gc.freeze()  # pages that no collector touches are shared
+    gc.set_threshold(SELDOM)
     child = 0
     for line in sys.stdin:
         if child:

@@ -19,6 +19,7 @@ from wireproof_kit.rehearsal_trials import FAULT, Shown, Trial
 
 ENDED = 143
 USUAL = "ci"
+SELDOM = 50_000
 
 
 def main(protocol: str) -> None:
@@ -28,7 +29,8 @@ def main(protocol: str) -> None:
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what a case may print is no answer
     instances = collect(protocol)
-    gc.freeze()  # what is there now stays; looking through it again and again costs a tenth
+    gc.freeze()  # what is there now stays: looking through it again and again costs a tenth
+    gc.set_threshold(SELDOM)
     with Nursery(protocol) as nursery:
         for line in sys.stdin.buffer:
             trial = msgspec.json.decode(line, type=Trial)
