@@ -26,7 +26,7 @@ test-clients:
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_MATRIX=whole $(BIN)/python -m pytest -q -n 4 -o timeout=600 kit/tests/test_fault_matrix.py
+	@$(BIN)/wireproof selftest --out out/selftest.md
 
 crash:
 	@$(PYTHON) tools/setup.py dev
