@@ -4,6 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import nop, touch
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.holding import (
@@ -33,3 +34,19 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A message that was touched comes again a whole time-out after that, and not before."""
     return touched(broker, fresh_plain_topic)
+
+
+@case("nsq/trace/touch-cut", clause="smart.message-id.touch", waiting=True)
+@pytest.mark.parametrize("at", [9, 14, 22])
+def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
+    """TOUCH is read when it is whole, also behind another command."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic) as consumer:
+        broker.published(topic, broker.unique_body())
+        held = consumer.take()
+        if held is None:
+            return observed("missing", overdue=True)
+        for piece in (nop() + touch(held.message_id or b"")).split(at + 4):
+            consumer.connection.send(piece)
+
+        return observed(consumer.connection.goes_on(topic))

@@ -22,7 +22,7 @@ def observe_ids(answer: Answer, consumer: Consumer, body: bytes) -> Observation:
     if response is None:
         return observe(answer)
     answered = (response.internal_id, response.trace_id)
-    return observe_id_halves(consumer.next(), answered=answered, body=body)
+    return observe_id_halves(consumer.next(body), answered=answered, body=body)
 
 
 def observe_id_halves(
