@@ -48,11 +48,12 @@ class FramingBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class StoreBehaviour:
-    """What is made of a message that was sent."""
+    """What is made of a message that was sent; `new_id` is made of a random one."""
 
     offset: Callable[[int], int] = defaults.same_number
     state: Callable[[Sent], int] = defaults.available
     timestamp: Callable[[int], int] = defaults.same_number
+    new_id: Callable[[int], int] = defaults.same_number
     id: Callable[[int], int] = defaults.same_number
     checksum: Callable[[Sent], int] = message.sent_checksum
     headers: Callable[[Headers | None], Headers | None] = defaults.same_headers

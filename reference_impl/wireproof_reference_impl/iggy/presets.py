@@ -2,6 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from wireproof_reference_impl.iggy import (
+    faults_checksum,
+    faults_disk,
+    faults_headers,
+    faults_json,
+    faults_message,
+    faults_poll,
+    variants,
+)
 from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS, Behaviour
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.preset import Preset, named
@@ -10,8 +19,19 @@ from wireproof_reference_impl.settings import Settings, changed
 _GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
-FAULTS: Mapping[str, Preset] = {}
-VARIANTS: Mapping[str, Preset] = {}
+FAULTS: Mapping[str, Preset] = {
+    preset.name: preset
+    for family in (
+        faults_message,
+        faults_checksum,
+        faults_headers,
+        faults_json,
+        faults_poll,
+        faults_disk,
+    )
+    for preset in family.FAULTS
+}
+VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}
 
 
 def build(

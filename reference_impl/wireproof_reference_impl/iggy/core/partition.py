@@ -44,6 +44,7 @@ class Partition:
         self._positions: list[int] = []
         self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER_KIND, GROUP_KIND)}
         self._load()
+        self._next_us = self._after_last()
 
     @property
     def count(self) -> int:
@@ -68,7 +69,7 @@ class Partition:
         """
         disk = self._behaviour.disk
         segment = self._open_segment()
-        first_us = max(now_us, self._last_timestamp() + 1)
+        first_us = max(now_us, self._next_us)
         messages = [
             self._made(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
@@ -86,6 +87,7 @@ class Partition:
         self._messages += messages
         self._positions += ends[:-1]
         segment.size = ends[-1]
+        self._next_us = first_us + len(sent)
 
     def read(self, start: int, count: int) -> list[Message]:
         """Return up to `count` messages from an offset on.
@@ -163,7 +165,7 @@ class Partition:
             offset=store.offset(offset),
             state=store.state(sent),
             timestamp=store.timestamp(timestamp_us),
-            id=store.id(sent.id or new_id()),
+            id=store.id(sent.id or store.new_id(new_id())),
             checksum=store.checksum(sent),
             headers=store.headers(sent.headers),
             payload=store.payload(sent.payload),
@@ -175,13 +177,11 @@ class Partition:
             return Segment(self.count)
         return last
 
-    def _last_timestamp(self) -> int:
-        if not self._messages:
-            return -1
+    def _after_last(self) -> int:
         try:
-            return self.kept(self.count - 1).timestamp
+            return self.kept(self.count - 1).timestamp + 1 if self.count else 0
         except Refusal:
-            return -1
+            return 0
 
     def _load(self) -> None:
         for kept in self._files.segments():

@@ -1,0 +1,114 @@
+"""Faults and variants of the Iggy reference: complete, well-formed, and none without an effect."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from iggy_bench import Bench, frame, polling, sending, sent, u32
+
+from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
+from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
+from wireproof_reference_impl.preset import CLAUSE, PARSER, VARIANT, WAYS, Preset
+from wireproof_reference_impl.settings import changed
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.iggy import commands
+
+EVERY = [*FAULTS.values(), *VARIANTS.values()]
+OFFERED_BY_NO_BROKER = ("iggy.client.",)
+TOPIC_PATH = "/streams/1/topics/1"
+
+
+@pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)
+def test_every_preset_changes_the_behaviour(preset: Preset) -> None:
+    assert preset.settings
+    assert changed(Behaviour(), preset.settings) != Behaviour()
+
+
+@pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)
+def test_every_preset_is_named_and_described(preset: Preset) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", preset.name)
+    assert re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text)
+    assert preset.kind in (CLAUSE, PARSER, VARIANT)
+    assert (preset.way in WAYS) == bool(preset.breaks) == (preset.kind != VARIANT)
+    assert not set(preset.breaks) & set(preset.may_break)
+
+
+def test_names_are_unique() -> None:
+    assert not FAULTS.keys() & VARIANTS.keys()
+    assert len(VARIANTS) >= 15
+
+
+def test_clauses_of_faults_exist_and_those_that_must_hold_have_three() -> None:
+    clauses = load_catalogue("iggy").clauses()
+    named = {name for preset in FAULTS.values() for name in (*preset.breaks, *preset.may_break)}
+    assert named <= {each.id for each in clauses}
+    breaking = defaultdict(set)
+    for preset in FAULTS.values():
+        for clause in preset.breaks:
+            breaking[clause].add(preset.name)
+    lacking = {
+        each.id: len(breaking[each.id])
+        for each in clauses
+        if each.level == "must"
+        and not each.id.startswith(OFFERED_BY_NO_BROKER)
+        and len(breaking[each.id]) < 3
+    }
+    assert lacking == {}
+
+
+def test_generations_and_dialects_are_put_on_top_of_each_other() -> None:
+    tagged = build(TAGGED, DEPLOYED, fault_names=["checksum-missing"], variant_names=[])
+    assert tagged.framing == build(TAGGED, PUBLISHED, fault_names=[], variant_names=[]).framing
+    assert tagged.http == build(PUBLISHED, DEPLOYED, fault_names=[], variant_names=[]).http
+    assert build(PUBLISHED, PUBLISHED, fault_names=[], variant_names=[]) == Behaviour()
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(BadOption, match="did you mean 'checksum-missing'"):
+        build(PUBLISHED, PUBLISHED, fault_names=["checksum-mising"], variant_names=[])
+
+
+def transcript(folder: Path, *faults: str) -> list[object]:
+    """Return all that a session says and leaves behind: every kind of message, every way."""
+    bench = Bench(faults=faults, data=folder)
+    client = bench.with_topic()
+    keys = [b"%02d" % each for each in range(17)]
+    headers = b"".join(u32(2) + key + b"\x01" + u32(2) + b"v" + key[:1] for key in keys)
+    typed = u32(1) + b"b\x03" + u32(1) + b"\1" + u32(1) + b"u\x0c" + u32(8) + bytes(range(8))
+    numbers = (1, 1 << 64, (1 << 128) - 1, (1 << 53) + 1, 0)
+    payloads = (b"\xff\xfe?\xfb", b"x" * 5000, b"y" * 65536, b"one", b"orders_data_2")
+    blocks = (b"", headers, typed, b"", typed)
+    for number, payload, block in zip(numbers, payloads, blocks, strict=True):
+        client.ok(commands.SEND_MESSAGES, sending(sent(payload, number=number, headers=block)))
+    said: list[object] = []
+    for strategy, value in ((1, 0), (1, 2), (2, 0), (3, 0), (4, 0), (5, 0)):
+        request = polling(strategy=strategy, value=value, count=2, commit=True)
+        said += [client.ask(commands.POLL_MESSAGES, request) for _ in range(2)]
+    said.append(bench.http("GET", f"{TOPIC_PATH}/messages").body)
+    for offset, change in enumerate(("poisoned", "unavailable", "marked_for_deletion")):
+        where = f"/control/message?stream=1&topic=1&partition=1&offset={offset}"
+        bench.control("POST", f"{where}&state={change}")
+    bench.control("POST", "/control/message?stream=1&topic=1&partition=1&offset=3&flip=0")
+    said.append(client.ask(commands.POLL_MESSAGES, polling()))
+    said.append(bench.http("GET", f"{TOPIC_PATH}/messages").body)
+    files = sorted(each for each in folder.rglob("*") if each.is_file())
+    said += [each.read_bytes() for each in files]
+    client.send(frame(999))
+    return [*said, client.take()]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    return transcript(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.mark.parametrize("preset", FAULTS.values(), ids=lambda preset: preset.name)
+def test_every_fault_shows(preset: Preset, plain: list[object], tmp_path: Path) -> None:
+    assert transcript(tmp_path, preset.name) != plain
+
+
+def test_a_session_without_faults_is_always_the_same(plain: list[object], tmp_path: Path) -> None:
+    assert transcript(tmp_path) == plain

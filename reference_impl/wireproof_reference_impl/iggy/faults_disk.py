@@ -1,0 +1,83 @@
+"""Faults of the log and what stands beside it."""
+
+from dataclasses import replace
+
+from wireproof_reference_impl.iggy.core.message import Message, old_record, record
+from wireproof_reference_impl.iggy.preset import DISK, fault
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+
+
+def _counted_record(message: Message) -> bytes:
+    data = record(message)
+    return len(data).to_bytes(4, "little") + data
+
+
+def _without_checksum(message: Message) -> bytes:
+    return record(replace(message, checksum=0))
+
+
+def _without_last_byte(message: Message) -> bytes:
+    data = record(message)
+    return data if len(message.payload) < 2 else data[:-1]
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "log-in-old-layout",
+        "the log holds messages without state and checksum",
+        {"disk.record": old_record},
+        way=MISSING,
+        breaks="disk.same-layout",
+        may_break=DISK,
+    ),
+    fault(
+        "log-with-lengths",
+        "a length stands before each message of the log",
+        {"disk.record": _counted_record},
+        way=WRONG_VALUE,
+        breaks="disk.same-layout",
+        may_break=DISK,
+    ),
+    fault(
+        "log-without-checksum",
+        "the checksums of the log are 0",
+        {"disk.record": _without_checksum},
+        way=MISSING,
+        breaks="disk.same-layout",
+        may_break=DISK,
+    ),
+    fault(
+        "log-cut",
+        "the log lacks the last byte of every payload of more than one",
+        {"disk.record": _without_last_byte},
+        way=BOUNDARY,
+        breaks="disk.same-layout",
+        may_break=DISK,
+    ),
+    fault(
+        "index-off-by-one",
+        "the index is one byte too far",
+        {"disk.position": lambda position: position + 1},
+        way=BOUNDARY,
+        breaks="disk.index",
+    ),
+    fault(
+        "index-empty",
+        "the index holds zeros",
+        {"disk.position": lambda position: 0},
+        way=MISSING,
+        breaks="disk.index",
+    ),
+    fault(
+        "time-index-in-milliseconds",
+        "the time index is in milliseconds",
+        {"disk.timestamp": lambda timestamp: timestamp // 1000},
+        way=WRONG_VALUE,
+        breaks="disk.time-index",
+    ),
+)

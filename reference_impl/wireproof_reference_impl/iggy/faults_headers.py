@@ -1,0 +1,158 @@
+"""Faults of headers."""
+
+from collections.abc import Callable
+from itertools import islice
+
+from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
+from wireproof_reference_impl.iggy.preset import fault
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_reference_impl.settings import Settings
+from wireproof_spec.iggy.header_kinds import BOOL, RAW, STRING, UINT64
+
+_MOST_KEPT = 15
+_READ = (
+    "headers.delivered headers.kinds headers.other-kinds headers.block headers.limits "
+    "headers.key-text headers.width message.layout message.headers-length json.headers-object "
+    "json.payload json.other-kinds json.types json.same-as-binary send.layout http.send "
+    "http.unchecked"
+)
+"""Clauses of which some case reads headers."""
+
+
+def _kept(change: Callable[[Headers], Headers]) -> Settings:
+    """Return settings under which headers are kept so; a message without any stays so."""
+    return {"store.headers": lambda headers: change(headers) if headers else headers}
+
+
+def _each(change: Callable[[HeaderValue], HeaderValue]) -> Settings:
+    """Return settings under which each header is kept so."""
+    return _kept(lambda headers: {key: change(value) for key, value in headers.items()})
+
+
+def _without(kind: int) -> Settings:
+    return _kept(
+        lambda headers: {key: value for key, value in headers.items() if value.kind != kind}
+    )
+
+
+def _leftovers() -> Callable[[Headers | None], Headers | None]:
+    """Return what gives a message without headers those of the one before it."""
+    last: list[Headers | None] = [None]
+
+    def kept(headers: Headers | None) -> Headers | None:
+        given = last[0] if headers is None else headers
+        last[0] = headers
+        return given
+
+    return kept
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "headers-lost",
+        "headers are lost",
+        {"store.headers": lambda headers: None},
+        way=MISSING,
+        breaks="headers.delivered headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-first-lost",
+        "the first header is lost when there are several",
+        _kept(lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))),
+        way=CONDITION,
+        breaks="headers.delivered",
+        may_break=_READ,
+    ),
+    fault(
+        "headers-cut-at-15",
+        "headers beyond 15 are lost",
+        _kept(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
+        way=BOUNDARY,
+        breaks="headers.delivered",
+        may_break="headers.limits",
+    ),
+    fault(
+        "header-value-reversed",
+        "values of headers have their bytes the other way round",
+        _each(lambda header: HeaderValue(header.kind, header.value[::-1])),
+        way=WRONG_VALUE,
+        breaks="headers.delivered headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "headers-of-the-one-before",
+        "a message without headers gets those of the message before it",
+        {"store.headers": _leftovers()},
+        way=WRONG_VALUE,
+        breaks="headers.delivered",
+        may_break=f"{_READ} headers.none json.headers-null checksum.range json.fields",
+    ),
+    fault(
+        "header-added",
+        "every message gets a header of the server's",
+        {"store.headers": lambda headers: {**(headers or {}), "node": HeaderValue(STRING, b"1")}},
+        way=EXTRA,
+        breaks="headers.none headers.delivered json.headers-null",
+        may_break=f"{_READ} json.headers-empty",
+    ),
+    fault(
+        "header-added-when-none",
+        "a message without headers gets one of the server's",
+        {"store.headers": lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}},
+        way=CONDITION,
+        breaks="headers.none json.headers-null",
+        may_break=f"{_READ} json.headers-empty headers.delivered",
+    ),
+    fault(
+        "header-empty-when-none",
+        "a message without headers gets one whose key and value are empty",
+        {"store.headers": lambda headers: headers or {"": HeaderValue(RAW, b"")}},
+        way=BOUNDARY,
+        breaks="headers.none json.headers-null",
+        may_break=f"{_READ} json.headers-empty headers.delivered",
+    ),
+    fault(
+        "header-kind-lost",
+        "every header is of kind raw",
+        _each(lambda header: HeaderValue(RAW, header.value)),
+        way=MISSING,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-bool-lost",
+        "headers of kind bool are lost",
+        _without(BOOL),
+        way=CONDITION,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-uint64-as-32",
+        "headers of kind uint64 keep 4 bytes",
+        _each(
+            lambda header: (
+                HeaderValue(header.kind, header.value[:4]) if header.kind == UINT64 else header
+            )
+        ),
+        way=BOUNDARY,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-kinds-shifted",
+        "the kinds of headers are one too high",
+        _each(lambda header: HeaderValue(header.kind % _MOST_KEPT + 1, header.value)),
+        way=WRONG_VALUE,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+)

@@ -1,0 +1,148 @@
+"""Faults of polls and frames."""
+
+import struct
+from collections.abc import Mapping
+
+from wireproof_reference_impl.iggy.core.messages import Polled
+from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.requests import PollMessages
+from wireproof_reference_impl.iggy.core.status import Refusal, Status
+from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_last, at_next, at_offset
+from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    MISSING,
+    PARSER,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_reference_impl.settings import Settings
+from wireproof_spec.iggy.poll_messages import LAST, NEXT, OFFSET
+from wireproof_spec.iggy.statuses import OK
+
+
+def _start(strategy: int, start: Start) -> Settings:
+    """Return settings under which a strategy begins elsewhere."""
+    starts: Mapping[int, Start] = {**STARTS, strategy: start}
+    return {"poll.starts": starts}
+
+
+def _behind_offset(partition: Partition, request: PollMessages) -> int | None:
+    start = at_offset(partition, request)
+    return None if start is None else start + 1
+
+
+def _at_stored(partition: Partition, request: PollMessages) -> int | None:
+    start = at_next(partition, request)
+    return max(0, start - 1) if start else start
+
+
+def _one_before_last(partition: Partition, request: PollMessages) -> int | None:
+    start = at_last(partition, request)
+    return max(0, start - 1) if start else start
+
+
+def _no_head(found: Polled) -> bytes:
+    return b""
+
+
+def _one_too_many(found: Polled) -> bytes:
+    return struct.pack("<I", len(found.messages) + 1)
+
+
+def _status_behind_length(status: int, body: bytes) -> bytes:
+    return struct.pack("<II", len(body), status) + body
+
+
+def _length_with_itself(status: int, body: bytes) -> bytes:
+    return struct.pack("<II", status, len(body) + 4) + body
+
+
+def _taken(refusal: Refusal) -> Refusal:
+    return Refusal(Status(OK, "ok"), refusal.reason)
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "poll-without-head",
+        "nothing stands in front of polled messages",
+        {"message.head": _no_head},
+        way=MISSING,
+        breaks="poll.head poll.count",
+        may_break=BINARY,
+    ),
+    fault(
+        "poll-count-off-by-one",
+        "the count in front of polled messages is one too high",
+        {"message.head": _one_too_many},
+        way=BOUNDARY,
+        breaks="poll.count",
+        may_break=BINARY,
+    ),
+    fault(
+        "poll-one-more",
+        "a poll gives one message more than it asks for",
+        {"poll.count": lambda count: count + 1},
+        way=BOUNDARY,
+        breaks="poll.request",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "poll-behind-offset",
+        "a poll by offset begins behind the offset",
+        _start(OFFSET, _behind_offset),
+        way=BOUNDARY,
+        breaks="poll.strategy-offset",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "poll-next-again",
+        "a poll for what is next begins with the stored offset",
+        _start(NEXT, _at_stored),
+        way=BOUNDARY,
+        breaks="poll.strategy-next poll.auto-commit",
+        may_break="poll.group poll.consumer",
+    ),
+    fault(
+        "poll-last-off-by-one",
+        "a poll for the last messages begins one too early",
+        _start(LAST, _one_before_last),
+        way=BOUNDARY,
+        breaks="poll.strategy-last",
+    ),
+    fault(
+        "commit-of-zero",
+        "auto commit stores offset 0",
+        {"poll.committed": lambda offset: 0},
+        way=MISSING,
+        breaks="poll.auto-commit",
+        may_break="poll.group poll.strategy-next",
+    ),
+    fault(
+        "answer-fields-swapped",
+        "length and status of an answer are swapped",
+        {"framing.response": _status_behind_length},
+        way=WRONG_VALUE,
+        breaks="frame.response",
+        may_break=f"{BINARY} {JSON} {ANSWERS}",
+        kind=PARSER,
+    ),
+    fault(
+        "answer-length-with-itself",
+        "the length of an answer counts its own 4 bytes too",
+        {"framing.response": _length_with_itself},
+        way=BOUNDARY,
+        breaks="frame.response",
+        may_break=f"{BINARY} {JSON} {ANSWERS}",
+        kind=PARSER,
+    ),
+    fault(
+        "malformed-taken",
+        "a frame that cannot be read is answered with ok",
+        {"framing.unreadable": _taken},
+        way=MISSING,
+        breaks="frame.malformed",
+        may_break="frame.truncated frame.command frame.identifier send.limits headers.limits",
+        kind=PARSER,
+    ),
+)

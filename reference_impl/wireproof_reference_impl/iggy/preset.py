@@ -1,0 +1,56 @@
+"""Faults of the Iggy reference: which clauses their cases share, and how a fault is made."""
+
+from wireproof_reference_impl.preset import CLAUSE, Preset
+from wireproof_reference_impl.settings import Settings
+
+BINARY = (
+    "state.default state.codes state.delivered state.unknown-alone checksum.polynomial "
+    "checksum.range checksum.when-stored message.layout message.places message.old-layout "
+    "message.offset message.offset-sequence message.timestamp message.timestamp-unit message.id "
+    "message.byte-order message.generated-id message.repeated-id message.length "
+    "message.headers-length headers.delivered headers.none headers.kinds headers.other-kinds "
+    "headers.block headers.limits headers.key-text headers.width json.same-as-binary send.layout "
+    "send.order send.partitioning send.all-or-nothing poll.head poll.count poll.request "
+    "poll.again poll.strategy-offset poll.strategy-timestamp poll.strategy-first "
+    "poll.strategy-last poll.strategy-next poll.auto-commit poll.group frame.trailing "
+    "disk.same-layout disk.index disk.time-index disk.names http.send http.unchecked"
+)
+"""Clauses of which some case reads a message polled over TCP."""
+
+JSON = (
+    "state.names checksum.json json.fields json.types json.field-order json.id json.payload "
+    "json.headers-null json.headers-object json.other-kinds json.headers-empty "
+    "json.same-as-binary json.shape http.send http.poll http.unchecked"
+)
+"""Clauses of which some case reads a message polled over HTTP."""
+
+ANSWERS = (
+    "frame.request frame.length frame.command frame.identifier frame.truncated frame.malformed "
+    "frame.resources frame.login headers.unknown-kind headers.repeated-key poll.empty "
+    "poll.consumer poll.stored-offset send.limits state.unknown status.unknown status.taken "
+    "status.refused status.invalid disk.offsets"
+)
+"""Clauses of which some case reads other answers over TCP."""
+
+DISK = "disk.same-layout disk.index disk.time-index disk.names"
+"""Clauses of which some case reads a log."""
+
+
+def fault(
+    name: str,
+    text: str,
+    settings: Settings,
+    *,
+    way: str,
+    breaks: str,
+    may_break: str = "",
+    kind: str = CLAUSE,
+) -> Preset:
+    """Return a fault; clauses are words of one string, without `iggy.`."""
+    broken = _clauses(breaks)
+    others = tuple(each for each in _clauses(may_break) if each not in broken)
+    return Preset(name, kind, text, settings, broken, others, way)
+
+
+def _clauses(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"iggy.{word}" for word in words.split()))
