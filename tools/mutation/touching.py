@@ -37,7 +37,7 @@ def note(
         run = bench.opened(manner, clean, seconds=bench.SURE_S)
         machine = bench.engine(run)
         found: dict[str, object] = {"": {"functions": _called(run, trace)}}
-        for item in items:
+        for item in sorted(items, key=lambda item: item.mark.alone):
             found[item.id] = _noted(run, machine, item, trace)
         run.close()
     out.write_text(json.dumps(found))
