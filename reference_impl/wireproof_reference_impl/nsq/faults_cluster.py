@@ -102,6 +102,12 @@ def _oldest_last(waiting: deque[Message]) -> None:
     waiting.rotate(-1)
 
 
+def _cut(waiting: deque[Message]) -> None:
+    kept = [message._replace(body=message.body[:-1]) for message in waiting]
+    waiting.clear()
+    waiting.extend(kept)
+
+
 def _newest_first(waiting: deque[Message]) -> None:
     waiting.rotate(1)
 
@@ -172,6 +178,22 @@ def _all_on_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Pa
 
 def _only_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
     return partitions if key.startswith("w") else dict(list(partitions.items())[:1])
+
+
+def _nobody_for_several(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return partitions if key.startswith("w") or len(partitions) < 2 else {}
+
+
+def _nowhere_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    """Tell producers the TCP port 1 for a partition whose leader has moved."""
+    if not key.startswith("w"):
+        return partitions
+    return {
+        each: node
+        if _port(lookups.first_named(key, each, node)) == _port(node)
+        else {**cast(dict[str, object], node), "tcp_port": 1}
+        for each, node in partitions.items()
+    }
 
 
 def _port(node: object) -> object:
@@ -301,6 +323,13 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
     ),
     fault(
+        "lookup-names-nobody-of-several",
+        "lookups name nobody to consumers of a topic of several partitions",
+        breaks=_NAMED,
+        settings=_naming(_nobody_for_several),
+        way=MISSING,
+    ),
+    fault(
         "lookup-keeps-old-leader",
         "lookups go on naming the node that they named first",
         breaks=f"{_LOOKUP} {_GONE}",
@@ -315,6 +344,13 @@ FAULTS: tuple[Preset, ...] = (
         may_break=_MOVED,
         settings=_naming(_first_for_ever_to_producers),
         way=CONDITION,
+    ),
+    fault(
+        "lookup-moves-leader-nowhere",
+        "lookups name to producers, once a leader has moved, a port where nobody is",
+        breaks=_LOOKUP,
+        settings=_naming(_nowhere_after_a_move),
+        way=WRONG_VALUE,
     ),
     fault(
         "lookup-forgets-moved",
@@ -373,6 +409,14 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
     ),
     fault(
+        "move-cuts-messages",
+        "what waits in a channel loses its last byte when another node comes to lead",
+        breaks=f"{_KEPT} {_ORDER} {_GONE}",
+        may_break=_MOVED,
+        settings=_handing(_cut),
+        way=WRONG_VALUE,
+    ),
+    fault(
         "move-oldest-last",
         "when another node comes to lead, a channel's oldest message goes last",
         breaks=_ORDER,
@@ -398,11 +442,11 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-restarts-ids",
-        "a node that has come to lead begins with the first internal id again",
+        "a node that has come to lead does not go on with internal ids but begins anew",
         breaks=_IDS,
         may_break=_MOVED,
         settings={"cluster.next_id": _first_id},
-        way=WRONG_VALUE,
+        way=MISSING,
     ),
     fault(
         "move-repeats-an-id",

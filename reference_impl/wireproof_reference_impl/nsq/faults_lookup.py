@@ -28,6 +28,7 @@ from wireproof_reference_impl.nsq.telling import (
     When,
     channels,
     is_for_reading,
+    is_for_writing,
     is_lookup,
     is_old,
     is_unmeant,
@@ -55,12 +56,20 @@ def _always_new(request: Request) -> bool:
     return True
 
 
+def _bare_with_meta(request: Request) -> bool:
+    return request.v1 or (is_lookup(request) and not is_unmeant(request))
+
+
 def _for_writing(access: str) -> str:
     return "w"
 
 
 def _for_reading(access: str) -> str:
     return "r"
+
+
+def _the_other(access: str) -> str:
+    return "r" if access == "w" else "w"
 
 
 def _enveloped(change: Change) -> Settings:
@@ -95,12 +104,29 @@ def _stranger_for_producers(refusal: HttpRefusal, v1: bool) -> Answer:
     return answer_with(found, v1=v1)
 
 
+class _Remembered:
+    """Answers of lookups that go on telling where a topic was."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Data] = {}
+
+    def __call__(self, request: Request, data: object) -> object:
+        """Return a lookup answer, with what was told before where it tells of no partition."""
+        if not is_lookup(request):
+            return data
+        found, topic = cast(Data, data), request.text("topic")
+        if partitions(found):
+            self._told[topic] = found
+        return self._told.get(topic, found) if is_for_reading(request) else found
+
+
 _ANSWER = "smart.lookup.answer"
 _ENVELOPE = "smart.lookup.envelope"
 _CONSUMER = "smart.lookup.consumer"
 _CHANNELS = "smart.lookup.channels"
 _UNKNOWN = "smart.lookup.unknown-topic"
 _ACCESS = "smart.lookup.access"
+_EXTEND = "lookup.extend-support"
 
 FAULTS: tuple[Preset, ...] = (
     fault(
@@ -130,6 +156,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
     ),
     fault(
+        "lookup-without-producers-to-producers",
+        "in the older style the answer to a producer has no producers",
+        breaks=_ANSWER,
+        may_break=LOOKERS,
+        settings=telling(without("producers"), lambda r: is_old(r) and is_for_writing(r)),
+        way=CONDITION,
+    ),
+    fault(
         "lookup-always-bare",
         "the answer is bare whatever was asked for",
         breaks=_ENVELOPE,
@@ -153,6 +187,14 @@ FAULTS: tuple[Preset, ...] = (
         may_break="smart.lookup.v1",
         settings=_enveloped(lambda whole: {**whole, "status_code": "200"}),
         way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-meta-is-bare",
+        "the answer to one that asks for metainfo is bare",
+        breaks=_ENVELOPE,
+        may_break=f"{LOOKERS} {_EXTEND}",
+        settings={"lookup.v1": _bare_with_meta},
+        way=CONDITION,
     ),
     fault(
         "lookup-consumer-needs-metainfo",
@@ -182,6 +224,17 @@ FAULTS: tuple[Preset, ...] = (
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
         way=MISSING,
+    ),
+    fault(
+        "lookup-consumer-gets-a-number",
+        "a consumer that does not ask for metainfo is told how many partitions there are alone",
+        breaks=_CONSUMER,
+        may_break=LOOKERS,
+        settings=telling(
+            lambda data: {**data, "partitions": len(partitions(data))},
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=WRONG_VALUE,
     ),
     fault(
         "lookup-channels-for-producers-only",
@@ -226,6 +279,14 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
     ),
     fault(
+        "lookup-remembers-deleted",
+        "a topic that was deleted goes on being told of",
+        breaks=_UNKNOWN,
+        may_break="create.delete",
+        settings={"lookup.answer": _Remembered()},
+        way=MISSING,
+    ),
+    fault(
         "lookup-bad-name-known",
         "a node is told of for a name that no topic may have",
         breaks=_UNKNOWN,
@@ -248,6 +309,15 @@ FAULTS: tuple[Preset, ...] = (
         may_break=LOOKERS + " smart.cluster.disabled-lookup",
         settings={"lookup.access": _for_reading},
         way=MISSING,
+    ),
+    fault(
+        "lookup-access-exchanged",
+        "access=r is taken for access=w, and that for access=r",
+        breaks=_ACCESS,
+        may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
+        "create.odd create.delete",
+        settings={"lookup.access": _the_other},
+        way=WRONG_VALUE,
     ),
     fault(
         "lookup-access-one-node",

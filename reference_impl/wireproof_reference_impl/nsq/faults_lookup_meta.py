@@ -19,6 +19,7 @@ from wireproof_reference_impl.nsq.telling import (
     changing,
     exchanged,
     is_for_reading,
+    is_for_writing,
     is_lookup,
     is_old,
     refuse,
@@ -152,8 +153,8 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "lookup-extend-support-as-text",
         "extend_support is a string for consumers",
-        breaks=_EXTEND,
-        may_break="create.extend create.parameters create.odd create.update",
+        breaks=f"{_EXTEND} create.extend",
+        may_break="create.parameters create.odd create.update",
         settings=_meta(
             lambda meta: {**meta, "extend_support": str(meta["extend_support"]).lower()},
             is_for_reading,
@@ -215,6 +216,14 @@ FAULTS: tuple[Preset, ...] = (
         may_break="smart.lookup.access smart.lookup.disabled",
         settings=_as_slave(refuse),
         way=MISSING,
+    ),
+    fault(
+        "slave-refuses-producers",
+        "a slave refuses the lookups of producers",
+        breaks=_SLAVES,
+        may_break="smart.lookup.access smart.lookup.disabled",
+        settings=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
+        way=CONDITION,
     ),
     fault(
         "slave-knows-no-node",

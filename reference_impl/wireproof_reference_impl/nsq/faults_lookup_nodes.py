@@ -15,6 +15,7 @@ from wireproof_reference_impl.nsq.preset import (
 from wireproof_reference_impl.nsq.telling import (
     LOOKERS,
     Data,
+    Record,
     dropped,
     each_record,
     exchanged,
@@ -27,6 +28,11 @@ from wireproof_reference_impl.nsq.telling import (
     producers,
     telling,
 )
+
+
+def _last_as_first(led: dict[str, Record]) -> dict[str, Record]:
+    return {**led, list(led)[-1]: next(iter(led.values()))} if led else led
+
 
 _RECORD = "smart.lookup.node-record"
 _PARTITIONS = "smart.lookup.partitions"
@@ -174,5 +180,23 @@ FAULTS: tuple[Preset, ...] = (
             lambda r: is_for_reading(r) and is_unmeant(r),
         ),
         way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leads-nobody",
+        "a consumer that does not ask for metainfo is told no partition",
+        breaks=f"{_LEADER} {_PARTITIONS}",
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {}), lambda r: is_for_reading(r) and is_unmeant(r)
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-last-led-by-the-first",
+        "the last partition is told with the node of the first without metainfo",
+        breaks=_LEADER,
+        may_break="smart.lookup.slaves smart.lookup.producers",
+        settings=telling(only_partitions(_last_as_first), is_unmeant),
+        way=BOUNDARY,
     ),
 )

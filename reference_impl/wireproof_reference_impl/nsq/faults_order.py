@@ -8,7 +8,7 @@ from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.flight import Flight, one_at_a_time
 from wireproof_reference_impl.nsq.core.in_flight import Held, Return
 from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.refusal import Manner, Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, order_rule
 from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.preset import (
@@ -157,6 +157,16 @@ def _no_negotiation(wish: Wish) -> Refusal | None:
     if _is_ordered(wish) and wish.identity.feature_negotiation:
         return Refusal(E_SUB_ORDER_IS_MUST, "the client negotiates")
     return order_rule(wish)
+
+
+def _no_tag(wish: Wish) -> Refusal | None:
+    if _is_ordered(wish) and wish.identity.desired_tag:
+        return Refusal(E_SUB_ORDER_IS_MUST, "no tags")
+    return order_rule(wish)
+
+
+def _ordered_in_a_response(command: bytes, code: str) -> Manner:
+    return Manner.RESPONSE if command in (SUB_ORDER, SUB_ORDERED) else Manner.SAID
 
 
 def _no_known_channel(wish: Wish) -> Refusal | None:
@@ -439,6 +449,13 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_COMMAND,
         settings=_ruled(_no_negotiation),
         way=CONDITION,
+    ),
+    fault(
+        "order-tagged-answered-otherwise",
+        "an ordered subscription with a desired tag is refused in a response frame",
+        breaks=_COMMAND,
+        settings={**_ruled(_no_tag), "output.manner": _ordered_in_a_response},
+        way=WRONG_VALUE,
     ),
     fault(
         "order-no-known-channel",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.frame_reading import Size, judge_size
 from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Stored
@@ -29,7 +30,7 @@ from wireproof_spec.nsq.error_codes import (
     E_PUB_FAILED,
     E_TOPIC_NOT_EXIST,
 )
-from wireproof_spec.nsq.names import OK, PUB, SUB, is_valid_name
+from wireproof_spec.nsq.names import MPUB, OK, PUB, SUB, is_valid_name
 
 Lands = Callable[[Landing], int]
 
@@ -45,7 +46,7 @@ def _stray(name: str, text: str, lands: Lands, *, breaks: str, way: str) -> Pres
         name,
         text,
         breaks=breaks,
-        may_break=_STRAYED,
+        may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
         settings=_landing(lands),
         way=way,
         delivers_wrongly=True,
@@ -105,6 +106,15 @@ def _mannered(command: bytes, code: str, manner: Manner) -> Settings:
         return manner if name == command and found == code else Manner.SAID
 
     return {"output.manner": shown}
+
+
+def _invalid_twice(frame_type: int, data: bytes) -> bytes:
+    sent = packed.frame(frame_type, data)
+    return sent * 2 if data.startswith(E_INVALID.encode() + b" ") else sent
+
+
+def _unless_invalid(command: bytes, code: str, fatal: bool) -> bool:
+    return fatal and code != E_INVALID
 
 
 def _long_too(name: str) -> bool:
@@ -202,7 +212,7 @@ FAULTS: tuple[Preset, ...] = (
         "partition-first-for-all",
         "whatever partition a publish names, the first gets it",
         _first,
-        breaks=_OWN,
+        breaks=f"{_OWN} {_ORDER}",
         way=WRONG_VALUE,
     ),
     _stray(
@@ -219,28 +229,25 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_OWN,
         way=CONDITION,
     ),
-    fault(
+    _stray(
         "partition-traced-to-the-first",
         "traced messages go to the first partition, whatever they name",
+        _traced_first,
         breaks=_TRACE,
-        may_break=_TRACED_STRAYED,
-        settings=_landing(_traced_first),
         way=WRONG_VALUE,
     ),
-    fault(
+    _stray(
         "partition-traced-to-the-second",
         "traced messages go to the second partition, whatever they name",
+        _traced_last,
         breaks=_TRACE,
-        may_break=_TRACED_STRAYED,
-        settings=_landing(_traced_last),
         way=WRONG_VALUE,
     ),
-    fault(
+    _stray(
         "partition-odd-trace-ids-astray",
         "messages with odd trace ids go to the partition beside the one they name",
+        _odd_trace_ids_next_door,
         breaks=_TRACE,
-        may_break=_TRACED_STRAYED,
-        settings=_landing(_odd_trace_ids_next_door),
         way=CONDITION,
     ),
     fault(
@@ -314,6 +321,21 @@ FAULTS: tuple[Preset, ...] = (
         "smart.partition.pub-bad-topic",
         said=E_INVALID,
         text="PUB to a topic of an illegal name",
+    ),
+    fault(
+        "batch-topic-not-exist-other-code",
+        "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
+        breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
+        settings=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
+        way=CONDITION,
+    ),
+    fault(
+        "invalid-said-twice",
+        "E_INVALID is said twice, and the connection goes on",
+        breaks="smart.partition.pub-invalid smart.partition.sub-invalid",
+        may_break=_REFUSED,
+        settings={"output.frame": _invalid_twice, "output.fatal": _unless_invalid},
+        way=EXTRA,
     ),
     fault(
         "pub-long-names-taken",

@@ -42,6 +42,11 @@ def is_for_reading(request: Request) -> bool:
     return is_lookup(request) and request.text("access") == "r"
 
 
+def is_for_writing(request: Request) -> bool:
+    """Tell whether a topic is looked up for writing."""
+    return is_lookup(request) and request.text("access") == "w"
+
+
 def telling(change: Change, when: When) -> Settings:
     """Return settings under which the data of some answers are changed."""
     return {"lookup.answer": changing(change, when)}
