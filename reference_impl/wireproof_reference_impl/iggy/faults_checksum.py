@@ -48,7 +48,10 @@ def _told(change: Callable[[Message], Message]) -> Settings:
     def told(message: Message, state: object) -> Mapping[str, object]:
         return message_object(change(message), state)
 
-    return {"message.layout": lambda message: record(change(message)), "json.message": told}
+    def layout(message: Message) -> bytes:
+        return record(change(message))
+
+    return {"message.layout": layout, "json.message": told}
 
 
 def _in_json(name: str, change: Callable[[int], object]) -> Settings:
@@ -87,7 +90,17 @@ def _codes(codes: Mapping[int, int]) -> Settings:
 
 def _names(name: Callable[[str], object]) -> Settings:
     """Return settings under which states have other names in JSON."""
-    return {"json.state": lambda code: name(str(state_name(code)))}
+    return _state(lambda code: name(str(state_name(code))))
+
+
+def _state(told: Callable[[int], object]) -> Settings:
+    """Return settings under which states are told so in JSON."""
+    return {"json.state": told}
+
+
+def _begins(state: Callable[[Sent], int]) -> Settings:
+    """Return settings under which messages begin in another state."""
+    return {"store.state": state}
 
 
 def _available_alone(messages: list[Message]) -> list[Message]:
@@ -211,7 +224,7 @@ STATES: tuple[Preset, ...] = (
     fault(
         "state-of-large-messages",
         "messages of more than 1000 bytes begin as unavailable",
-        {"store.state": lambda sent: UNAVAILABLE if len(sent.payload) > 1000 else AVAILABLE},
+        _begins(lambda sent: UNAVAILABLE if len(sent.payload) > 1000 else AVAILABLE),
         way=BOUNDARY,
         breaks="state.default",
         may_break=f"{BINARY} {JSON}",
@@ -219,7 +232,7 @@ STATES: tuple[Preset, ...] = (
     fault(
         "state-unavailable",
         "messages begin as unavailable",
-        {"store.state": lambda sent: UNAVAILABLE},
+        _begins(lambda sent: UNAVAILABLE),
         way=MISSING,
         breaks="state.default state.names",
         may_break=f"{BINARY} {JSON}",
@@ -259,7 +272,7 @@ STATES: tuple[Preset, ...] = (
     fault(
         "state-as-code",
         "states in JSON are codes",
-        {"json.state": lambda code: code},
+        _state(lambda code: code),
         way=WRONG_VALUE,
         breaks="state.names json.types",
         may_break=JSON,
@@ -275,7 +288,7 @@ STATES: tuple[Preset, ...] = (
     fault(
         "state-null",
         "the state in JSON is null",
-        {"json.state": lambda code: None},
+        _state(lambda code: None),
         way=MISSING,
         breaks="state.names json.types",
         may_break=JSON,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from wireproof_reference_impl.iggy.core.message import Message, old_record, record
-from wireproof_reference_impl.iggy.preset import DISK, fault
+from wireproof_reference_impl.iggy.preset import DISK, fault, number
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     MISSING,
@@ -62,21 +62,21 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "index-off-by-one",
         "the index is one byte too far",
-        {"disk.position": lambda position: position + 1},
+        number("disk.position", lambda position: position + 1),
         way=BOUNDARY,
         breaks="disk.index",
     ),
     fault(
         "index-empty",
         "the index holds zeros",
-        {"disk.position": lambda position: 0},
+        number("disk.position", lambda position: 0),
         way=MISSING,
         breaks="disk.index",
     ),
     fault(
         "time-index-in-milliseconds",
         "the time index is in milliseconds",
-        {"disk.timestamp": lambda timestamp: timestamp // 1000},
+        number("disk.timestamp", lambda timestamp: timestamp // 1000),
         way=WRONG_VALUE,
         breaks="disk.time-index",
     ),

@@ -16,6 +16,7 @@ from wireproof_reference_impl.preset import (
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.header_kinds import BOOL, RAW, STRING, UINT64
 
+_NODE = HeaderValue(STRING, b"1")
 _MOST_KEPT = 15
 _READ = (
     "headers.delivered headers.kinds headers.other-kinds headers.block headers.limits "
@@ -28,7 +29,12 @@ _READ = (
 
 def _kept(change: Callable[[Headers], Headers]) -> Settings:
     """Return settings under which headers are kept so; a message without any stays so."""
-    return {"store.headers": lambda headers: change(headers) if headers else headers}
+    return _with_or_without(lambda headers: change(headers) if headers else headers)
+
+
+def _with_or_without(change: Callable[[Headers | None], Headers | None]) -> Settings:
+    """Return settings under which headers are kept so, and none as well."""
+    return {"store.headers": change}
 
 
 def _each(change: Callable[[HeaderValue], HeaderValue]) -> Settings:
@@ -58,7 +64,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "headers-lost",
         "headers are lost",
-        {"store.headers": lambda headers: None},
+        _with_or_without(lambda headers: None),
         way=MISSING,
         breaks="headers.delivered headers.kinds json.headers-object",
         may_break=_READ,
@@ -98,7 +104,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-added",
         "every message gets a header of the server's",
-        {"store.headers": lambda headers: {**(headers or {}), "node": HeaderValue(STRING, b"1")}},
+        _with_or_without(lambda headers: {**(headers or {}), "node": _NODE}),
         way=EXTRA,
         breaks="headers.none headers.delivered json.headers-null",
         may_break=f"{_READ} json.headers-empty",
@@ -106,7 +112,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-added-when-none",
         "a message without headers gets one of the server's",
-        {"store.headers": lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}},
+        _with_or_without(lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}),
         way=CONDITION,
         breaks="headers.none json.headers-null",
         may_break=f"{_READ} json.headers-empty headers.delivered",
@@ -114,7 +120,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "header-empty-when-none",
         "a message without headers gets one whose key and value are empty",
-        {"store.headers": lambda headers: headers or {"": HeaderValue(RAW, b"")}},
+        _with_or_without(lambda headers: headers or {"": HeaderValue(RAW, b"")}),
         way=BOUNDARY,
         breaks="headers.none json.headers-null",
         may_break=f"{_READ} json.headers-empty headers.delivered",

@@ -49,7 +49,10 @@ def _renamed(old: str, new: str) -> Settings:
 
 
 def _message(change: Callable[[Message], Message]) -> Settings:
-    return {"json.message": lambda message, state: message_object(change(message), state)}
+    def told(message: Message, state: object) -> Object:
+        return message_object(change(message), state)
+
+    return {"json.message": told}
 
 
 def _headers(told: Callable[[Headers], object]) -> Settings:

@@ -7,7 +7,7 @@ from itertools import count
 
 from wireproof_reference_impl.iggy.core.header import headers_block
 from wireproof_reference_impl.iggy.core.message import Message, old_record, record
-from wireproof_reference_impl.iggy.preset import BINARY, fault
+from wireproof_reference_impl.iggy.preset import BINARY, fault, number
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -243,7 +243,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-backwards",
         "later messages have earlier timestamps",
-        {"store.timestamp": lambda timestamp: (1 << 63) - timestamp},
+        number("store.timestamp", lambda timestamp: (1 << 63) - timestamp),
         way=WRONG_VALUE,
         breaks="message.timestamp",
         may_break=f"{BINARY} poll.strategy-timestamp",
@@ -259,7 +259,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-cut-at-64-bits",
         "ids lose their upper 64 bits",
-        {"store.id": lambda number: number & ((1 << 64) - 1)},
+        number("store.id", lambda number: number & ((1 << 64) - 1)),
         way=BOUNDARY,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",
@@ -275,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-always-generated",
         "every message gets an id of the server's, whatever its sender gave",
-        {"store.id": lambda number: number * 0x9E3779B97F4A7C15 + 1 & ((1 << 128) - 1)},
+        number("store.id", lambda number: number * 0x9E3779B97F4A7C15 + 1 & ((1 << 128) - 1)),
         way=MISSING,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",

@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import PollMessages
 from wireproof_reference_impl.iggy.core.status import Refusal, Status
 from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_last, at_next, at_offset
-from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault
+from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault, number
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     MISSING,
@@ -82,7 +82,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-one-more",
         "a poll gives one message more than it asks for",
-        {"poll.count": lambda count: count + 1},
+        number("poll.count", lambda count: count + 1),
         way=BOUNDARY,
         breaks="poll.request",
         may_break=f"{BINARY} {JSON}",
@@ -113,7 +113,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "commit-of-zero",
         "auto commit stores offset 0",
-        {"poll.committed": lambda offset: 0},
+        number("poll.committed", lambda offset: 0),
         way=MISSING,
         breaks="poll.auto-commit",
         may_break="poll.group poll.strategy-next",

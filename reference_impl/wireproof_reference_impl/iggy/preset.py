@@ -1,5 +1,7 @@
 """Faults of the Iggy reference: which clauses their cases share, and how a fault is made."""
 
+from collections.abc import Callable
+
 from wireproof_reference_impl.preset import CLAUSE, Preset
 from wireproof_reference_impl.settings import Settings
 
@@ -50,6 +52,11 @@ def fault(
     broken = _clauses(breaks)
     others = tuple(each for each in _clauses(may_break) if each not in broken)
     return Preset(name, kind, text, settings, broken, others, way)
+
+
+def number(name: str, change: Callable[[int], int]) -> Settings:
+    """Return the setting of a choice that makes a number of a number."""
+    return {name: change}
 
 
 def _clauses(words: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from wireproof_reference_impl.iggy.core.defaults import compact_json, error_obje
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, record
 from wireproof_reference_impl.iggy.core.status import INVALID_MESSAGE_CHECKSUM, Refusal
+from wireproof_reference_impl.iggy.preset import number
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.states import AVAILABLE
@@ -73,7 +74,7 @@ def _verified(messages: list[Message]) -> list[Message]:
 def _numbered() -> Settings:
     """Return settings under which new ids are 2, 4, 6 and so on."""
     numbers = count(1)
-    return {"store.new_id": lambda random: 2 * next(numbers)}
+    return number("store.new_id", lambda random: 2 * next(numbers))
 
 
 def _deployed(*names: str) -> Settings:
@@ -140,7 +141,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "clock-ahead",
         "timestamps are an hour ahead",
-        {"store.timestamp": lambda timestamp: timestamp + _HOUR_US},
+        number("store.timestamp", lambda timestamp: timestamp + _HOUR_US),
     ),
     variant(
         "unknown-state-passed",
