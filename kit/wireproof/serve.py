@@ -19,6 +19,7 @@ EXAMPLES = (
     ("wireproof serve nsq --dialect deployed", "behave like the deployed broker"),
     ("wireproof serve nsq --list-faults", "what it can do wrong on purpose"),
     ("wireproof serve nsq --help", "all options of that broker"),
+    ("wireproof serve iggy", "an Iggy server, of the generation that the text describes"),
 )
 
 
@@ -40,7 +41,7 @@ class _ServeCommand(Command):
     examples=EXAMPLES,
     context_settings={**HELP, "ignore_unknown_options": True},
 )
-@click.argument("protocol", metavar="nsq")
+@click.argument("protocol", metavar="nsq|iggy")
 @click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")
 def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     """Run the reference broker until it is told to end (SIGTERM or Ctrl-C)."""
