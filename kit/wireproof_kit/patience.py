@@ -1,5 +1,6 @@
 """How long to wait, by the kind of wait; measured per target, scaled by one option."""
 
+import os
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,6 +12,8 @@ class Wait(Enum):
     PUSH = "push"
     REDELIVERY = "redelivery"
 
+
+BUSY_LIMIT = 4.0
 
 ANSWER = Wait.ANSWER
 PUSH = Wait.PUSH
@@ -37,3 +40,9 @@ class Patience:
     def cut(self, factor: float) -> "Patience":
         """Return a shorter patience."""
         return Patience(self.answer * factor, self.push * factor, self.redelivery * factor)
+
+
+def machine_load() -> float:
+    """Return how many times slower than idle this machine may be now; 1 to 4."""
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(max(waiting, 1.0), BUSY_LIMIT)

@@ -11,7 +11,7 @@ from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, Tran
 
 MOST_STEPS = 60
 LAST_STEPS = 20
-CHECKING = "one more publish"
+CHECKING = "one more "
 """How the note of a send begins that only looks whether a connection goes on."""
 BRIEF_BYTES = 24
 BRIEF_TEXT = 40

@@ -15,7 +15,7 @@ TEXT = "text"
 """A step that shows a line of a text, with a part marked in it."""
 WHOLE = Measure(rows=1_000_000, parts=1_000_000)
 TEXT_LINES = 12
-GOES_ON = "one more publish"
+GOES_ON = "one more "
 """How the note begins of a frame that only shows that the connection goes on."""
 DIFFERS = "  <-- differs"
 ANSWERS = ("ok", "trace", "error", "response", "closed", "silence", "nonsense", "http", "json")

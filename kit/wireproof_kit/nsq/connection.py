@@ -5,7 +5,6 @@ too, so that an error frame sent before a reset is never lost. A send to a peer 
 does not raise: the next receive says Closed.
 """
 
-import os
 import select
 import socket
 import ssl
@@ -28,7 +27,7 @@ from wireproof_kit.nsq.answers import (
 from wireproof_kit.nsq.incoming import Incoming
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Address, Topic
-from wireproof_kit.patience import ANSWER, Patience, Wait
+from wireproof_kit.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.transcript import IN_TLS, Transcript
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
@@ -59,16 +58,9 @@ CHUNK = 65536
 MASK = b"*"
 SEND_SECONDS = 10.0
 UNREAD_FRAMES = 20
-BUSY_LIMIT = 4.0
 # A cluster that could not write a message makes the partition unwritable while it checks it.
 WRITABLE_SECONDS = 10.0
 PAUSE_SECONDS = 0.05
-
-
-def machine_load() -> float:
-    """Return how many times slower than idle this machine may be now; 1 to 4."""
-    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return min(max(waiting, 1.0), BUSY_LIMIT)
 
 
 class Connection:

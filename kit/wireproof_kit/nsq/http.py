@@ -1,27 +1,18 @@
-"""HTTP requests to a broker or lookup server: h11, deadlines, every byte recorded."""
+"""HTTP requests to a broker or lookup server, and what their answers say; all is recorded."""
 
-import contextlib
 import re
-import socket
-import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
 
-import h11
-
-from wireproof_kit.nsq.topics import Address
+from wireproof_kit.http import Address as Address
+from wireproof_kit.http import Headers as Headers
+from wireproof_kit.http import Query as Query
+from wireproof_kit.http import Transferred, request_bytes, transfer
+from wireproof_kit.http import path_with_query as path_with_query
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq.names import V1_ACCEPT
-from wireproof_spec.strict_json import JsonValue, StrictJson, read
-from wireproof_spec.wire_error import WireError
+from wireproof_spec.strict_json import JsonValue, StrictJson
 
-BODY_LIMIT = 16 * 1024 * 1024
-CHUNK = 65536
 TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"})
-
-Query = Mapping[str, object]
-Headers = Sequence[tuple[str | bytes, str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,91 +111,22 @@ class HttpClient:
         A ``query`` given as text is sent as it is; ``v1`` asks for bare answers.
         """
         target = path_with_query(path, query)
-        wire = _request_bytes(method, target, self._head(headers, body, v1=v1), body)
+        asked = [("Accept", V1_ACCEPT)] if v1 and not _names(headers, "accept") else []
+        wire = request_bytes(method, target, self.address, headers=[*asked, *headers], body=body)
         return self.send(wire, what=f"{method} {target}")
 
     def send(self, data: bytes, *, what: str = "raw request", method: str = "POST") -> HttpAnswer:
         """Send any bytes as a request and return what is answered."""
         name = self._transcript.connection_label()
         self._transcript.add("request", name, data=data, note=what)
-        try:
-            with socket.create_connection(self.address, timeout=self._seconds) as sock:
-                received, answer = _exchange(sock, data, self._seconds, method)
-        except OSError:
-            received, answer = b"", failed("unreachable")
-        note = answer.failure or str(answer.status)
-        self._transcript.add("response", name, data=received, note=note)
-        return answer
-
-    def _head(self, headers: Headers, body: bytes, *, v1: bool) -> list[tuple[bytes, bytes]]:
-        host, port = self.address
-        head = [(b"Host", f"{host}:{port}".encode()), (b"Connection", b"close")]
-        if v1:
-            head.append((b"Accept", V1_ACCEPT.encode()))
-        given = [(_bytes(key), _bytes(value)) for key, value in headers]
-        named = {key.lower() for key, _ in given}
-        if not named & {b"content-length", b"transfer-encoding"}:
-            head.append((b"Content-Length", str(len(body)).encode()))
-        return [pair for pair in head if pair[0].lower() not in named] + given
+        came = transfer(self.address, data, seconds=self._seconds, method=method)
+        note = came.failure or str(came.status)
+        self._transcript.add("response", name, data=came.received, note=note)
+        return _answered(came)
 
 
-def path_with_query(path: str, query: Query | str) -> str:
-    """Return a request target; values are percent-encoded, text is left as it is."""
-    text = query if isinstance(query, str) else urlencode(query, quote_via=quote)
-    return f"{path}?{text}" if text else path
-
-
-def _request_bytes(
-    method: str, target: str, head: Sequence[tuple[bytes, bytes]], body: bytes
-) -> bytes:
-    """Write a request by hand: h11 refuses what a malformed one needs."""
-    lines = [f"{method} {target} HTTP/1.1".encode()]
-    lines += [key + b": " + value for key, value in head]
-    return b"\r\n".join(lines) + b"\r\n\r\n" + body
-
-
-class _Response:
-    """Reads one HTTP response, whatever pieces it comes in."""
-
-    def __init__(self, method: str) -> None:
-        self._peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
-        asked = "HEAD" if method == "HEAD" else "POST"
-        self._peer.send(h11.Request(method=asked, target="/", headers=[("Host", "x")]))
-        self._peer.send(h11.EndOfMessage())
-        self._head: h11.Response | None = None
-        self._body = bytearray()
-
-    def feed(self, piece: bytes) -> HttpAnswer | None:
-        """Take a piece (empty: the end); return the answer once it is whole."""
-        try:
-            self._peer.receive_data(piece)
-            return self._answer()
-        except h11.RemoteProtocolError:
-            started = self._head is not None or self._peer.trailing_data[0]
-            return failed("nonsense" if piece or started else "closed")
-
-    def _answer(self) -> HttpAnswer | None:
-        while True:
-            event = self._peer.next_event()
-            if isinstance(event, h11.Response):
-                self._head = event
-            elif isinstance(event, h11.Data):
-                self._body += event.data
-            elif isinstance(event, h11.EndOfMessage):
-                return self._whole()
-            elif isinstance(event, h11.ConnectionClosed):
-                return failed("closed")
-            elif not isinstance(event, h11.InformationalResponse):
-                return None if len(self._body) <= BODY_LIMIT else failed("nonsense")
-
-    def _whole(self) -> HttpAnswer:
-        head = self._head
-        assert head is not None, "h11 gives a head before the end"
-        headers = tuple(
-            (key.decode("latin-1"), value.decode("latin-1")) for key, value in head.headers
-        )
-        body = bytes(self._body)
-        return HttpAnswer(head.status_code, headers, body, _json(body))
+def _names(headers: Headers, name: str) -> bool:
+    return any(key.lower() in (name, name.encode()) for key, _ in headers)
 
 
 def failed(how: str) -> HttpAnswer:
@@ -212,36 +134,5 @@ def failed(how: str) -> HttpAnswer:
     return HttpAnswer(0, (), b"", failure=how)
 
 
-def _exchange(
-    sock: socket.socket, data: bytes, seconds: float, method: str
-) -> tuple[bytes, HttpAnswer]:
-    """Write, then read until the answer is whole; returns all that came, too."""
-    deadline = time.monotonic() + seconds
-    received = bytearray()
-    response = _Response(method)
-    with contextlib.suppress(OSError):  # it may have answered and stopped reading
-        sock.sendall(data)
-    while (left := deadline - time.monotonic()) > 0:
-        sock.settimeout(left)
-        try:
-            piece = sock.recv(CHUNK)
-        except TimeoutError:
-            break
-        except OSError:
-            piece = b""
-        received += piece
-        answer = response.feed(piece)
-        if answer is not None:
-            return bytes(received), answer
-    return bytes(received), failed("silence")
-
-
-def _json(body: bytes) -> StrictJson | None:
-    try:
-        return read(body)
-    except WireError:
-        return None
-
-
-def _bytes(text: str | bytes) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
+def _answered(came: Transferred) -> HttpAnswer:
+    return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure)

@@ -1,8 +1,6 @@
 """The HTTP services of a target beside its own port, as the user named them."""
 
-from urllib.parse import urlsplit
-
-from wireproof_kit.errors import KitError
+from wireproof_kit.http import address_of
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient
 from wireproof_kit.nsq.topics import Address
@@ -47,14 +45,6 @@ def control_client(target: Target) -> HttpClient | None:
 def lookup_addresses(target: Target) -> list[Address]:
     """Return the addresses of the lookup servers given."""
     return [address_of(text) for text in target.lookupd]
-
-
-def address_of(text: str) -> Address:
-    """Read HOST:PORT."""
-    parts = urlsplit(f"//{text}")
-    if not parts.hostname or not parts.port:
-        raise KitError(f"{text!r}: expected HOST:PORT")
-    return parts.hostname, parts.port
 
 
 def text_of(address: Address | None) -> str | None:

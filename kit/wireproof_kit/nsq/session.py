@@ -15,7 +15,7 @@ from wireproof_kit.nsq.bodies import Bodies
 from wireproof_kit.nsq.broker import Broker, connected
 from wireproof_kit.nsq.channels import ChannelSweeper
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.connection import Connection, machine_load
+from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.door import Door, open_door
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
 from wireproof_kit.nsq.http import HttpClient
@@ -36,7 +36,7 @@ from wireproof_kit.nsq.topic_pool import TopicPool
 from wireproof_kit.nsq.topic_ways import KINDS, Surroundings, TopicMaker
 from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.observation import observed
-from wireproof_kit.patience import Patience
+from wireproof_kit.patience import Patience, machine_load
 from wireproof_kit.session import Control, Probe, SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript

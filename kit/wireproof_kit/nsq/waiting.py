@@ -1,30 +1,3 @@
-"""Asking again until something shows up, with a deadline."""
+"""Asking again until something shows up: the kit's own."""
 
-import threading
-import time
-from collections.abc import Callable
-from typing import TypeVar
-
-T = TypeVar("T")
-
-
-def until(
-    look: Callable[[], T | None],
-    *,
-    seconds: float,
-    every: float = 0.1,
-    given_up: threading.Event | None = None,
-) -> T | None:
-    """Return the first thing found, looking every so often.
-
-    None after so many seconds, or when somebody says that it is given up.
-    """
-    deadline = time.monotonic() + seconds
-    pause = given_up or threading.Event()
-    while True:
-        found = look()
-        left = deadline - time.monotonic()
-        if found is not None or left <= 0:
-            return found
-        if pause.wait(min(every, left)):
-            return None
+from wireproof_kit.waiting import until as until

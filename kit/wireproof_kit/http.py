@@ -1,0 +1,176 @@
+"""HTTP requests to a target: written by hand, read with h11, with deadlines."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode, urlsplit
+
+import h11
+
+from wireproof_kit.errors import KitError
+from wireproof_spec.strict_json import StrictJson, read
+from wireproof_spec.wire_error import WireError
+
+BODY_LIMIT = 16 * 1024 * 1024
+CHUNK = 65536
+
+Address = tuple[str, int]
+Query = Mapping[str, object]
+Headers = Sequence[tuple[str | bytes, str | bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """An HTTP response, or in ``failure`` why there is none; ``received`` is all that came.
+
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
+    0. ``json`` is None when the body is no JSON.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    json: StrictJson | None = None
+    failure: str | None = None
+    received: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of a name, whatever its letter case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+def failed(how: str, received: bytes = b"") -> Transferred:
+    """Return the answer that is none."""
+    return Transferred(0, (), b"", failure=how, received=received)
+
+
+def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> Transferred:
+    """Send a request's bytes on a connection of their own and return what is answered."""
+    try:
+        with socket.create_connection(address, timeout=seconds) as sock:
+            return _exchange(sock, data, seconds, method)
+    except OSError:
+        return failed("unreachable")
+
+
+def path_with_query(path: str, query: Query | str) -> str:
+    """Return a request target; values are percent-encoded, text is left as it is."""
+    text = query if isinstance(query, str) else urlencode(query, quote_via=quote)
+    return f"{path}?{text}" if text else path
+
+
+def request_bytes(
+    method: str, target: str, address: Address, *, headers: Headers = (), body: bytes = b""
+) -> bytes:
+    """Write a request by hand: h11 refuses what a malformed one needs.
+
+    Host, Connection and Content-Length are added where ``headers`` name none of their own.
+    """
+    head = _head(address, headers, body)
+    lines = [f"{method} {target} HTTP/1.1".encode()]
+    lines += [key + b": " + value for key, value in head]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def address_of(text: str) -> Address:
+    """Read HOST:PORT."""
+    parts = urlsplit(f"//{text}")
+    if not parts.hostname or not parts.port:
+        raise KitError(f"{text!r}: expected HOST:PORT")
+    return parts.hostname, parts.port
+
+
+def _head(address: Address, headers: Headers, body: bytes) -> list[tuple[bytes, bytes]]:
+    host, port = address
+    head = [(b"Host", f"{host}:{port}".encode()), (b"Connection", b"close")]
+    given = [(_bytes(key), _bytes(value)) for key, value in headers]
+    named = {key.lower() for key, _ in given}
+    if not named & {b"content-length", b"transfer-encoding"}:
+        head.append((b"Content-Length", str(len(body)).encode()))
+    return [pair for pair in head if pair[0].lower() not in named] + given
+
+
+class _Response:
+    """Reads one HTTP response, whatever pieces it comes in."""
+
+    def __init__(self, method: str) -> None:
+        self._peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
+        asked = "HEAD" if method == "HEAD" else "POST"
+        self._peer.send(h11.Request(method=asked, target="/", headers=[("Host", "x")]))
+        self._peer.send(h11.EndOfMessage())
+        self._head: h11.Response | None = None
+        self._body = bytearray()
+
+    def feed(self, piece: bytes) -> Transferred | None:
+        """Take a piece (empty: the end); return the answer once it is whole."""
+        try:
+            self._peer.receive_data(piece)
+            return self._answer()
+        except h11.RemoteProtocolError:
+            started = self._head is not None or self._peer.trailing_data[0]
+            return failed("nonsense" if piece or started else "closed")
+
+    def _answer(self) -> Transferred | None:
+        while True:
+            event = self._peer.next_event()
+            if isinstance(event, h11.Response):
+                self._head = event
+            elif isinstance(event, h11.Data):
+                self._body += event.data
+            elif isinstance(event, h11.EndOfMessage):
+                return self._whole()
+            elif isinstance(event, h11.ConnectionClosed):
+                return failed("closed")
+            elif not isinstance(event, h11.InformationalResponse):
+                return None if len(self._body) <= BODY_LIMIT else failed("nonsense")
+
+    def _whole(self) -> Transferred:
+        head = self._head
+        assert head is not None, "h11 gives a head before the end"
+        headers = tuple(
+            (key.decode("latin-1"), value.decode("latin-1")) for key, value in head.headers
+        )
+        body = bytes(self._body)
+        return Transferred(head.status_code, headers, body, _json(body))
+
+
+def _exchange(sock: socket.socket, data: bytes, seconds: float, method: str) -> Transferred:
+    """Write, then read until the answer is whole."""
+    deadline = time.monotonic() + seconds
+    received = bytearray()
+    response = _Response(method)
+    with contextlib.suppress(OSError):  # it may have answered and stopped reading
+        sock.sendall(data)
+    while (left := deadline - time.monotonic()) > 0:
+        sock.settimeout(left)
+        try:
+            piece = sock.recv(CHUNK)
+        except TimeoutError:
+            break
+        except OSError:
+            piece = b""
+        received += piece
+        answer = response.feed(piece)
+        if answer is not None:
+            return _having(answer, bytes(received))
+    return failed("silence", bytes(received))
+
+
+def _having(answer: Transferred, received: bytes) -> Transferred:
+    return Transferred(
+        answer.status, answer.headers, answer.body, answer.json, answer.failure, received
+    )
+
+
+def _json(body: bytes) -> StrictJson | None:
+    try:
+        return read(body)
+    except WireError:
+        return None
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
