@@ -5,6 +5,7 @@ file is one document. Of a folder all .json, .jsonl and .ndjson files count, tho
 within it too. Whatever cannot be read ends the run: a part is never judged for the whole.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +71,7 @@ def read_documents(path: Path) -> tuple[Captured, ...]:
         data = _bytes(file, MOST_BYTES - size)
         size += len(data)
         name = file.name if file == path else file.relative_to(path).as_posix()
-        found += _documents(quote(name, safe=_SAFE), data, lines=file.suffix in LINES)
+        found += _documents(quote(os.fsencode(name), safe=_SAFE), data, lines=file.suffix in LINES)
         if len(found) > MOST_DOCUMENTS:
             raise UsageFault(
                 f"{path}: holds more than {MOST_DOCUMENTS} documents; judge a part of them at a "

@@ -1,0 +1,117 @@
+"""Documents made from the schemas: two readers that share no code must agree on every one.
+
+The one is ours: the strict JSON reader and the rules. The other is the standard library's parser
+and the jsonschema library with the published draft's own types.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+from wireproof_kit.oms import strategies
+from wireproof_spec import json_schema
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.oms.document import Document, read
+from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
+from wireproof_spec.oms.rules import RULES
+from wireproof_spec.oms.sight import UNREADABLE
+
+SCHEMAS = {Kind.MESSAGE: "oms/message", Kind.EXTENSION_HEADER: "oms/extension-header"}
+each_kind = pytest.mark.parametrize("kind", SCHEMAS)
+MUST = [c.id for c in load_catalogue("oms").clauses() if c.level == "must" and c.id in RULES]
+NAMES = st.sampled_from(["message", *PARTS, *ATTRIBUTES, *HEADER_ATTRIBUTES, "x-other"])
+
+
+@cache
+def validator(kind: Kind) -> Draft202012Validator:
+    """Return the jsonschema library's own reading of a schema; nothing of ours but the file."""
+
+    def retrieve(uri: str) -> Resource[Any]:
+        return Resource.from_contents(plain(uri.removeprefix("urn:wireproof:")))
+
+    registry: Registry[Any] = Registry(retrieve=retrieve)  # type: ignore[call-arg]  # attrs alias
+    return Draft202012Validator(plain(SCHEMAS[kind]), registry=registry)
+
+
+@cache
+def plain(name: str) -> Mapping[str, Any]:
+    """Return a schema as the standard library reads it."""
+    text = json.dumps(json_schema.document(name))
+    return cast(Mapping[str, Any], json.loads(text))
+
+
+def is_right(document: Document) -> bool:
+    """Tell whether no must rule sees a fault, or something that it cannot read."""
+    states = {clause: RULES[clause](document) for clause in MUST}
+    if document.kind is Kind.EXTENSION_HEADER:
+        states = {name: sight for name, sight in states.items() if ".message." not in name}
+    return not any(sight.faults or sight.state == UNREADABLE for sight in states.values())
+
+
+@each_kind
+@given(data=st.data())
+def test_a_valid_document_is_right_however_it_is_written(data: st.DataObject, kind: Kind) -> None:
+    value = data.draw(strategies.valid(SCHEMAS[kind]))
+    text = data.draw(strategies.texts(value))
+    assert validator(kind).is_valid(json.loads(text))
+    assert is_right(read(text, kind))
+
+
+@each_kind
+@given(data=st.data())
+def test_an_invalid_document_is_wrong_for_both_readers(data: st.DataObject, kind: Kind) -> None:
+    value = data.draw(strategies.invalid(SCHEMAS[kind]))
+    text = data.draw(strategies.texts(value))
+    document = read(text, kind)
+    assert not validator(kind).is_valid(json.loads(text))
+    assert json_schema.check(SCHEMAS[kind], document.value)
+    assert not is_right(document)
+
+
+SOME = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e9, 1e9)
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+ANYTHING = st.recursive(
+    SOME | WORDS,
+    lambda inside: st.lists(inside, max_size=2) | st.dictionaries(NAMES, inside, max_size=5),
+    max_leaves=14,
+)
+
+
+@each_kind
+@given(value=ANYTHING)
+def test_the_readers_agree_on_any_document(value: object, kind: Kind) -> None:
+    around = value if kind is Kind.EXTENSION_HEADER else {"message": value}
+    text = json.dumps(around).encode()
+    assert is_right(read(text, kind)) is validator(kind).is_valid(json.loads(text))
+
+
+@given(data=st.data())
+def test_the_readers_agree_on_a_message_with_anything_in_one_place(data: st.DataObject) -> None:
+    whole = cast(dict[str, Any], data.draw(strategies.valid("oms/message")))
+    message = whole["message"]
+    parts = [message, message["header"], message["properties"], message.get("extensionHeader", {})]
+    data.draw(st.sampled_from(parts))[data.draw(NAMES)] = data.draw(ANYTHING)
+    text = json.dumps(whole).encode()
+    due = validator(Kind.MESSAGE).is_valid(json.loads(text))
+    assert is_right(read(text, Kind.MESSAGE)) is due
+
+
+@each_kind
+def test_a_fault_is_made_for_every_rule_that_a_parsed_value_can_break(kind: Kind) -> None:
+    seen: set[str] = set()
+
+    def look(value: object) -> None:
+        document = read(json.dumps(value).encode(), kind)
+        seen.update(clause for clause in MUST if RULES[clause](document).faults)
+
+    for made in strategies.faults(SCHEMAS[kind]):
+        settings(max_examples=4, derandomize=True, database=None)(given(made)(look))()
+    due = {name for name in MUST if ".message." not in name or kind is Kind.MESSAGE}
+    assert due - seen == {"oms.document.unique-name"}

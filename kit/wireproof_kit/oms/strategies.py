@@ -1,0 +1,258 @@
+"""Hypothesis strategies for documents, derived from their JSON Schemas.
+
+`valid` makes documents that a schema allows, from the few keywords that ours use. `invalid` makes
+such a document and breaks one keyword of it: a value of another type or out of its range, a name
+taken away or one with a value that the schema does not allow. What no schema can see (names
+twice, spelling, blanks) is a matter of the text: `texts` writes a value in many legal ways.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from operator import add, sub
+from random import Random
+from typing import cast
+
+from hypothesis import strategies as st
+
+from wireproof_spec.json_schema import document
+from wireproof_spec.strict_json import JsonValue
+
+Schema = dict[str, JsonValue]
+Made = st.SearchStrategy[object]
+
+_NAMESPACE = "urn:wireproof:"
+_FURTHER = 3
+"""How many names beyond those of the schema a document has at most."""
+
+_JSON: dict[str, Made] = {
+    "string": st.text(max_size=8),
+    "integer": st.integers(),
+    "number": st.floats(allow_nan=False, allow_infinity=False) | st.integers(),
+    "boolean": st.booleans(),
+    "null": st.none(),
+    "array": st.lists(st.integers(), max_size=2),
+    "object": st.dictionaries(st.text(max_size=4), st.integers(), max_size=2),
+}
+
+
+@cache
+def valid(name: str) -> Made:
+    """Make documents that the schema called `name` allows."""
+    return _valid(_Place(_schema(name), name))
+
+
+@cache
+def invalid(name: str) -> Made:
+    """Make documents that break the schema called `name` in one place."""
+    return st.one_of(*faults(name))
+
+
+@cache
+def faults(name: str) -> tuple[Made, ...]:
+    """Return what breaks each keyword of the schema called `name`, one strategy a keyword."""
+    return tuple(_broken(_Place(_schema(name), name)))
+
+
+def texts(value: object) -> st.SearchStrategy[bytes]:
+    """Write a value in one of many legal ways: other blanks, escapes and order of names."""
+    return st.builds(
+        _written,
+        st.just(value),
+        st.randoms(use_true_random=False),
+        ascii_only=st.booleans(),
+        indent=st.sampled_from([None, 0, 3]),
+        around=st.text(" \t\r\n", max_size=3),
+    )
+
+
+class _Place:
+    """A schema and the file that its references are relative to, references resolved."""
+
+    def __init__(self, schema: JsonValue, file: str) -> None:
+        self.file = file
+        self.schema: Schema = cast(Schema, schema)
+        reference = self.schema.get("$ref")
+        if isinstance(reference, str):
+            there = _resolved(reference, file)
+            self.file = there.file
+            beside = {name: below for name, below in self.schema.items() if name != "$ref"}
+            self.schema = {**there.schema, **beside, **_narrowed(there.schema, beside)}
+
+    def below(self, keyword: str) -> "_Place":
+        """Return the schema under a keyword."""
+        return _Place(self.schema[keyword], self.file)
+
+    def properties(self) -> dict[str, "_Place"]:
+        """Return the schemas of the names it has."""
+        found = cast(Schema, self.schema.get("properties", {}))
+        return {name: _Place(below, self.file) for name, below in found.items()}
+
+    def required(self) -> Sequence[str]:
+        """Return the names that must be there."""
+        return cast(list[str], self.schema.get("required", []))
+
+
+@cache
+def _schema(name: str) -> JsonValue:
+    return document(name)
+
+
+def _resolved(reference: str, file: str) -> _Place:
+    whole, _, fragment = reference.partition("#")
+    there = whole.removeprefix(_NAMESPACE) or file
+    found = _schema(there)
+    for step in fragment.split("/")[1:]:
+        found = cast(Schema, found)[step]
+    return _Place(found, there)
+
+
+def _narrowed(there: Schema, beside: Schema) -> Schema:
+    """Return the narrower bounds of a reference and of what stands beside it."""
+    narrow: dict[str, Callable[[int, int], int]] = {"minimum": max, "maximum": min}
+    return {
+        keyword: choose(cast(int, there[keyword]), cast(int, beside[keyword]))
+        for keyword, choose in narrow.items()
+        if keyword in there and keyword in beside
+    }
+
+
+def _valid(place: _Place) -> Made:
+    if "anyOf" in place.schema:
+        options = cast(list[JsonValue], place.schema["anyOf"])
+        return st.one_of([_valid(_Place(each, place.file)) for each in options])
+    makers: dict[str, Callable[[_Place], Made]] = {
+        "object": _object,
+        "string": _string,
+        "integer": _integer,
+        "number": lambda _: _JSON["number"],
+    }
+    return makers[cast(str, place.schema.get("type", "object"))](place)
+
+
+def _object(place: _Place, without: Sequence[str] = ()) -> Made:
+    named = {name: _valid(below) for name, below in place.properties().items()}
+    needed = {name: named[name] for name in place.required() if name not in without}
+    others = {name: each for name, each in named.items() if name not in (*needed, *without)}
+    known = st.fixed_dictionaries(needed, optional=others)
+    return st.builds(_joined, _further(place, tuple(named)), known)
+
+
+def _further(place: _Place, taken: Sequence[str]) -> st.SearchStrategy[dict[str, object]]:
+    if "additionalProperties" not in place.schema and "propertyNames" not in place.schema:
+        return st.just({})
+    allowed = "additionalProperties" in place.schema
+    value = _valid(place.below("additionalProperties")) if allowed else st.integers()
+    return st.dictionaries(_name(place, taken), value, max_size=_FURTHER)
+
+
+def _string(place: _Place) -> st.SearchStrategy[str]:
+    least = cast(int, place.schema.get("minLength", 0))
+    pattern = place.schema.get("pattern")
+    if not isinstance(pattern, str):
+        return st.text(min_size=least)
+    return st.from_regex(pattern, fullmatch=True).filter(
+        lambda text: len(text) >= least and not _has_surrogate(text)
+    )
+
+
+def _integer(place: _Place) -> Made:
+    lowest = cast(int, place.schema["minimum"])
+    highest = cast(int, place.schema["maximum"])
+    edges = st.sampled_from([lowest, highest, max(lowest, 0), min(highest, 1)])
+    as_fraction = st.integers(max(lowest, -(2**53)), min(highest, 2**53)).map(float)
+    return st.integers(lowest, highest) | edges | as_fraction
+
+
+def _broken(place: _Place) -> Iterator[Made]:
+    """Make what breaks a schema, one keyword a strategy."""
+    yield _of_other_type(place)
+    beyond = st.integers(1, 4) | st.integers(1, 2**70)
+    if "minimum" in place.schema:
+        yield beyond.map(partial(sub, cast(int, place.schema["minimum"])))
+    if "maximum" in place.schema:
+        yield beyond.map(partial(add, cast(int, place.schema["maximum"])))
+    if place.schema.get("type") == "integer":
+        yield st.integers(-(2**20), 2**20).map(lambda n: n + 0.5)
+    if "pattern" in place.schema:
+        yield _against(str(place.schema["pattern"]))
+    if place.schema.get("minLength"):
+        yield st.just("")
+    if place.schema.get("type") == "object":
+        yield from _broken_objects(place)
+
+
+def _broken_objects(place: _Place) -> Iterator[Made]:
+    right = _valid(place)
+    for name in place.required():
+        yield _object(place, without=[name])
+    for name, below in place.properties().items():
+        yield from (_with(right, st.just(name), wrong) for wrong in _broken(below))
+    if "propertyNames" in place.schema:
+        pattern = str(place.below("propertyNames").schema["pattern"])
+        yield _with(right, _against(pattern), st.just(1))
+    if "additionalProperties" in place.schema:
+        other = _name(place, tuple(place.properties()))
+        yield _with(right, other, _of_other_type(place.below("additionalProperties")))
+
+
+def _name(place: _Place, taken: Sequence[str]) -> st.SearchStrategy[str]:
+    return _string(place.below("propertyNames")).filter(lambda text: text not in taken)
+
+
+def _with(right: Made, name: st.SearchStrategy[str], value: Made) -> Made:
+    member = st.builds(lambda name, value: {name: value}, name, value)
+    return st.builds(_joined, right, member)
+
+
+def _joined(members: object, more: object) -> dict[str, object]:
+    return {**cast(dict[str, object], members), **cast(dict[str, object], more)}
+
+
+def _of_other_type(place: _Place) -> Made:
+    taken = _types(place)
+    return st.one_of([made for kind, made in _JSON.items() if kind not in taken])
+
+
+def _types(place: _Place) -> set[str]:
+    """Return the JSON types that fit; an integer may be written as any whole number."""
+    options = cast(list[JsonValue], place.schema.get("anyOf", []))
+    found = {kind for each in options for kind in _types(_Place(each, place.file))}
+    named = cast(str, place.schema.get("type", ""))
+    return found | {named} | ({"number", "integer"} if named in ("number", "integer") else set())
+
+
+def _against(pattern: str) -> st.SearchStrategy[str]:
+    """Make strings that a pattern refuses, with a control character or a separator somewhere."""
+    bad = st.sampled_from(["\x00", "\n", "\x1b", "\x7f", "\x85", "\u2028", "\u2029"])
+    part = st.text(st.characters(categories=["L", "N"]), max_size=3)
+    made = st.builds(lambda before, sign, after: f"{before}{sign}{after}", part, bad, part)
+    return made.filter(lambda text: re.search(pattern, text) is None)
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _written(
+    value: object,
+    chance: Random,
+    *,
+    ascii_only: bool,
+    indent: int | None,
+    around: str,
+) -> bytes:
+    text = json.dumps(_shuffled(value, chance), ensure_ascii=ascii_only, indent=indent)
+    return f"{around}{text}{around}".encode()
+
+
+def _shuffled(value: object, chance: Random) -> object:
+    if isinstance(value, list):
+        return [_shuffled(each, chance) for each in cast(list[object], value)]
+    if not isinstance(value, dict):
+        return value
+    members = cast(dict[str, object], value)
+    names = list(members)
+    chance.shuffle(names)
+    return {name: _shuffled(members[name], chance) for name in names}
