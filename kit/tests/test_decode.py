@@ -3,13 +3,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import as_file
 from pathlib import Path
 from typing import cast
 
+import click
 import pytest
 from decode_command import Decode, Fields, queue_file, record
 
+from wireproof.decoder import Decoder, Source
+from wireproof_kit.decoded import Decoded
+from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
@@ -336,3 +341,26 @@ def test_a_lying_length_takes_no_memory(tmp_path: Path) -> None:
 
     assert ran.returncode == 2
     assert b"length at byte 0: expected at most 67108864, found 2147483647" in ran.stderr
+
+
+def test_a_second_protocol_brings_its_own_decoder(
+    decode: Decode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Options, examples and meaning are those of the protocol that is named."""
+    entry = replace(PROTOCOLS["nsq"], decoder=f"{__name__}:ticks")
+    monkeypatch.setitem(PROTOCOLS, "tick", entry)
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+
+    assert decode("--protocol", "tick", "0102", "--as", "tock").startswith("tock   2 bytes")
+    assert decode("0102", "--as", "tock", "--protocol=tick").startswith("tock   2 bytes")
+    assert "wireproof decode ff" in decode("--help", "--protocol", "tick")
+    decode("0102", "--side", "disk", "--protocol", "tick", code=2)
+    assert "no such option '--side'" in decode.error
+
+
+def ticks() -> Decoder:
+    def decoded(source: Source, name: str) -> Iterator[Decoded]:
+        data = cast(bytes, source)
+        yield Decoded(name, f"{len(data)} bytes", 0, data, parts=tuple, objects=tuple)
+
+    return Decoder(decoded, [click.Option(["--as", "name"])], [("wireproof decode ff", "a tick")])

@@ -2,8 +2,8 @@ import io
 
 import pytest
 
+from wireproof_kit.decoded import Broken
 from wireproof_kit.nsq.byte_source import LIMIT, ByteSource, take_value
-from wireproof_kit.nsq.decoded import Broken
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame, response_frame
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wireproof_kit.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.dump import dump_numbered
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.json_text import json_line
-from wireproof_kit.nsq.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.nsq.decoding import Side, Wanted, decode_bytes, decode_pipe, recognised
 from wireproof_kit.nsq.server_stream import TopicKind
 from wireproof_spec.decoding import encode

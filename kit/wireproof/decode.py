@@ -4,33 +4,22 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import cast
 
 import click
 
+from wireproof.decoder import Source, decoded_protocols, decoder_of
 from wireproof.lazy import Command
 from wireproof.manner import manner
+from wireproof_kit.decoded import Broken, Decoded, Entry, Heading, Note
 from wireproof_kit.errors import UsageFault
-
-if TYPE_CHECKING:
-    from wireproof_kit.nsq.decoded import Broken, Decoded, Entry
-
-EXAMPLES = (
-    ("wireproof decode 00000006000000004f4b", "a frame, as hex digits"),
-    ("wireproof decode sent.bin", "what one side of a connection sent"),
-    ("wireproof decode /var/nsq/data/orders", "the queue of a topic, all partitions"),
-    ("wireproof decode --json /var/nsq/data | jq .ext", "one object per message"),
-)
 
 HELP = (
     "Show bytes with their meaning.\n"
-    "Give hex digits, a file (the raw bytes of one side of a connection, or a queue file), a "
-    "topic's directory or a data directory, or - for standard input. Broken bytes end with exit "
-    "code 2, after all before them has been shown. With -v no byte is left out."
+    "Give hex digits, a file, a directory, or - for standard input. {about} Broken bytes end with "
+    "exit code 2, after all before them has been shown. With -v no byte is left out."
 )
 
 ALL = sys.maxsize
@@ -38,95 +27,83 @@ ROWS = 4
 """Rows of a dump for one field, unless all bytes are asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """What was asked for; ``source`` are the words of the command line."""
+class _DecodeCommand(Command):
+    """Stands for the command with the options of the protocol that the command line names."""
 
-    source: tuple[str, ...]
-    side: Literal["client", "server", "disk"] | None = None
-    topic_kind: Literal["plain", "ext"] | None = None
-    ordered: bool = False
-    published_layout: bool = False
-    json: bool = False
-    quiet: bool = False
-    all_bytes: bool = False
-
-
-@click.command("decode", cls=Command, examples=EXAMPLES, help=HELP)
-@click.argument("source", nargs=-1, required=True, metavar="HEX|FILE|DIR|-")
-@click.option(
-    "--side",
-    type=click.Choice(("client", "server", "disk")),
-    help="Whose bytes these are; else told by the first ones.",
-)
-@click.option(
-    "--topic-kind",
-    type=click.Choice(("plain", "ext")),
-    help="Kind of the topic; else told by each record. On deliveries: by the first JSON header.",
-)
-@click.option("--ordered", is_flag=True, help="Deliveries carry queue offset and size.")
-@click.option(
-    "--ext-layout",
-    type=click.Choice(("deployed", "published")),
-    default="deployed",
-    help="Whether extend version 0 stands alone (deployed) or with a length (published).",
-)
-def decode(
-    source: tuple[str, ...],
-    side: Literal["client", "server", "disk"] | None,
-    topic_kind: Literal["plain", "ext"] | None,
-    ordered: bool,
-    ext_layout: str,
-) -> int:
-    """Show bytes with their meaning."""
-    how = manner()
-    return run(
-        Arguments(
-            source,
-            side,
-            topic_kind,
-            ordered,
-            ext_layout == "published",
-            json=how.json,
-            quiet=how.quiet,
-            all_bytes=how.verbose > 0,
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        decoder = decoder_of(_named(args))
+        meant = Command(
+            self.name,
+            callback=self.callback,
+            params=[*self.params, _protocol_option(), *decoder.options],
+            help=HELP.format(about=decoder.about),
+            examples=decoder.examples,
         )
+        return meant.make_context(info_name, args, parent, **extra)
+
+
+def _protocol_option() -> click.Option:
+    names = decoded_protocols()
+    return click.Option(
+        ["--protocol"],
+        type=click.Choice(names),
+        default=names[0],
+        show_default=True,
+        help="Whose bytes these are; the options below are its own.",
     )
 
 
-def run(arguments: Arguments) -> int:
-    """Show what was asked for; return the exit code.
+def _named(args: Sequence[str]) -> str:
+    """Return the protocol that a command line names, whatever else stands in it."""
+    lenient: dict[str, object] = {
+        "ignore_unknown_options": True,
+        "allow_extra_args": True,
+        "help_option_names": [],
+    }
+    first = click.Command("decode", params=[_protocol_option()], context_settings=lenient)
+    named = first.make_context("decode", list(args), resilient_parsing=True).params["protocol"]
+    return cast(str | None, named) or decoded_protocols()[0]
 
-    Raises:
-        KitError: the source cannot be read, or breaks its shape; all before that is shown.
-    """
+
+def _decode(source: tuple[str, ...], protocol: str, **options: object) -> int:
     # What the terminal's encoding cannot hold is written as an escape.
     if hasattr(sys.stdout, "reconfigure"):
         cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="backslashreplace")
-    entries = _entries(arguments)
-    show = _show_json if arguments.json else partial(_show_text, arguments)
+    entries = _entries(source, protocol, options)
+    show = _show_json if manner().json else _show_text
     while (entry := _next(entries)) is not None:
         show(entry)
     return 0
 
 
-def _entries(arguments: Arguments) -> Iterator["Entry"]:
-    from wireproof_kit.nsq.decoding import Wanted, decode_bytes, decode_path, decode_pipe
+decode = _DecodeCommand(
+    "decode",
+    callback=_decode,
+    params=[click.Argument(["source"], nargs=-1, required=True, metavar="HEX|FILE|DIR|-")],
+)
 
-    wanted = Wanted(
-        arguments.side,
-        arguments.topic_kind,
-        ordered=arguments.ordered,
-        length_always=arguments.published_layout,
-    )
-    first, *more = arguments.source
+
+def _entries(
+    source: Sequence[str], protocol: str, options: Mapping[str, object]
+) -> Iterator[Entry]:
+    return decoder_of(protocol).decode(_source(source), **options)
+
+
+def _source(words: Sequence[str]) -> Source:
+    first, *more = words
     if first == "-" and not more:
-        return decode_pipe(sys.stdin.buffer, wanted)
+        return sys.stdin.buffer
     if not os.path.exists(first):
-        return decode_bytes(_from_hex(" ".join(arguments.source)), wanted)
+        return _from_hex(" ".join(words))
     if more:
         raise UsageFault(f"one file or directory at a time: {first} or {more[0]}?")
-    return decode_path(Path(first), wanted)
+    return Path(first)
 
 
 def _from_hex(text: str) -> bytes:
@@ -138,7 +115,7 @@ def _from_hex(text: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def _next(entries: Iterator["Entry"]) -> "Entry | None":
+def _next(entries: Iterator[Entry]) -> Entry | None:
     try:
         return next(entries, None)
     except OSError as error:
@@ -146,9 +123,8 @@ def _next(entries: Iterator["Entry"]) -> "Entry | None":
         raise UsageFault(f"cannot read {name}: {error.strerror}") from error
 
 
-def _show_json(entry: "Entry") -> None:
+def _show_json(entry: Entry) -> None:
     from wireproof_kit.json_text import json_line
-    from wireproof_kit.nsq.decoded import Decoded
 
     if isinstance(entry, Decoded):
         for fields in entry.objects():
@@ -157,29 +133,25 @@ def _show_json(entry: "Entry") -> None:
         _tell(entry)
 
 
-def _show_text(arguments: Arguments, entry: "Entry") -> None:
-    from wireproof_kit.nsq.decoded import Broken, Decoded, Heading
-
+def _show_text(entry: Entry) -> None:
     if isinstance(entry, Heading):
         _write(entry.text, "")
     if isinstance(entry, Decoded):
         _write(f"{entry.kind}   {entry.title}")
-    if isinstance(entry, Decoded | Broken) and not arguments.quiet:
-        _write(*_dump(entry, arguments), "")
+    if isinstance(entry, Decoded | Broken) and not manner().quiet:
+        _write(*_dump(entry), "")
     _tell(entry)
 
 
-def _dump(entry: "Decoded | Broken", arguments: Arguments) -> list[str]:
+def _dump(entry: Decoded | Broken) -> list[str]:
     from wireproof_kit.dump import Measure, dump_numbered
 
-    measure = Measure(ALL if arguments.all_bytes else ROWS, parts=ALL)
+    measure = Measure(ALL if manner().verbose else ROWS, parts=ALL)
     return dump_numbered(entry.data, entry.parts(), base=entry.offset, measure=measure)
 
 
-def _tell(entry: "Entry") -> None:
+def _tell(entry: Entry) -> None:
     """Say on stderr what no dump can: a note, or at last why nothing follows."""
-    from wireproof_kit.nsq.decoded import Broken, Note
-
     if isinstance(entry, Note):
         click.echo(f"note: {entry.text}", err=True)
     if isinstance(entry, Broken):

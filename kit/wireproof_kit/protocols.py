@@ -17,7 +17,7 @@ class ProtocolEntry:
     of what it says when it is ready, ``keys`` name what its URL carries, by target key; a
     protocol without keys has no reference. ``schemes`` begin its URLs, if not its own name does.
     ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each.
+    that takes one is run once for each. ``decoder`` takes its bytes apart for the command line.
     """
 
     session: str
@@ -27,6 +27,7 @@ class ProtocolEntry:
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     schemes: tuple[str, ...] = ()
     several: Mapping[str, str] = field(default_factory=dict[str, str])
+    decoder: str = ""
 
 
 PROTOCOLS = {
@@ -63,6 +64,7 @@ PROTOCOLS = {
             *("--nodes", "2", "--lookupds", "2"),
         ),
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
+        decoder="wireproof.nsq.decode:decoder",
     ),
     "oms": ProtocolEntry(
         session="wireproof_kit.oms.session:open_session",

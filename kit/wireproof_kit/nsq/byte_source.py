@@ -2,8 +2,8 @@
 
 from typing import BinaryIO, TypeVar
 
+from wireproof_kit.decoded import Broken
 from wireproof_kit.nsq.annotation import fault_parts
-from wireproof_kit.nsq.decoded import Broken
 from wireproof_spec.decoding import Schema, decode, extent, spans
 from wireproof_spec.wire_error import WireError
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from wireproof_kit.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.nsq.annotation import fault_parts, parts_of, text_of
 from wireproof_kit.nsq.byte_source import CHUNK, LIMIT, ByteSource
-from wireproof_kit.nsq.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.nsq.published import described, published
 from wireproof_kit.printable import clipped, printable
 from wireproof_kit.transcript import Part

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
+from wireproof_kit.decoded import Entry
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.nsq.annotation import FRAME_TYPES
 from wireproof_kit.nsq.byte_source import LIMIT, ByteSource
 from wireproof_kit.nsq.client_stream import WORDS, client_commands
-from wireproof_kit.nsq.decoded import Entry
 from wireproof_kit.nsq.queue_directory import stored_file
 from wireproof_kit.nsq.queue_records import (
     Origin,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wireproof_kit.nsq.decoded import JsonObject
+from wireproof_kit.decoded import JsonObject
 from wireproof_kit.nsq.message_fields import header_fields
 from wireproof_spec.nsq.acknowledge import Finish, Requeue, Touch
 from wireproof_spec.nsq.command import CommandLine

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from wireproof_kit.decoded import Broken, Decoded, Entry, Heading, JsonObject, Note
 from wireproof_kit.nsq.annotation import parts_of
 from wireproof_kit.nsq.byte_source import ByteSource, take_value
-from wireproof_kit.nsq.decoded import Broken, Decoded, Entry, Heading, JsonObject, Note
 from wireproof_kit.nsq.message_fields import message_fields
 from wireproof_kit.nsq.queue_directory import StoredFile, stored_queues
 from wireproof_kit.transcript import Part

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
+from wireproof_kit.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.nsq.annotation import FRAME_TYPES, parts_of, text_of
 from wireproof_kit.nsq.byte_source import ByteSource, broken, take_value
-from wireproof_kit.nsq.decoded import Broken, Decoded, Entry, JsonObject
 from wireproof_kit.nsq.message_fields import message_fields
 from wireproof_kit.printable import clipped
 from wireproof_kit.transcript import Part

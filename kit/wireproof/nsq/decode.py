@@ -1,0 +1,65 @@
+"""What ``wireproof decode`` must know of NSQ: whose bytes, of which kind of topic."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from wireproof.decoder import Decoder, Source
+from wireproof_kit.decoded import Entry
+
+EXAMPLES = (
+    ("wireproof decode 00000006000000004f4b", "a frame, as hex digits"),
+    ("wireproof decode sent.bin", "what one side of a connection sent"),
+    ("wireproof decode /var/nsq/data/orders", "the queue of a topic, all partitions"),
+    ("wireproof decode --json /var/nsq/data | jq .ext", "one object per message"),
+)
+
+ABOUT = (
+    "A file holds the raw bytes of one side of a connection, or a queue; a directory is a "
+    "topic's or a data directory."
+)
+
+
+def decoder() -> Decoder:
+    """Return what takes NSQ's bytes apart."""
+    return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT)
+
+
+def _options() -> Iterator[click.Option]:
+    yield click.Option(
+        ["--side"],
+        type=click.Choice(("client", "server", "disk")),
+        help="Whose bytes these are; else told by the first ones.",
+    )
+    yield click.Option(
+        ["--topic-kind"],
+        type=click.Choice(("plain", "ext")),
+        help="Kind of the topic; else told by each record. On deliveries: by the first JSON "
+        "header.",
+    )
+    yield click.Option(["--ordered"], is_flag=True, help="Deliveries carry queue offset and size.")
+    yield click.Option(
+        ["--ext-layout"],
+        type=click.Choice(("deployed", "published")),
+        default="deployed",
+        help="Whether extend version 0 stands alone (deployed) or with a length (published).",
+    )
+
+
+def _decode(
+    source: Source,
+    *,
+    side: Literal["client", "server", "disk"] | None,
+    topic_kind: Literal["plain", "ext"] | None,
+    ordered: bool,
+    ext_layout: str,
+) -> Iterator[Entry]:
+    from wireproof_kit.nsq.decoding import Wanted, decode_bytes, decode_path, decode_pipe
+
+    length_always = ext_layout == "published"
+    wanted = Wanted(side, topic_kind, ordered=ordered, length_always=length_always)
+    if isinstance(source, bytes):
+        return decode_bytes(source, wanted)
+    return decode_path(source, wanted) if isinstance(source, Path) else decode_pipe(source, wanted)
