@@ -10,8 +10,9 @@ from wireproof_spec.nsq import limits
 from wireproof_spec.strict_json import JsonValue, read
 
 NAMES = [
-    f"nsq/{entry.name.removesuffix('.json')}"
-    for entry in (resources.files("wireproof_spec.nsq") / "json_schemas").iterdir()
+    f"{protocol}/{entry.name.removesuffix('.json')}"
+    for protocol in ("nsq", "iggy")
+    for entry in (resources.files(f"wireproof_spec.{protocol}") / "json_schemas").iterdir()
 ]
 
 TRACED: dict[str, JsonValue] = {
@@ -37,6 +38,15 @@ LOOKUP: dict[str, JsonValue] = {
     "partitions": {"0": NODE},
     "producers": [NODE],
 }
+MESSAGE: dict[str, JsonValue] = {
+    "offset": 0,
+    "state": "available",
+    "timestamp": 1692643862990111,
+    "id": 2**128 - 1,
+    "checksum": 2**32 - 1,
+    "headers": {"key_3": {"kind": "uint64", "value": "QOIBAAAAAAA="}},
+    "payload": "b3JkZXJzX2RhdGFfMg==",
+}
 
 GOOD: list[tuple[str, JsonValue]] = [
     ("nsq/ext-header", {}),
@@ -55,6 +65,19 @@ GOOD: list[tuple[str, JsonValue]] = [
     ("nsq/identify-request", {}),
     ("nsq/identify-request", {"heartbeat_interval": -1, "msg_timeout": 0, "unknown": [1]}),
     ("nsq/identify-request", {"extend_support": True, "desired_tag": "t" * 100}),
+    ("iggy/message", MESSAGE),
+    ("iggy/message", {**MESSAGE, "headers": None, "state": "marked_for_deletion", "more": 1}),
+    ("iggy/polled-messages", []),
+    ("iggy/polled-messages", [MESSAGE, {**MESSAGE, "headers": {}}]),
+    (
+        "iggy/polled-messages-tagged",
+        {"partition_id": 1, "current_offset": 0, "messages": [MESSAGE]},
+    ),
+    (
+        "iggy/send-messages",
+        {"partitioning": {"kind": "balanced", "value": ""}, "messages": [{"payload": "YQ=="}]},
+    ),
+    ("iggy/store-consumer-offset", {"offset": 1}),
 ]
 
 BAD: list[tuple[str, JsonValue, list[str]]] = [
@@ -92,6 +115,24 @@ BAD: list[tuple[str, JsonValue, list[str]]] = [
     ("nsq/identify-request", {"extend_support": "true"}, ["/extend_support"]),
     ("nsq/identify-request", {"deflate": True, "snappy": True}, [""]),
     ("nsq/identify-request", None, [""]),
+    ("iggy/message", {**MESSAGE, "state": "Available", "id": "1"}, ["/id", "/state"]),
+    ("iggy/message", {**MESSAGE, "state": 1, "id": 2**128}, ["/id", "/state"]),
+    ("iggy/message", {**MESSAGE, "offset": -1, "checksum": 2**32}, ["/checksum", "/offset"]),
+    ("iggy/message", {**MESSAGE, "payload": "b3Jk=", "headers": []}, ["/headers", "/payload"]),
+    ("iggy/message", {**MESSAGE, "payload": "YQ==\n"}, ["/payload"]),
+    ("iggy/message", {"offset": 0}, [""] * 6),
+    ("iggy/polled-messages", {"messages": []}, [""]),
+    (
+        "iggy/headers",
+        {"k": {"kind": "decimal", "value": "dg=="}, "l": {"kind": "raw", "value": "*"}},
+        ["/k/kind", "/l/value"],
+    ),
+    ("iggy/store-consumer-offset", {"id": 1, "offset": 1}, ["/id"]),
+    (
+        "iggy/send-messages",
+        {"partitioning": {"kind": "random", "value": ""}, "messages": [{"payload": ""}]},
+        ["/partitioning/kind"],
+    ),
 ]
 
 

@@ -1,16 +1,22 @@
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.message import MESSAGE_OF_KNOWN_STATE
+from wireproof_spec.iggy.system import STATS
 from wireproof_spec.nsq.acknowledge import REQUEUE
 from wireproof_spec.nsq.command import COMMAND_LINE
 from wireproof_spec.nsq.disk import DISK_RECORD
 from wireproof_spec.nsq.message import Extend, Message
 from wireproof_spec.nsq.publish import MPUB_EXT_BODY, MpubExtBody, PubExtBody
 from wireproof_spec.outline import (
+    Choice,
     Derived,
     Fixed,
     Flag,
+    Letters,
     Made,
     Octets,
     Parts,
     Perhaps,
+    Real,
     Tuple,
     Whole,
     outline,
@@ -73,3 +79,25 @@ def test_lines() -> None:
     assert dict(requeue.parts)["name"] == Fixed(b"REQ")
     assert dict(requeue.parts)["message_id"] == Octets(16)
     assert dict(requeue.parts)["timeout_ms"] == Whole(0, 10**18 - 1, None)
+
+
+def test_a_message_with_headers_led_by_their_size() -> None:
+    message = outline(MESSAGE_OF_KNOWN_STATE)
+    assert isinstance(message, Parts)
+    parts = dict(message.parts)
+
+    assert parts["state"] == Choice((1, 10, 20, 30), 1)
+    assert parts["id"] == Whole(0, 2**128 - 1, 16)
+    assert parts["length"] == Derived(4, of="payload")
+    assert isinstance(parts["headers"], Tuple)
+    assert parts["headers"].lead == ("length", 4)
+    assert isinstance(parts["headers"].each, Parts)
+    assert parts["headers"].each.value_type is Header
+    assert dict(parts["headers"].each.parts)["key"] == Letters()
+
+
+def test_a_number_with_a_fraction() -> None:
+    stats = outline(STATS)
+
+    assert isinstance(stats, Parts)
+    assert dict(stats.parts)["cpu_usage"] == Real(4)

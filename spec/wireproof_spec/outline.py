@@ -83,9 +83,10 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Any number of one outline."""
+    """Any number of one outline; `lead` is the name and width of a size in front of all."""
 
     each: "Outline"
+    lead: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,4 +233,6 @@ def _led(outline: Outline, name: str, width: int) -> Outline:
         return Made(_led(outline.origin, name, width), outline.make)
     if isinstance(outline, Parts):
         return Parts(outline.value_type, ((name, Derived(width, of="")), *outline.parts))
+    if isinstance(outline, Tuple):
+        return Tuple(outline.each, (name, width))
     raise TypeError(f"a size in front of {outline!r}")
