@@ -1,16 +1,19 @@
 """Frames over TCP: what is answered, what ends the connection, and whom it does not concern."""
 
+import random
+
 import pytest
 from iggy_bench import OK, PLACE, STREAM, Bench, frame, polling, sending, sent, u32, u64
 
 from wireproof_spec.decoding import decode
-from wireproof_spec.iggy import commands, statuses
+from wireproof_spec.iggy import commands, golden, statuses
 from wireproof_spec.iggy.consumer_groups import CONSUMER_GROUP_DETAILS
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES
 from wireproof_spec.iggy.system import CLIENT_DETAILS
 from wireproof_spec.iggy.topics import TOPIC_DETAILS
 
+ODD_BYTES = (b"", b"\0", b"\xff\xff\xff\xff", b"\1\0\0\0", b"\2\xff", b"ab")
 GROUP = PLACE + u32(7)
 AS_GROUP = b"\x02" + u32(7)
 
@@ -200,3 +203,27 @@ def test_a_group_stores_the_offset_of_the_partition_it_read_last() -> None:
     body = client.ok(commands.POLL_MESSAGES, polling(consumer=AS_GROUP, strategy=5))
 
     assert [each.payload for each in polled(body)] == [b"b"]
+
+
+@pytest.mark.parametrize("generation", ["published", "tagged"])
+def test_frames_that_were_damaged_harm_nobody(generation: str) -> None:
+    chance = random.Random(1)
+    frames = [
+        step.data
+        for scenario in golden.tcp()
+        for step in scenario.steps
+        if step.direction == "c2s" and len(step.data) > 8
+    ]
+    bench = Bench(generation=generation)
+    for _ in range(2000):
+        data = bytearray(chance.choice(frames))
+        for _ in range(chance.randrange(1, 4)):
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(4)] = chance.choice(ODD_BYTES)
+        data[:4] = u32(max(0, len(data) - 4))
+        client = bench.connect()
+        client.send(bytes(data))
+        answer = client.take()
+        assert client.closed or len(answer) >= 8
+        client.connection.end()
+    assert bench.server.clients == {}

@@ -1,14 +1,16 @@
 """The HTTP API where the recording does not reach: refusals, edges, both dialects."""
 
+import random
 from base64 import b64encode
 
 import pytest
 from iggy_bench import Bench, exchange
 
 from wireproof_reference_impl.iggy.http import routes
-from wireproof_spec.iggy import commands
+from wireproof_spec.iggy import commands, golden
 
 MESSAGES = "/streams/1/topics/1/messages"
+ODD_BYTES = (b"", b'"', b"\\", b"\xff", b"\0", b"-", b"9" * 40, b"{", b"]", b"\\ud800", b"1e9")
 BALANCED = {"kind": "balanced", "value": ""}
 
 
@@ -54,6 +56,8 @@ def test_http_refuses_what_tcp_refuses_unless_deployed(given: object, code: int)
         (b'{"partitioning":{"kind":"balanced","value":"eA"},"messages":[]}', 422),
         (b'{"messages":[],"messages":[]}', 422),
         (b'{"messages":"\xff"}', 400),
+        (b'{"messages\xff":1}', 400),
+        (b'{"messages":"\\ud800"}', 400),
         (b'{"messages":NaN}', 400),
         (b"[" * 100_000, 400),
     ],
@@ -147,3 +151,26 @@ def test_clients_are_those_over_tcp() -> None:
     details = bench.http("GET", f"/clients/{number}").json
     assert isinstance(details, dict)
     assert details["consumer_groups"] == []
+
+
+def test_requests_that_were_damaged_are_answered() -> None:
+    chance = random.Random(2)
+    rows = [
+        (f"{step.method} {step.path} HTTP/1.1\r\nHost: x", step.headers, step.body.encode())
+        for scenario in golden.http()
+        for step in scenario.steps
+        if step.direction == "c2s" and step.body
+    ]
+    bench = Bench()
+    bench.with_topic()
+    for _ in range(1000):
+        line, headers, body = chance.choice(rows)
+        damaged = bytearray(body)
+        for _ in range(3):
+            at = chance.randrange(len(damaged))
+            damaged[at : at + chance.randrange(3)] = chance.choice(ODD_BYTES)
+        named = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = f"{line}\r\n{named}Content-Length: {len(damaged)}\r\n\r\n"
+        connection = routes.connection(bench.server)
+        connection.receive(head.encode() + damaged, bench.tick())
+        assert connection.take_output()[9:10] in b"24"

@@ -53,7 +53,7 @@ Routes = Mapping[str, Mapping[str, Handler[S]]]
 
 def text(data: str, status: int = 200) -> Answer:
     """Return an answer of plain text."""
-    return Answer(status, data.encode(), TEXT)
+    return Answer(status, data.encode(errors="backslashreplace"), TEXT)
 
 
 def split_path(path: bytes) -> tuple[str, ...]:
