@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _OFFSET_BYTES = 8
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Segment:
     """One file of the log: its first offset and how many bytes are in it."""
 
@@ -77,7 +77,7 @@ class Partition:
         records = [disk.record(each) for each in messages]
         ends = list(accumulate((len(each) for each in records), initial=segment.size))
         rows = Rows(
-            [*records],
+            records,
             [disk.position(each) for each in ends[:-1]],
             [disk.timestamp(each.timestamp) for each in messages],
         )
