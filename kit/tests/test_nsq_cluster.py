@@ -10,6 +10,7 @@ from scripted_peer import Peer, ScriptedPeer
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq import cluster as cluster_module
+from wireproof_kit.nsq import creations as creations_module
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient
@@ -109,6 +110,21 @@ def test_a_busy_cluster_is_asked_again() -> None:
     with ScriptedPeer(fleet) as peer:
         assert cluster(peer).move_leader(TOPIC).address == ("127.0.0.1", B)
     assert len(fleet.asked) == 2
+
+
+def test_a_busy_cluster_is_reminded_of_its_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(creations_module, "AGAIN_SECONDS", 0.0)
+    fleet = Fleet()
+    with ScriptedPeer(fleet) as peer:
+        lookup = LookupClient([HttpClient(peer.address, transcript=Transcript(), seconds=5.0)])
+        lookup.create_topic("t")
+        fleet.busy = 1
+        judged = Cluster(lookup=lookup, control=None, transcript=Transcript(), patience=PATIENCE)
+        judged.move_leader(TOPIC)
+
+    paths = [asked.partition("?")[0] for asked in fleet.asked]
+    create, move = "/topic/create", "/topic/partition/move"
+    assert paths == [create, move, create, move]
 
 
 def test_a_cluster_that_stays_busy_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

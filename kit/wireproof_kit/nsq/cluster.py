@@ -213,6 +213,7 @@ class Cluster:
             ]
             done = [each for each in answers if each.status == 200]
             if not done and any(word in each.code for each in answers for word in BUSY):
+                self.lookup.remind(topic.name)
                 return None
             return (done or answers)[0]
 

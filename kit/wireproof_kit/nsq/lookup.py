@@ -150,10 +150,14 @@ class LookupClient:
         def look() -> bool | None:
             if self._registrations.has(name, partitions):
                 return True
-            self._creations.remind(name)
+            self.remind(name)
             return None
 
         return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
+
+    def remind(self, name: str) -> None:
+        """Have the servers look through their topics once more, unless they did a moment ago."""
+        self._creations.remind(name)
 
     def wait_for_extend(self, name: str, *, seconds: float = APPEAR_SECONDS) -> bool:
         """Wait until a topic's meta says extend_support; False when it never does."""
