@@ -26,7 +26,7 @@ JsonValue: TypeAlias = "bool | int | Decimal | str | list[JsonValue] | dict[str,
 CLAUSE = "rfc8259"
 
 MAX_DEPTH = 300
-"""Levels of nesting; valyala/fastjson, the parser of the broker measured, stops there too."""
+"""Levels of nesting; a text that goes deeper is refused before anything recurses into it."""
 
 DUPLICATE_NAME = "duplicate-name"
 CONTROL_BYTE = "control-byte"
