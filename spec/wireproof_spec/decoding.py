@@ -5,6 +5,7 @@ is never used; generated code may one day take the place of what is behind the d
 to it.
 """
 
+import functools
 import io
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
@@ -19,6 +20,9 @@ from wireproof_spec.wire_error import WireError
 __all__ = ["Schema", "Span", "decode", "encode", "extent", "spans"]
 
 T = TypeVar("T")
+
+SHORT = 24
+"""Bytes; what is no longer is parsed once, for values are frozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +41,7 @@ def decode(schema: Schema[T], data: bytes) -> T:
     Raises:
         WireError: carries clause, field, offset, expected, found.
     """
-    stream = io.BytesIO(data)
-    try:
-        value = schema.shape.parse_stream(stream)
-    except construct.ConstructError:
-        raise _error(schema, _dissect(schema.shape, data)) from None
-    if stream.tell() != len(data):
-        raise _error(schema, _dissect(schema.shape, data))
+    value = _parsed_once(schema, data) if len(data) <= SHORT else _parsed(schema, data)
     return cast(T, value)
 
 
@@ -92,13 +90,35 @@ def extent(schema: Schema[T], head: bytes, *, limit: int | None = None) -> int |
         return None
     head = head[: sized.width]
     try:
-        size = cast(int, sized.lead.parse(head))
+        size = cast(int, _lead(sized.lead, head))
     except construct.ConstructError:
         raise _error(schema, _dissect(sized.lead, head)) from None
     if limit is not None and size > limit:
         fault = Fault(sized.lead.name, 0, f"at most {limit}", str(size))
         raise _wire_error(schema, fault)
     return sized.width + size
+
+
+def _parsed(schema: Schema[T], data: bytes) -> object:
+    stream = io.BytesIO(data)
+    try:
+        value = schema.shape.parse_stream(stream)
+    except construct.ConstructError:
+        raise _error(schema, _dissect(schema.shape, data)) from None
+    if stream.tell() != len(data):
+        raise _error(schema, _dissect(schema.shape, data))
+    return value
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed_once(schema: Schema[object], data: bytes) -> object:
+    """Parse what comes again and again: most frames of a broker are the same few answers."""
+    return _parsed(schema, data)
+
+
+@functools.lru_cache(maxsize=4096)
+def _lead(shape: Shape, head: bytes) -> object:
+    return shape.parse(head)
 
 
 def _dissect(shape: Shape, data: bytes) -> Dissection:
