@@ -11,6 +11,7 @@ from wireproof.finding import locate
 from wireproof.main import main
 from wireproof.nsq.link import is_beat, message_ids, message_key, own_steps, topic_names, with_ids
 from wireproof.renaming import rename, rename_steps
+from wireproof.replayer import replayer_of
 from wireproof.replaying import compare
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.record import StepRecord, TranscriptRecord
@@ -153,6 +154,11 @@ def test_a_hazard_is_sent_off_loopback_only_when_asked(
 
     assert main(["replay", "h.jsonl", "--to", "nsq://192.0.2.1:4150"]) == 2
     assert "may kill nsq://192.0.2.1:4150; give --hazardous" in capsys.readouterr().err
+
+
+def test_a_protocol_without_exchanges_cannot_be_replayed() -> None:
+    with pytest.raises(UsageFault, match="recorded of protocol 'oms' cannot be sent again"):
+        replayer_of("oms")
 
 
 def test_equal_answers_are_as_recorded() -> None:

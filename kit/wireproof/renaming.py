@@ -1,4 +1,4 @@
-"""Other topic names in recorded bytes, also where a name was sent in several pieces."""
+"""Other names in recorded bytes, also where a name was sent in several pieces."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -9,6 +9,7 @@ import click
 from wireproof.finding import locate
 from wireproof.lazy import Command
 from wireproof.manner import manner
+from wireproof.replayer import Round
 from wireproof.replaying import Comparison, compare, play
 from wireproof.stage import Scene, open_scene
 from wireproof.targets import Keys
@@ -37,7 +38,7 @@ EXAMPLES = (
 @click.option("--to", metavar="URL", help="Another target, or `reference`.")
 @click.option("--http", metavar="HOST:PORT", help="Its HTTP port.")
 @click.option("--lookupd", multiple=True, metavar="HOST:PORT", help="An nsqlookupd of it.")
-@click.option("--as-recorded", is_flag=True, help="Keep topic names; create nothing.")
+@click.option("--as-recorded", is_flag=True, help="Keep the names; create nothing.")
 @click.option("--hazardous", is_flag=True, help="Send what may kill a target off loopback.")
 def replay(
     what: str,
@@ -52,8 +53,8 @@ def replay(
 ) -> int:
     """Send again what one case sent and compare what comes back.
 
-    Topics of the record are made anew, message ids are those that come now; all else is sent as
-    it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
+    What the record names is made anew under other names, ids are those that come now; all else
+    is sent as it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
     """
     found, case = locate(what, bundle)
     opened = open_scene(
@@ -66,35 +67,33 @@ def replay(
         hazardous=hazardous,
     )
     with opened as scene:
-        return _rounds(scene, times)
+        return _rounds(scene)
 
 
-def _rounds(scene: Scene, times: int) -> int:
+def _rounds(scene: Scene) -> int:
     said = manner()
     results: list[tuple[Comparison, TranscriptRecord]] = []
     if not (said.json or said.quiet):
         _tell_opening(scene)
-    for number in range(times):
-        result = _one_round(scene, number)
+    for number, each in enumerate(scene.rounds, 1):
+        result = _one_round(scene, each)
         results.append(result)
         if not (said.json or said.quiet):
-            _tell_round(number + 1, result, scene)
+            _tell_round(number, result, scene)
     same = sum(comparison.same for comparison, _ in results)
     if said.json:
         click.echo(json.dumps(_plain(scene, results), indent=2))
     else:
-        click.echo(f"{same} of {times} rounds as recorded")
-    return 0 if same == times else 1
+        click.echo(f"{same} of {len(results)} rounds as recorded")
+    return 0 if same == len(results) else 1
 
 
-def _one_round(scene: Scene, number: int) -> tuple[Comparison, TranscriptRecord]:
-    steps = scene.steps_of(number)
-    links = scene.links(number)
+def _one_round(scene: Scene, each: Round) -> tuple[Comparison, TranscriptRecord]:
     try:
-        play(steps, links)
+        play(each.steps, each.links, scene.replayer)
     finally:
-        links.close_all()
-    transcript = transcript_record(links.transcript)
+        each.links.close_all()
+    transcript = transcript_record(each.links.transcript)
     compared = compare(scene.steps, transcript.steps, scene.protocol)
     return compared, transcript
 
@@ -104,8 +103,8 @@ def _tell_opening(scene: Scene) -> None:
         click.echo(line)
     for line in wrapped("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
         click.echo(line)
-    made = [f"{old.decode()} is {new.decode()}" for old, new in scene.names(0).items()]
-    for line in wrapped("topics", ", ".join(made)) if made else []:
+    made = [f"{old.decode()} is {new.decode()}" for old, new in scene.rounds[0].names.items()]
+    for line in wrapped("names", ", ".join(made)) if made else []:
         click.echo(line)
 
 

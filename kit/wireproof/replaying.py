@@ -1,12 +1,12 @@
 """Sending a recorded exchange again, and comparing what comes with what came."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from wireproof.nsq.link import VOLATILE, Links, is_beat, message_ids, message_key, with_ids
-from wireproof_kit.nsq.outgoing import Outgoing
+from wireproof.replayer import Links, Replayer, replayer_of
+from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.transcript import Part
 from wireproof_reports.evidence import received_parts, recorded
 from wireproof_spec.record import StepRecord
@@ -23,23 +23,25 @@ class Comparison:
     changed: tuple[str, ...] = ()
 
 
-def play(steps: Sequence[StepRecord], links: Links) -> None:
+def play(steps: Sequence[StepRecord], links: Links, replayer: Replayer) -> None:
     """Send again what was sent, take answers where answers came, end as it ended."""
     came: list[bytes] = []
     for step in steps:
         data = recorded(step)
-        if is_beat(data):
+        if replayer.is_beat(data):
             continue
         if step.kind == "receive":
             came.append(data)
-        _act(step, data, links, _live_ids(came, links))
+        if step.kind == "send":
+            data = replayer.renewed(data, came, _received(links))
+        _act(step, data, links)
 
 
-def _act(step: StepRecord, data: bytes, links: Links, ids: Mapping[bytes, bytes]) -> None:
+def _act(step: StepRecord, data: bytes, links: Links) -> None:
     if step.kind == "open":
         links.open(step.conn)
     elif step.kind == "send":
-        links.send(step.conn, _outgoing(step, with_ids(data, ids)))
+        links.send(step.conn, _outgoing(step, data))
     elif step.kind == "request":
         links.request(step.conn, data, step.note)
     elif step.kind == "receive":
@@ -62,14 +64,15 @@ def compare(
 ) -> Comparison:
     """Compare answer by answer, connection by connection, field by field."""
     changed: dict[str, None] = {}
+    replayer = replayer_of(protocol)
     for name in dict.fromkeys(step.conn for step in before):
-        due, found = _answers(before, name), _answers(after, name)
+        due, found = _answers(before, name, replayer), _answers(after, name, replayer)
         if not any(kind == "close" for kind, _ in due):
             # The kit ended it first; the target may have been about to.
             found = [answer for answer in found if answer[0] != "close"]
         for number, (old, new) in enumerate(zip(due, found, strict=False), 1):
             fields = _differing(old, new, _sent(before, name), protocol)
-            if any(field not in VOLATILE for field in fields):
+            if any(field not in replayer.volatile for field in fields):
                 where = f"connection {name}, answer {number}"
                 return Comparison(same=False, words=f"different: {where}: {', '.join(fields)}")
             changed.update(dict.fromkeys(fields))
@@ -84,21 +87,21 @@ def _outgoing(step: StepRecord, data: bytes) -> Outgoing:
     return Outgoing(data, tuple(Part(*part) for part in step.parts), step.note)
 
 
-def _live_ids(came: Sequence[bytes], links: Links) -> Mapping[bytes, bytes]:
-    now = [step.data for step in links.transcript.steps() if step.kind == "receive"]
-    return dict(zip(message_ids(came), message_ids(now), strict=False))
+def _received(links: Links) -> list[bytes]:
+    return [step.data for step in links.transcript.steps() if step.kind == "receive"]
 
 
-def _answers(steps: Sequence[StepRecord], name: str) -> list[tuple[str, bytes]]:
-    """Return what came on a connection: answers, its end by the target, then messages."""
+def _answers(
+    steps: Sequence[StepRecord], name: str, replayer: Replayer
+) -> list[tuple[str, bytes]]:
+    """Return what came on a connection, with its end by the target, in the protocol's order."""
     answers = [
         (step.kind, recorded(step))
         for step in steps
-        if step.conn == name and step.kind in KINDS and not is_beat(recorded(step))
+        if step.conn == name and step.kind in KINDS and not replayer.is_beat(recorded(step))
         if step.kind != "close" or _by_target(step)
     ]
-    # Messages may come in any order, and before or after the answers to commands.
-    return sorted(answers, key=lambda answer: message_key(answer[1]))
+    return sorted(answers, key=lambda answer: replayer.rank(answer[1]))
 
 
 def _by_target(step: StepRecord) -> bool:

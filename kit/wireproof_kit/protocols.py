@@ -17,7 +17,8 @@ class ProtocolEntry:
     of what it says when it is ready, ``keys`` name what its URL carries, by target key; a
     protocol without keys has no reference. ``schemes`` begin its URLs, if not its own name does.
     ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``decoder`` takes its bytes apart for the command line.
+    that takes one is run once for each. ``decoder`` takes its bytes apart for the command
+    line, ``replayer`` sends its exchanges again.
     """
 
     session: str
@@ -28,6 +29,7 @@ class ProtocolEntry:
     schemes: tuple[str, ...] = ()
     several: Mapping[str, str] = field(default_factory=dict[str, str])
     decoder: str = ""
+    replayer: str = ""
 
 
 PROTOCOLS = {
@@ -65,6 +67,7 @@ PROTOCOLS = {
         ),
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
         decoder="wireproof.nsq.decode:decoder",
+        replayer="wireproof.nsq.replay:replayer",
     ),
     "oms": ProtocolEntry(
         session="wireproof_kit.oms.session:open_session",

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.patience import PUSH, Patience
 from wireproof_kit.transcript import Transcript
 from wireproof_reports.evidence import recorded
@@ -54,7 +54,7 @@ LOOKUP_PATHS = ("/lookup", "/listlookup", "/nodes", "/topics", "/channels", "/in
 _TOPIC_NAME = re.compile(rb"\bwp_(?!channel)[0-9a-z]+_\d+\b")
 
 
-class Links:
+class NodeLinks:
     """The connections of one replayed exchange, by the names they had in the record."""
 
     def __init__(
@@ -140,7 +140,10 @@ def message_ids(frames: Sequence[bytes]) -> list[bytes]:
 
 
 def message_key(frame: bytes) -> bytes:
-    """Return what orders messages whatever their time and id; nothing for other frames."""
+    """Return what orders messages whatever their time and id; nothing for other frames.
+
+    Messages may come in any order, and before or after the answers to commands.
+    """
     return b"\1" + frame[MESSAGE_ID.stop :] if frame[TYPE] == MESSAGE else b""
 
 
