@@ -73,9 +73,8 @@ def test_a_fault_is_recorded_with_the_text_around_it(tmp_path: Path) -> None:
     (part,) = shown.parts
     assert "bytes, sha256" in note.note
     assert shown.data[part.offset :].startswith(b'"1"')
-    assert shown.data.endswith(b'"da') is False
     assert len(shown.data) <= 64
-    with pytest.raises(ArrangementFailed, match="no document b.json"):
+    with pytest.raises(ArrangementFailed, match="no document b"):
         capture.observe("b.json", HEADER_CLAUSE)
 
 
