@@ -37,6 +37,13 @@ TRACED = (
 )
 """Clauses of which some case reads messages one by one where traced ones are published."""
 
+MOVED = (
+    "smart.cluster.moved-lookup smart.cluster.moved-kept smart.cluster.moved-order "
+    "smart.cluster.gone-kept smart.cluster.moved-writes smart.cluster.moved-ids "
+    "smart.cluster.moved-new-channel smart.history.kept smart.history.order"
+)
+"""Clauses of which some case lets another node lead, and reads and writes there."""
+
 PUBLISHERS = (
     "consume.no-header http.ext-missing http.x-nsqext parser.empty-body parser.header-length "
     "parser.in-step parser.segmentation parser.truncated publish.accept publish.header-json "

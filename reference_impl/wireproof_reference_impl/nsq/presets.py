@@ -3,33 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl import preset as preset_table
-from wireproof_reference_impl.nsq import (
-    faults_cluster,
-    faults_codes,
-    faults_consume,
-    faults_content,
-    faults_create,
-    faults_disk,
-    faults_dispatch,
-    faults_history,
-    faults_http,
-    faults_http_trace,
-    faults_lookup,
-    faults_lookup_meta,
-    faults_lookup_nodes,
-    faults_order,
-    faults_parser,
-    faults_partition,
-    faults_publish,
-    faults_smart_trace,
-    faults_stream,
-    faults_subscribe,
-    faults_trace,
-    faults_upgrade,
-    variants,
-    variants_cluster,
-    variants_lookup,
-)
+from wireproof_reference_impl.nsq import faults, variants
 from wireproof_reference_impl.nsq.behaviour import (
     DEPLOYED_SETTINGS,
     Behaviour,
@@ -45,39 +19,11 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
-    for family in (
-        faults_trace,
-        faults_publish,
-        faults_codes,
-        faults_consume,
-        faults_content,
-        faults_dispatch,
-        faults_http,
-        faults_http_trace,
-        faults_parser,
-        faults_stream,
-        faults_subscribe,
-        faults_disk,
-        faults_upgrade,
-        faults_history,
-        faults_cluster,
-        faults_lookup,
-        faults_lookup_nodes,
-        faults_lookup_meta,
-        faults_create,
-        faults_order,
-        faults_smart_trace,
-        faults_partition,
-    )
-    for preset in family.FAULTS
+    for preset in faults.FAULTS
     for each in (preset, late_twin(preset))
     if each is not None
 }
-VARIANTS: Mapping[str, Preset] = {
-    preset.name: preset
-    for family in (variants, variants_lookup, variants_cluster)
-    for preset in family.VARIANTS
-}
+VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:

@@ -1,25 +1,22 @@
-"""Faults of PUB_TRACE and of message ids."""
+"""Faults of PUB_TRACE: its body, and what it is answered."""
 
 from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
-from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.landing import split_traced
-from wireproof_reference_impl.nsq.core.message import Message, Stored
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
     EXTRA,
     MISSING,
-    TRACED,
     WRONG_VALUE,
     Preset,
     fault,
 )
-from wireproof_spec.nsq.names import HEARTBEAT, OK
+from wireproof_spec.nsq.names import OK
 
 _U63 = 1 << 63
 _U64 = 1 << 64
@@ -88,58 +85,6 @@ def _id_little_endian(data: bytes) -> tuple[int, bytes]:
     return int.from_bytes(trace_id.to_bytes(8), "little"), body
 
 
-def _head(trace_id: Callable[[Message, int], int]) -> Settings:
-    """Return settings under which the low half of delivered ids is this, given the attempts."""
-
-    def head(message: Message, attempts: int) -> bytes:
-        return packed.message_head(
-            message.timestamp_ns,
-            attempts,
-            internal_id=message.internal_id,
-            trace_id=trace_id(message, attempts),
-        )
-
-    return {"delivery.head": head}
-
-
-def _turned(message: Message, attempts: int) -> int:
-    return int.from_bytes(message.trace_id.to_bytes(8), "little")
-
-
-def _forgotten_again(message: Message, attempts: int) -> int:
-    return message.trace_id if attempts == 1 else 0
-
-
-def _finishing(finishes: Callable[[Held, int], bool]) -> Settings:
-    """Return settings under which FIN ends only such messages."""
-    return {"dispatch.finishes": finishes}
-
-
-def _only_low_trace_ids(held: Held, oldest: int) -> bool:
-    return held.message.trace_id < _U63
-
-
-def _only_the_oldest(held: Held, oldest: int) -> bool:
-    return held.message.internal_id == oldest
-
-
-def _not_every_third(held: Held, oldest: int) -> bool:
-    return held.message.internal_id % 3 != 0 or held.attempts > 1
-
-
-def _numbered(number: Callable[[int], int]) -> Settings:
-    """Return settings under which internal ids are this function of the next number."""
-    return {"publish.numbered": number}
-
-
-def _far_up(partition: int) -> int:
-    return 1 << 56
-
-
-def _by_partition(partition: int) -> int:
-    return (partition << 50) + 2
-
-
 def _any_room(size: int) -> bool:
     return size > 0
 
@@ -151,22 +96,6 @@ def _room_for_the_id(size: int) -> bool:
 def _id_for_nothing(data: bytes) -> tuple[int, bytes]:
     """Take the trace id for the message where nothing is behind it."""
     return split_traced(data)[0], data[8:] or data
-
-
-def _anybody(held: Held, subscriber: Subscriber) -> bool:
-    return True
-
-
-def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
-    return b"" if data == HEARTBEAT else packed.frame(frame_type, data)
-
-
-def _every_tenth_ahead(number: int) -> int:
-    return number + 1000 if number % 10 == 0 else number
-
-
-def _one_of_a_pair_ahead(number: int) -> int:
-    return number + 1 if number % 2 else number - 1
 
 
 _LAYOUT = "smart.trace.layout"
@@ -183,6 +112,8 @@ _ALL_TRACED = (
     f"{_ANY} {_INTERNAL} {_POSITION} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
     "disk.position smart.trace.empty"
 )
+
+
 FAULTS: tuple[Preset, ...] = (
     fault(
         "pub-trace-little-endian",
@@ -362,119 +293,5 @@ FAULTS: tuple[Preset, ...] = (
             "publish.split_traced": _id_for_nothing,
         },
         way=WRONG_VALUE,
-    ),
-    fault(
-        "finish-by-anybody",
-        "FIN ends a message whoever holds it",
-        breaks="smart.message-id.not-held",
-        may_break="smart.order.one-in-flight",
-        settings={"dispatch.may_finish": _anybody},
-        way=MISSING,
-    ),
-    fault(
-        "touch-not-heeded",
-        "TOUCH gives no more time than there was",
-        breaks="smart.message-id.touch",
-        settings={"dispatch.touched_most_ns": 1_000_000_000},
-        way=MISSING,
-    ),
-    fault(
-        "no-heartbeats",
-        "heartbeats never come",
-        breaks="smart.connection.heartbeat",
-        may_break="upgrade.open-subscription",
-        settings={"output.frame": _without_heartbeats},
-        way=MISSING,
-    ),
-    fault(
-        "id-low-half-little-endian",
-        "the trace id of delivered messages is in little-endian byte order",
-        breaks=_HALVES,
-        may_break=f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response",
-        settings=_head(_turned),
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "id-low-half-zero",
-        "the low half of delivered ids is always 0",
-        breaks=_HALVES,
-        may_break=(
-            f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response "
-            "consume.layout"
-        ),
-        settings=_head(lambda message, attempts: 0),
-        way=MISSING,
-    ),
-    fault(
-        "id-low-half-forgotten",
-        "a message that comes again has lost its trace id",
-        breaks=_HALVES,
-        may_break="smart.message-id.again",
-        settings=_head(_forgotten_again),
-        way=CONDITION,
-    ),
-    fault(
-        "finish-not-from-2-to-the-63",
-        "FIN does not end messages with trace ids from 2^63 on",
-        breaks=_FINISH,
-        may_break=(
-            f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
-            "smart.order.position smart.order.rdy"
-        ),
-        settings=_finishing(_only_low_trace_ids),
-        way=BOUNDARY,
-    ),
-    fault(
-        "finish-the-oldest-only",
-        "FIN ends only the oldest message that a client holds",
-        breaks=_FINISH,
-        may_break=(
-            "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
-            "dispatch.history smart.partition.own-messages"
-        ),
-        settings=_finishing(_only_the_oldest),
-        way=CONDITION,
-    ),
-    fault(
-        "finish-not-every-third",
-        "FIN of every third message is not heeded the first time",
-        breaks=_FINISH,
-        may_break=(
-            f"{TRACED} consume.batch consume.layout consume.no-header smart.order.in-order "
-            "smart.order.one-in-flight smart.order.rdy smart.order.again smart.order.is-must "
-            "smart.order.increasing smart.order.position smart.order.partition smart.order.layout "
-            "smart.order.plain-topic smart.history.order smart.history.kept dispatch.history "
-            "dispatch.to-matching dispatch.never-other-tag "
-            "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
-        ),
-        settings=_finishing(_not_every_third),
-        way=MISSING,
-    ),
-    fault(
-        "ids-fall",
-        "internal ids fall from message to message",
-        breaks=f"{_GROW} smart.order.increasing",
-        may_break="disk.layout",
-        settings={"publish.first_id": _far_up, "publish.id_step": -1},
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "ids-swapped-in-pairs",
-        "of every two messages the first has the greater internal id",
-        breaks=f"{_GROW} smart.order.increasing",
-        may_break="disk.layout",
-        settings={
-            **_numbered(_one_of_a_pair_ahead),
-            "publish.first_id": _by_partition,
-        },
-        way=CONDITION,
-    ),
-    fault(
-        "ids-every-tenth-ahead",
-        "every tenth internal id is greater than those that follow it",
-        breaks=f"{_GROW} smart.order.increasing",
-        may_break="disk.layout",
-        settings=_numbered(_every_tenth_ahead),
-        way=BOUNDARY,
     ),
 )

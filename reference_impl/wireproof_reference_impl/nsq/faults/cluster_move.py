@@ -1,63 +1,30 @@
-"""Faults of a cluster: who takes messages, what a new leader knows, whom lookups name."""
+"""Faults of a partition whose leader moves: what the new one knows, whom lookups name."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.cluster.rules import Role, by_role
 from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
-    EXTRA,
     MISSING,
+    MOVED,
     WRONG_VALUE,
     Preset,
     fault,
 )
-from wireproof_spec.nsq import error_codes
-from wireproof_spec.nsq.names import PUB
 
-_NOT_LEADER = "smart.cluster.not-leader"
 _ELSEWHERE = "smart.cluster.elsewhere"
-_NOT_WRITABLE = "smart.cluster.not-writable"
-_AGAIN = "smart.cluster.writable-again"
 _NAMED = "smart.cluster.named"
 _LOOKUP = "smart.cluster.moved-lookup"
-_WRITES = "smart.cluster.moved-writes"
 _KEPT = "smart.cluster.moved-kept"
 _ORDER = "smart.cluster.moved-order"
 _IDS = "smart.cluster.moved-ids"
-_OLD = "smart.cluster.moved-old"
 _GONE = "smart.cluster.gone-kept"
-_HISTORY = "smart.history.kept smart.history.order"
-_ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
-_NEW = "smart.cluster.moved-new-channel"
-_MOVED = f"{_LOOKUP} {_KEPT} {_ORDER} {_GONE} {_WRITES} {_IDS} {_NEW} {_HISTORY}"
-
-Judge = Callable[[Role], bool]
 Rearrange = Callable[[deque[Message]], None]
-
-
-def _accepting(accepts: Judge) -> Settings:
-    """Return settings under which such publishes are taken, whatever the role."""
-
-    def refusal(role: Role) -> Refusal | None:
-        return None if accepts(role) else by_role(role)
-
-    return {"cluster.refusal": refusal}
-
-
-def _refusing(refuses: Judge, code: str) -> Settings:
-    """Return settings under which such publishes are refused with a code."""
-
-    def refusal(role: Role) -> Refusal | None:
-        return Refusal(code, fatal=False) if refuses(role) else by_role(role)
-
-    return {"cluster.refusal": refusal}
 
 
 def _handing(rearrange: Rearrange) -> Settings:
@@ -82,10 +49,6 @@ def _last_id_again(first: int, due: int) -> int:
 
 def _middle_id(first: int, due: int) -> int:
     return first + (due - first) // 2
-
-
-def _first_here(here: Sequence[int]) -> int | None:
-    return here[0]
 
 
 def _oldest_lost(waiting: deque[Message]) -> None:
@@ -200,109 +163,12 @@ def _port(node: object) -> object:
     return cast(dict[str, object], node).get("tcp_port") if isinstance(node, dict) else None
 
 
-def _is_new(role: Role) -> bool:
-    return role.leads and role.followed
-
-
-def _is_old(role: Role) -> bool:
-    return role.led and not role.leads
-
-
-def _other_command(role: Role) -> bool:
-    return role.command != PUB
-
-
 FAULTS: tuple[Preset, ...] = (
-    fault(
-        "follower-takes-messages",
-        "a follower takes messages as if it led",
-        breaks=f"{_NOT_LEADER} {_OLD}",
-        may_break=_MOVED,
-        settings=_accepting(lambda role: not role.leads),
-        way=MISSING,
-    ),
-    fault(
-        "follower-takes-batches",
-        "a follower refuses PUB only",
-        breaks=_NOT_LEADER,
-        may_break=_MOVED,
-        settings=_accepting(lambda role: not role.leads and _other_command(role)),
-        way=CONDITION,
-    ),
-    fault(
-        "follower-says-not-exist",
-        "a follower says of a topic that it does not exist",
-        breaks=_NOT_LEADER,
-        settings=_refusing(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "follower-says-invalid",
-        "a follower refuses messages with E_INVALID",
-        breaks=f"{_NOT_LEADER} {_OLD}",
-        may_break=f"{_WRITES} {_KEPT} {_GONE} {_IDS}",
-        settings=_refusing(lambda role: not role.leads, error_codes.E_INVALID),
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "stranger-takes-messages",
-        "a node stores messages for a partition it does not keep in another one",
-        breaks=_ELSEWHERE,
-        may_break=f"{_ABSENT} {_NAMED}",
-        settings={"cluster.instead": _first_here},
-        way=MISSING,
-    ),
-    fault(
-        "stranger-says-bad-topic",
-        "a node says of a partition it does not keep that the topic's name is bad",
-        breaks=_ELSEWHERE,
-        may_break=_ABSENT,
-        settings={"cluster.absent": error_codes.E_BAD_TOPIC},
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "stranger-says-failed",
-        "a node says of a partition it does not keep that publishing failed",
-        breaks=_ELSEWHERE,
-        may_break=_ABSENT,
-        settings={"cluster.absent": error_codes.E_PUB_FAILED},
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "unwritable-takes-messages",
-        "a partition that may not be written takes messages",
-        breaks=_NOT_WRITABLE,
-        settings=_accepting(lambda role: role.leads),
-        way=MISSING,
-    ),
-    fault(
-        "unwritable-takes-batches",
-        "a partition that may not be written refuses PUB only",
-        breaks=_NOT_WRITABLE,
-        settings=_accepting(lambda role: role.leads and _other_command(role)),
-        way=CONDITION,
-    ),
-    fault(
-        "unwritable-says-not-leader",
-        "a partition that may not be written says that another node leads it",
-        breaks=_NOT_WRITABLE,
-        settings=_refusing(
-            lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
-        ),
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "unwritable-for-ever",
-        "a partition that was unwritable once takes no messages any more",
-        breaks=_AGAIN,
-        settings=_refusing(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
-        way=MISSING,
-    ),
     fault(
         "lookup-swaps-nodes",
         "lookups name each partition's node for the next partition",
         breaks=_NAMED,
-        may_break=f"smart.lookup.partitions {_MOVED} {_ELSEWHERE}",
+        may_break=f"smart.lookup.partitions {MOVED} {_ELSEWHERE}",
         settings=_naming(_swapped),
         way=WRONG_VALUE,
     ),
@@ -333,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-keeps-old-leader",
         "lookups go on naming the node that they named first",
         breaks=f"{_LOOKUP} {_GONE}",
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_naming(_first_for_ever),
         way=MISSING,
     ),
@@ -341,7 +207,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-keeps-old-leader-to-producers",
         "lookups go on naming to producers the node that they named first",
         breaks=_LOOKUP,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_naming(_first_for_ever_to_producers),
         way=CONDITION,
     ),
@@ -356,39 +222,15 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-forgets-moved",
         "lookups name nobody for a partition whose leader has moved",
         breaks=f"{_LOOKUP} {_GONE}",
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_naming(_nobody_after_a_move),
         way=MISSING,
-    ),
-    fault(
-        "new-leader-unwritable",
-        "a node that has come to lead takes no messages",
-        breaks=_WRITES,
-        may_break=_MOVED,
-        settings=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
-        way=MISSING,
-    ),
-    fault(
-        "new-leader-denies",
-        "a node that has come to lead says that it does not",
-        breaks=_WRITES,
-        may_break=_MOVED,
-        settings=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "new-leader-fails",
-        "a node that has come to lead fails to publish",
-        breaks=_WRITES,
-        may_break=_MOVED,
-        settings=_refusing(_is_new, error_codes.E_PUB_FAILED),
-        way=CONDITION,
     ),
     fault(
         "move-forgets-messages",
         "what waits in a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_all_lost),
         way=MISSING,
     ),
@@ -396,7 +238,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-forgets-oldest",
         "the oldest message of a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_oldest_lost),
         way=BOUNDARY,
     ),
@@ -404,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-forgets-newest",
         "the newest message of a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_GONE}",
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_newest_lost),
         way=BOUNDARY,
     ),
@@ -412,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-cuts-messages",
         "what waits in a channel loses its last byte when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_cut),
         way=WRONG_VALUE,
     ),
@@ -420,7 +262,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-oldest-last",
         "when another node comes to lead, a channel's oldest message goes last",
         breaks=_ORDER,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_oldest_last),
         way=WRONG_VALUE,
     ),
@@ -428,7 +270,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-newest-first",
         "when another node comes to lead, a channel's newest message goes first",
         breaks=_ORDER,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_newest_first),
         way=WRONG_VALUE,
     ),
@@ -436,7 +278,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-reversed",
         "when another node comes to lead, a channel's messages go in the opposite order",
         breaks=_ORDER,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings=_handing(_reversed),
         way=WRONG_VALUE,
     ),
@@ -444,7 +286,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-restarts-ids",
         "a node that has come to lead does not go on with internal ids but begins anew",
         breaks=_IDS,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings={"cluster.next_id": _first_id},
         way=MISSING,
     ),
@@ -452,7 +294,7 @@ FAULTS: tuple[Preset, ...] = (
         "move-repeats-an-id",
         "a node that has come to lead gives the last internal ids once more",
         breaks=_IDS,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings={"cluster.next_id": _last_id_again},
         way=BOUNDARY,
     ),
@@ -460,23 +302,8 @@ FAULTS: tuple[Preset, ...] = (
         "move-halves-ids",
         "a node that has come to lead goes on in the middle of the internal ids",
         breaks=_IDS,
-        may_break=_MOVED,
+        may_break=MOVED,
         settings={"cluster.next_id": _middle_id},
-        way=WRONG_VALUE,
-    ),
-    fault(
-        "old-leader-goes-on",
-        "a node that leads no longer goes on taking messages",
-        breaks=_OLD,
-        may_break=_MOVED,
-        settings=_accepting(_is_old),
-        way=EXTRA,
-    ),
-    fault(
-        "old-leader-says-unwritable",
-        "a node that leads no longer says that nothing may be written",
-        breaks=_OLD,
-        settings=_refusing(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=WRONG_VALUE,
     ),
 )
