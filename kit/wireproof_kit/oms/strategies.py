@@ -202,8 +202,11 @@ def _name(place: _Place, taken: Sequence[str]) -> st.SearchStrategy[str]:
 
 
 def _with(right: Made, name: st.SearchStrategy[str], value: Made) -> Made:
-    member = st.builds(lambda name, value: {name: value}, name, value)
-    return st.builds(_joined, right, member)
+    return st.builds(_joined, right, st.builds(_member, name, value))
+
+
+def _member(name: str, value: object) -> dict[str, object]:
+    return {name: value}
 
 
 def _joined(members: object, more: object) -> dict[str, object]:
@@ -227,7 +230,7 @@ def _against(pattern: str) -> st.SearchStrategy[str]:
     """Make strings that a pattern refuses, with a control character or a separator somewhere."""
     bad = st.sampled_from(["\x00", "\n", "\x1b", "\x7f", "\x85", "\u2028", "\u2029"])
     part = st.text(st.characters(categories=["L", "N"]), max_size=3)
-    made = st.builds(lambda before, sign, after: f"{before}{sign}{after}", part, bad, part)
+    made = st.tuples(part, bad, part).map("".join)
     return made.filter(lambda text: re.search(pattern, text) is None)
 
 
