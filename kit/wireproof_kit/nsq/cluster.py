@@ -67,11 +67,6 @@ class Cluster:
             raise ArrangementFailed("the target offers no control API; give --control")
         return self._control
 
-    @property
-    def has_control(self) -> bool:
-        """Tell whether there is a control API."""
-        return self._control is not None
-
     def nodes(self) -> tuple[Node, ...]:
         """Return the nodes that the lookup servers know."""
         return self.lookup.nodes()

@@ -8,15 +8,9 @@ from wireproof_kit.observation import Observation, observed
 
 
 def leader_move(bench: ProbeBench) -> Observation:
-    """Ask whether leaders can be moved: ``ok``, ``slow``, or the word of the HTTP answer.
-
-    ``slow`` is the lookup server's own way: the measured one refuses another move until it has
-    looked through all topics once more, minutes after the one before.
-    """
+    """Ask whether leaders can be moved: ``ok``, or the word of the HTTP answer."""
     answer = bench.cluster.move_offer()
-    if answer is not None:
-        return observe_http(answer)
-    return observed("ok" if bench.cluster.has_control else "slow")
+    return observed("ok") if answer is None else observe_http(answer)
 
 
 def unwritable(bench: ProbeBench) -> Observation:

@@ -63,8 +63,8 @@ KINDS: Mapping[str, TopicKind] = {
     "partitioned_ordered_topic": TopicKind(ordered=True, partitions=2),
     "replicated_topic": TopicKind(replicas=2),
     "replicated_ext_topic": TopicKind(extend=True, replicas=2),
-    # Of these the leader is moved, by cases that run alone: a real cluster moves nothing for
-    # minutes after a topic was made.
+    # Of these the leader is moved, by cases that run alone: a real cluster moves nothing until it
+    # has looked through its topics after one was made.
     "movable_topic": TopicKind(shared=True, replicas=2),
     "movable_ordered_topic": TopicKind(ordered=True, shared=True, replicas=2),
 }
