@@ -156,6 +156,12 @@ def test_one_document_and_one_clause_can_be_chosen(tmp_path: Path) -> None:
     assert "not yet tested" in judged(tmp_path, "m.jsonl", "oms.delay.not-early").refused()
 
 
+def test_a_dry_run_names_each_document(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_bytes(b"\n".join([text(MESSAGE)] * 2))
+    done = judged(tmp_path, "m.jsonl", "--dry-run", "oms.message.qos")
+    assert done.out.split() == ["oms/message/qos/m.jsonl:1", "oms/message/qos/m.jsonl:2"]
+
+
 def test_what_says_nothing_about_documents_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_bytes(text(MESSAGE))
     assert "kind expected" in judged(tmp_path, "m.json?kind=mesage").refused()

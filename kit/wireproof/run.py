@@ -22,12 +22,16 @@ from wireproof.report import refuse_unwritable, write_report
 from wireproof.request import RunOptions, narrowing, plugin_options
 from wireproof.reset import run_reset
 from wireproof.run_options import run_options
-from wireproof.targets import Keys, Named, named_target, settings_for
+from wireproof.targets import REFERENCE, Keys, Named, named_target, settings_for
 from wireproof.view.choice import choose_display
 from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof.watcher import Watcher
 from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.instance import Instance
+from wireproof_kit.protocols import schemes
+from wireproof_kit.target import parse_target
+from wireproof_spec.catalogue import is_below
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
@@ -137,7 +141,7 @@ def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
 
 
 def _dry_run(named: Named, options: RunOptions) -> int:
-    instances = collect(narrowing(options))
+    instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
     kept = [
@@ -150,6 +154,15 @@ def _dry_run(named: Named, options: RunOptions) -> int:
         click.echo(item.id)
     click.echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
     return 0 if kept else NOT_DONE
+
+
+def _own(named: Named, options: RunOptions) -> list[Instance]:
+    """Return the cases of the target's protocol, one for each thing that it has several of."""
+    if named.url == REFERENCE:
+        return list(collect(narrowing(options)))
+    protocol = parse_target(named.url, schemes()).protocol
+    found = collect([f"--broker-url={named.url}", *narrowing(options)])
+    return [item for item in found if is_below(item.id, protocol)]
 
 
 @contextlib.contextmanager
