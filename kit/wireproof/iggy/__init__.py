@@ -1,0 +1,1 @@
+"""What the command line must know of Iggy."""

@@ -1,0 +1,56 @@
+"""What ``wireproof decode`` must know of Iggy: whose bytes, of which generation."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from wireproof.decoder import Decoder, Source
+from wireproof_kit.decoded import Entry
+from wireproof_kit.iggy.decoding import Side
+from wireproof_spec.iggy.generation import Generation
+
+EXAMPLES = (
+    ("wireproof decode --protocol iggy 0400000001000000", "a ping, as hex digits"),
+    ("wireproof decode --protocol iggy received.bin", "what a server sent on one connection"),
+    ("wireproof decode --protocol iggy local_data/streams/1", "the logs of a stream"),
+)
+
+ABOUT = (
+    "A file holds the raw bytes of one side of a connection, or the log of a segment; of a "
+    "directory all logs are shown."
+)
+
+
+def decoder() -> Decoder:
+    """Return what takes Iggy's bytes apart."""
+    return Decoder(_decode, tuple(_options()), EXAMPLES, ABOUT)
+
+
+def _options() -> Iterator[click.Option]:
+    yield click.Option(
+        ["--side"],
+        type=click.Choice(("client", "server", "log")),
+        help="Whose bytes these are; else told by the first ones.",
+    )
+    yield click.Option(
+        ["--generation"],
+        type=click.Choice(("published", "tagged")),
+        default="published",
+        help="Which servers' commands and polls: those of the published text, or those with a "
+        "tag.",
+    )
+    yield click.Option(
+        ["--old-layout"], is_flag=True, help="Messages of a log have no state and no checksum."
+    )
+
+
+def _decode(
+    source: Source, *, side: Side | None, generation: Generation, old_layout: bool
+) -> Iterator[Entry]:
+    from wireproof_kit.iggy.decoding import Wanted, decode_bytes, decode_path, decode_pipe
+
+    wanted = Wanted(side, generation, old_layout=old_layout)
+    if isinstance(source, bytes):
+        return decode_bytes(source, wanted)
+    return decode_path(source, wanted) if isinstance(source, Path) else decode_pipe(source, wanted)

@@ -1,0 +1,1 @@
+"""What the kit knows of Iggy: its client over TCP and HTTP, words for cases, probes."""
