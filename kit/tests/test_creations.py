@@ -46,8 +46,13 @@ def test_of_many_who_wait_one_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     first.start()
     assert begun.wait(5)
     creations.remind("t")
+    forgetting = threading.Thread(target=creations.forget, args=("t",))
+    forgetting.start()
+    assert forgetting.is_alive()  # lest the topic is made again behind its deletion
     end.set()
-    first.join(5)
+    for thread in (first, forgetting):
+        thread.join(5)
+    creations.remind("t")
 
     assert asked == [{"topic": "t"}]
 

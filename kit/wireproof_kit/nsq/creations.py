@@ -29,8 +29,9 @@ class Creations:
         self._last = time.monotonic()
 
     def forget(self, name: str) -> None:
-        """Never ask for a topic again, for it is deleted."""
-        self._asked.pop(name, None)
+        """Never ask for a topic again, for it is to be deleted; waits for what is being asked."""
+        with self._asking:
+            self._asked.pop(name, None)
 
     def remind(self, name: str) -> None:
         """Ask for a topic again, or for the latest one when this one was asked for by others.
