@@ -38,13 +38,14 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     Raises:
         UsageFault: a prefix selects none.
     """
+    from wireproof_kit.protocols import PROTOCOLS
     from wireproof_kit.run import unmatched
     from wireproof_spec.catalogue import load_catalogue
 
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
-            protocol = instances[0].id.partition("/")[0] if instances else "nsq"
-            raise UsageFault(unmatched(prefix, instances, load_catalogue(protocol)))
+            catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+            raise UsageFault(unmatched(prefix, instances, catalogues))
     return [item for item in instances if is_chosen(item, prefixes)]
 
 

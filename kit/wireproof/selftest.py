@@ -11,6 +11,7 @@ from wireproof.lazy import Command
 from wireproof.manner import manner
 from wireproof.view.rehearsals import RehearsalView, choose_view
 from wireproof_kit.collecting import collect
+from wireproof_kit.protocols import referenced
 from wireproof_kit.rehearsal_crew import Crew
 from wireproof_kit.rehearsal_matrix import Matrix, is_writable, write_matrix
 from wireproof_kit.rehearsal_trials import (
@@ -24,7 +25,6 @@ from wireproof_kit.rehearsal_trials import (
     selected,
 )
 
-PROTOCOL = "nsq"
 SEED = 1
 SIDE_BY_SIDE = 6
 
@@ -39,12 +39,25 @@ EXAMPLES = (
 
 @click.command("selftest", cls=Command, examples=EXAMPLES)
 @click.argument("ids", nargs=-1, metavar="[IDS…]")
+@click.option(
+    "--protocol",
+    type=click.Choice(referenced()),
+    default=referenced()[0],
+    show_default=True,
+    help="Whose reference and suites.",
+)
 @click.option("--sample", "sampled", is_flag=True, help="A sample: a fault of each clause.")
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of mixes and sample.")
 @click.option("-n", "size", type=click.IntRange(1, 64), default=SIDE_BY_SIDE, help="At a time.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the matrix: .md or .jsonl.")
 def selftest(
-    ids: tuple[str, ...], *, sampled: bool, seed: int, size: int, out: Path | None
+    ids: tuple[str, ...],
+    protocol: str,
+    *,
+    sampled: bool,
+    seed: int,
+    size: int,
+    out: Path | None,
 ) -> int:
     """Run the suites against faults, which must die, and legal variants, which must not.
 
@@ -53,12 +66,12 @@ def selftest(
     """
     if out is not None:
         is_writable(out)
-    trials = _trials(ids, sampled=sampled, seed=seed)
+    trials = _trials(protocol, ids, sampled=sampled, seed=seed)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
     matrix = Matrix(seed=seed, planned=len(trials))
     try:
-        with closing(Crew(PROTOCOL, size).rehearse(trials)) as shown:
+        with closing(Crew(protocol, size).rehearse(trials)) as shown:
             _watch(shown, matrix, view)
     except KeyboardInterrupt:
         matrix.interrupted = True
@@ -75,10 +88,10 @@ def _watch(shown: Iterator[Shown], matrix: Matrix, view: RehearsalView) -> None:
         view.shown(each)
 
 
-def _trials(ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
-    variants = listed(PROTOCOL, VARIANT)
+def _trials(protocol: str, ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
+    variants = listed(protocol, VARIANT)
     # What takes longest comes first, so that nothing is left running alone at the end.
-    trials = (*variants, *mixes(variants, seed=seed), *listed(PROTOCOL, FAULT))
+    trials = (*variants, *mixes(variants, seed=seed), *listed(protocol, FAULT))
     if ids:
-        trials = selected(trials, ids, collect(PROTOCOL))
+        trials = selected(trials, ids, collect(protocol))
     return sample(trials, seed=seed) if sampled else trials

@@ -19,7 +19,7 @@ from wireproof_kit.exclusions import read_exclusions
 from wireproof_kit.instance import Instance, lawless, make_instance
 from wireproof_kit.observation import Observation
 from wireproof_kit.options import add_options, broker_url
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import PROTOCOLS, protocol_of
 from wireproof_kit.several import several_of
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.catalogue import load_catalogue
@@ -76,7 +76,7 @@ def _bind(item: pytest.Item) -> Instance | None:
     mark = case_mark(function)
     if mark is None:
         return None
-    protocol = mark.id.partition("/")[0]
+    protocol = protocol_of(mark.id)
     if protocol not in PROTOCOLS:
         raise UsageFault(f"case {mark.id}: the id begins with no known protocol")
     clause = load_catalogue(protocol).clause(mark.clause)
@@ -95,7 +95,7 @@ def _bind(item: pytest.Item) -> Instance | None:
 
 
 def _refuse_lawless(instances: list[Instance]) -> None:
-    for protocol in {instance.id.partition("/")[0] for instance in instances}:
+    for protocol in {protocol_of(instance.id) for instance in instances}:
         own = [item for item in instances if item.id.startswith(f"{protocol}/")]
         missing = lawless(own, load_catalogue(protocol))
         if missing:

@@ -86,6 +86,16 @@ def schemes() -> tuple[str, ...]:
     )
 
 
+def referenced() -> tuple[str, ...]:
+    """Return the protocols that have a reference."""
+    return tuple(name for name, entry in PROTOCOLS.items() if entry.keys)
+
+
+def protocol_of(case_id: str) -> str:
+    """Return the protocol that a case id begins with."""
+    return case_id.partition("/")[0]
+
+
 def resolve(dotted: str) -> Callable[..., object]:
     """Import ``package.module:name`` and return the named callable."""
     module, _, name = dotted.partition(":")

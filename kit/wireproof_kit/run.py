@@ -15,7 +15,7 @@ from wireproof_kit.exclusions import read_exclusions
 from wireproof_kit.instance import Instance
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state, missing_capability
 from wireproof_kit.patience import Wait
-from wireproof_kit.protocols import schemes, session_opener
+from wireproof_kit.protocols import protocol_of, referenced, schemes, session_opener
 from wireproof_kit.session import Session, SessionOptions
 from wireproof_kit.target import Target, parse_target, with_key
 from wireproof_kit.version import KIT_VERSION
@@ -35,14 +35,15 @@ REFERENCE = "reference"
 class RunPlan:
     """What a user asked for.
 
-    ``url`` is a target URL or ``reference``; ``keys`` are target keys given beside the URL;
+    ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
+    cases are asked for; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
     clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
     the run, as the embedded reference does.
     """
 
     url: str
-    protocol: str = "nsq"
+    protocol: str | None = None
     keys: tuple[tuple[str, str], ...] = ()
     selection: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -95,7 +96,7 @@ class Run:
         embedded = None
         url = plan.url
         if url == REFERENCE:
-            embedded = start_reference(plan.protocol, plan.reference_options)
+            embedded = start_reference(_protocol(plan, instances), plan.reference_options)
             url = embedded.url
         try:
             return cls._open_target(plan, url, seed, embedded, instances)
@@ -223,7 +224,7 @@ class Run:
     def _refuse_unmatched(self, instances: Sequence[Instance]) -> None:
         for prefix in (*self.plan.selection, *self.plan.exclude):
             if not any(item.is_selected_by(prefix) for item in instances):
-                raise UsageFault(unmatched(prefix, instances, self.catalogue))
+                raise UsageFault(unmatched(prefix, instances, [self.catalogue]))
 
     def _refuse_emptied(
         self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
@@ -235,6 +236,13 @@ class Run:
                 raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
         if not kept:
             raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
+
+
+def _protocol(plan: RunPlan, instances: Sequence[Instance]) -> str:
+    """Return whose reference is meant."""
+    known = referenced()
+    asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
+    return plan.protocol or next((name for name in known if name in asked), known[0])
 
 
 def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
@@ -262,16 +270,16 @@ def _excluded() -> dict[str, str]:
     }
 
 
-def unmatched(prefix: str, instances: Sequence[Instance], catalogue: Catalogue) -> str:
+def unmatched(prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]) -> str:
     """Say in one sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
-    clause = catalogue.clause(prefix)
-    if clause is not None and clause.status != "tested":
-        return f"clause {prefix} is {clause.status} ({clause.why}); choose another selection"
-    registered = any(is_below(other.id, prefix) for other in catalogue.clauses())
-    if registered:
-        return f"{prefix!r} holds only clauses without a case; choose another selection"
+    for catalogue in catalogues:
+        clause = catalogue.clause(prefix)
+        if clause is not None and clause.status != "tested":
+            return f"clause {prefix} is {clause.status} ({clause.why}); choose another selection"
+        if any(is_below(other.id, prefix) for other in catalogue.clauses()):
+            return f"{prefix!r} holds only clauses without a case; choose another selection"
     ids = {part for item in instances for part in (*_prefixes(item.id, "/"), item.clause.id)}
     ids |= {item.clause.group for item in instances}
     near = difflib.get_close_matches(prefix, sorted(ids), n=3, cutoff=0.5)
