@@ -48,6 +48,7 @@ def test_of_many_who_wait_one_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     creations.remind("t")
     forgetting = threading.Thread(target=creations.forget, args=("t",))
     forgetting.start()
+    forgetting.join(0.2)
     assert forgetting.is_alive()  # lest the topic is made again behind its deletion
     end.set()
     for thread in (first, forgetting):
