@@ -1,5 +1,6 @@
 """The grammar of Iggy against bytes recorded from a real server: values, bytes, refusals."""
 
+import struct
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -320,6 +321,47 @@ def test_offsets_as_told() -> None:
         if e.request and e.request.code == commands.GET_CONSUMER_OFFSET and e.answer.body
     ]
     assert told == [ConsumerOffset(1, 0), ConsumerOffset(1, 1), ConsumerOffset(1, 1)]
+
+
+def by_hand(body: bytes) -> Iterator[Message]:
+    """Read polled messages as the published line and the headers' lengths have them."""
+    (count,) = struct.unpack_from("<I", body)
+    at = 4
+    for _ in range(count):
+        offset, state, timestamp, low, high, checksum, size = struct.unpack_from(
+            "<QBQQQII", body, at
+        )
+        at += 41
+        headers = tuple(headers_by_hand(body[at : at + size]))
+        (length,) = struct.unpack_from("<I", body, at + size)
+        at += size + 4
+        payload = body[at : at + length]
+        yield Message(offset, state, timestamp, high << 64 | low, checksum, headers, payload)
+        at += length
+    assert at == len(body)
+
+
+def headers_by_hand(block: bytes) -> Iterator[Header]:
+    at = 0
+    while at < len(block):
+        (key_length,) = struct.unpack_from("<I", block, at)
+        key = block[at + 4 : at + 4 + key_length].decode()
+        at += 4 + key_length
+        kind, value_length = struct.unpack_from("<BI", block, at)
+        at += 5
+        yield Header(key, kind, block[at : at + value_length])
+        at += value_length
+
+
+def test_a_second_reader_reads_the_same_of_every_recorded_poll() -> None:
+    compared = 0
+    for scenario in SCENARIOS.values():
+        for exchange in exchanges(scenario):
+            found = messages_of(exchange)
+            if found:
+                assert tuple(by_hand(exchange.answer.body)) == found, scenario.name
+                compared += len(found)
+    assert compared > 60
 
 
 @pytest.mark.parametrize("shape", [POLLED_MESSAGES_TAGGED, POLLED_MESSAGES_OLD])

@@ -1,19 +1,29 @@
 """The words of Iggy: names, states, statuses, checksums, files; and its readers' limits."""
 
+import time
+from typing import Any
+
 import pytest
 
+from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import frame
 from wireproof_spec.iggy.checksum import POLYNOMIAL, payload_checksum
 from wireproof_spec.iggy.commands import COMMANDS
+from wireproof_spec.iggy.consumer_groups import GROUP_MEMBER
 from wireproof_spec.iggy.frame import (
     NEED_MORE,
+    REQUEST,
+    RESPONSE,
     Request,
     RequestReader,
     Response,
     ResponseReader,
 )
+from wireproof_spec.iggy.headers import HEADERS
 from wireproof_spec.iggy.identifier import named, numeric
+from wireproof_spec.iggy.message import MESSAGE
 from wireproof_spec.iggy.names import is_valid_name, stored_name
+from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.segment import (
     index_name,
     log_name,
@@ -127,3 +137,30 @@ def test_a_response_over_the_limit_is_refused_where_it_stands() -> None:
         reader.next_response()
     assert (caught.value.field, caught.value.offset) == ("length", 20)
     assert str(caught.value).startswith("iggy.frame.response: length at byte 20: expected at most")
+
+
+HOSTILE = (2**32 - 1).to_bytes(4, "little")
+
+
+@pytest.mark.parametrize(
+    ("schema", "data", "field"),
+    [
+        (POLLED_MESSAGES, HOSTILE + bytes(100), "count"),
+        (POLLED_MESSAGES_TAGGED, bytes(12) + HOSTILE + bytes(100), "count"),
+        (MESSAGE, bytes(37) + HOSTILE + bytes(100), "headers.length"),
+        (MESSAGE, bytes(41) + HOSTILE + bytes(100), "length"),
+        (HEADERS, HOSTILE + bytes(100), "[0].key_length"),
+        (REQUEST, HOSTILE + bytes(100), "payload"),
+        (RESPONSE, bytes(4) + HOSTILE + bytes(100), "length"),
+        (GROUP_MEMBER, bytes(4) + HOSTILE + bytes(100), "partitions_count"),
+    ],
+)
+def test_a_lying_number_is_refused_before_it_is_followed(
+    schema: Schema[Any], data: bytes, field: str
+) -> None:
+    started = time.perf_counter()
+    with pytest.raises(WireError) as caught:
+        decode(schema, data)
+
+    assert caught.value.field == field
+    assert time.perf_counter() - started < 2
