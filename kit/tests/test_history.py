@@ -204,4 +204,4 @@ def test_the_profile_says_how_far_to_go(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("HYPOTHESIS_PROFILE", "deep")
     assert usual_effort(SMALL) == DEEP
     monkeypatch.setenv("HYPOTHESIS_PROFILE", "light")
-    assert usual_effort(Effort(examples=14, steps=9)) == Effort(examples=3, steps=9)
+    assert usual_effort(Effort(examples=14, steps=9)) == Effort(examples=2, steps=9)

@@ -25,7 +25,7 @@ KEPT = "kept"
 CHOICES = 8
 PROFILE = "HYPOTHESIS_PROFILE"
 LIGHT = "light"
-LIGHTER = 5
+LIGHTER = 7
 
 
 @dataclass(frozen=True, slots=True)

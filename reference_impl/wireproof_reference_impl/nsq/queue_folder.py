@@ -130,13 +130,14 @@ def replace_file(path: Path, content: bytes, *, synced: bool = False) -> None:
 
     ``synced``: the content is on the disk before it takes the name.
     """
-    new = path.with_name(path.name + NEW)
-    with new.open("wb") as file:
-        file.write(content)
+    new = f"{path}{NEW}"
+    with open(new, "wb", buffering=0) as file:  # thousands a second
+        left = memoryview(content)
+        while left:
+            left = left[file.write(left) :]
         if synced:
-            file.flush()
             os.fsync(file.fileno())
-    new.replace(path)
+    os.replace(new, path)
 
 
 def compact_json(content: object) -> bytes:

@@ -40,7 +40,10 @@ class Place:
     @property
     def leader(self) -> Member | None:
         """Return the node that leads; None when no node that has every record is there."""
-        return next((each for each in self.replicas if each.up and each in self.in_sync), None)
+        for each in self.replicas:
+            if each.up and each in self.in_sync:
+                return each
+        return None
 
     def lead_first(self) -> None:
         """Name the node that leads first, if one does."""
