@@ -69,6 +69,15 @@ PROTOCOLS = {
         decoder="wireproof.nsq.decode:decoder",
         replayer="wireproof.nsq.replay:replayer",
     ),
+    "iggy": ProtocolEntry(
+        session="wireproof_kit.iggy.session:open_session",
+        suites="wireproof_suites.iggy",
+        arguments=("server", "topic"),
+        reference=(
+            *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
+        ),
+        keys={"http": "http", "data": "data", "control": "control"},
+    ),
     "oms": ProtocolEntry(
         session="wireproof_kit.oms.session:open_session",
         suites="wireproof_suites.oms",

@@ -1,0 +1,265 @@
+"""One connection to a server: blocking, with deadlines, every byte recorded.
+
+Waits are polls with a deadline on a non-blocking socket. While writing, what comes is read too,
+so that an answer before a reset is never lost. A send to a peer that has gone does not raise: the
+next receive says Closed.
+"""
+
+import select
+import socket
+import time
+from types import TracebackType
+from typing import Self
+
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.http import Address
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.answers import Answer, Closed, Done, Nonsense, Refused, Silent
+from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.patience import ANSWER, Patience, Wait, machine_load
+from wireproof_kit.transcript import LateParts, Part, Transcript
+from wireproof_spec.decoding import encode, spans
+from wireproof_spec.iggy.frame import RESPONSE, Response, ResponseReader
+from wireproof_spec.iggy.statuses import OK
+from wireproof_spec.wire_error import WireError
+
+CONNECT_SECONDS = 5.0
+SEND_SECONDS = 10.0
+CHUNK = 65536
+# Beyond what a poll of the greatest request brings (10 MiB of payloads, and what is around them).
+BODY_LIMIT = 16 * 1024 * 1024
+BYTES_LIMIT = 96 * 1024 * 1024
+CHECK = "one more ping, to see whether the connection goes on"
+
+
+class Connection:
+    """A client connection of one case; not for several threads."""
+
+    def __init__(
+        self, sock: socket.socket, *, transcript: Transcript, patience: Patience, address: Address
+    ) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = sock
+        self._patience = patience
+        self._transcript = transcript
+        self._reader = ResponseReader(BODY_LIMIT)
+        self._came = 0
+        self._fault: WireError | None = None
+        self._ended: str | None = None
+        self._shut = False
+        self.name = transcript.connection_label()
+        transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Write all bytes in one go; a peer that has gone is noticed at the next receive."""
+        self._transcript.add(
+            "send", self.name, data=outgoing.data, parts=outgoing.parts, note=outgoing.what
+        )
+        self._write(outgoing.data)
+
+    def send_unrecorded(self, outgoing: Outgoing, note: str) -> None:
+        """Write bytes that nobody may read later: only that they were sent is recorded."""
+        self._transcript.add("note", self.name, note=note)
+        self._write(outgoing.data)
+
+    def receive(self, wait: Wait = ANSWER) -> Answer:
+        """Return the next answer."""
+        return self.receive_within(self.seconds(wait))
+
+    def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
+        """Send, and return what is answered."""
+        self.send(outgoing)
+        return self.receive(wait)
+
+    def goes_on(self) -> str:
+        """Ping once more on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+
+        ``broken`` means that the answer is not that of a ping.
+        """
+        answer = self.ask(requests.ping().called(CHECK))
+        if isinstance(answer, Done):
+            return "broken" if answer.body else "open"
+        return {"closed": "closed", "silent": "stuck"}.get(answer.kind, "broken")
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether the connection is known to be over, by either side."""
+        return self._shut or self._ended is not None or self._fault is not None
+
+    def receive_within(self, seconds: float) -> Answer:
+        """Return the next answer that comes within so many seconds."""
+        deadline = time.monotonic() + seconds
+        late = False
+        while True:
+            response = self._next()
+            if response is not None:
+                return self._answer(response)
+            if self._fault is not None:
+                return self._nonsense(self._fault)
+            if self._ended is not None:
+                return self._end()
+            if late or not self._wait(select.POLLIN, deadline):
+                return self._silence(seconds)
+            # A target that sends for ever gets one look past the deadline, no more.
+            late = time.monotonic() >= deadline
+
+    def seconds(self, wait: Wait) -> float:
+        """Return the budget of one wait; answers get more while this machine is busy."""
+        seconds = self._patience.seconds(wait)
+        return seconds * machine_load() if wait is ANSWER else seconds
+
+    def close(self) -> None:
+        """End the connection; again does nothing.
+
+        What came and was not read is taken from the socket: closing over unread bytes would
+        reset the connection and might cost the target what was sent last.
+        """
+        if self._shut:
+            return
+        self._shut = True
+        while self._take():
+            pass
+        if unread := self._reader.pending:
+            self._record(unread[:CHUNK], note="left unread")
+        self._sock.close()
+        if self._ended is None:
+            self._transcript.add("close", self.name, note="by the kit")
+
+    def _next(self) -> Response | None:
+        if self._fault is not None:
+            return None
+        try:
+            response = self._reader.next_response()
+        except WireError as error:
+            self._fault = error
+            return None
+        return response if isinstance(response, Response) else None
+
+    def _answer(self, response: Response) -> Answer:
+        self._record(encode(RESPONSE, response))
+        if response.status == OK:
+            return Done(response.body)
+        return Refused(response.status, response.body)
+
+    def _nonsense(self, fault: WireError) -> Nonsense:
+        if self._ended is None:
+            self._record(self._reader.pending[:CHUNK])
+            self._ended = "nonsense"
+        return Nonsense(fault)
+
+    def _end(self) -> Answer:
+        pending = self._reader.pending
+        if not pending:
+            return Closed(self._ended or "end")
+        self._record(pending[:CHUNK], note="cut off")
+        return Nonsense(
+            WireError(
+                clause=RESPONSE.clause,
+                field="body",
+                offset=len(pending),
+                expected="the rest of the answer",
+                found="the end of the connection",
+            )
+        )
+
+    def _silence(self, seconds: float) -> Silent:
+        pending = self._reader.pending
+        note = f"nothing whole within {seconds:.2f} s"
+        self._transcript.add("note", self.name, data=pending[:CHUNK], note=note)
+        return Silent(seconds, partial=len(pending))
+
+    def _record(self, data: bytes, note: str = "") -> None:
+        parts = LateParts(
+            lambda: (
+                Part(span.offset, span.length, f"{span.field} = {span.value}")
+                for span in spans(RESPONSE, data)
+            )
+        )
+        self._transcript.add("receive", self.name, data=data, parts=parts, note=note)
+
+    def _write(self, data: bytes) -> None:
+        deadline = time.monotonic() + SEND_SECONDS
+        left = memoryview(data)
+        while left and self._ended is None:
+            if not self._wait(select.POLLIN | select.POLLOUT, deadline):
+                note = f"the peer did not take {len(left)} bytes"
+                self._transcript.add("note", self.name, note=note)
+                return
+            try:
+                left = left[self._sock.send(left) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                while self._take():
+                    pass
+                self._lost("reset")
+
+    def _wait(self, events: int, deadline: float) -> bool:
+        """Wait for events, take what has come; False when the deadline has passed."""
+        poll = select.poll()
+        poll.register(self._sock, events)
+        left_ms = max(0.0, deadline - time.monotonic()) * 1000
+        ready = poll.poll(left_ms)
+        if ready and ready[0][1] & ~select.POLLOUT:
+            self._take()
+        return bool(ready)
+
+    def _take(self) -> bool:
+        """Take one piece of what has come; False when there is none, or the end was reached."""
+        try:
+            piece = self._sock.recv(CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._lost("reset")
+            return False
+        if not piece:
+            self._lost("end")
+            return False
+        self._came += len(piece)
+        if self._came > BYTES_LIMIT:
+            self._fault = self._fault or _overrun(self._came)
+            return False
+        self._reader.feed(piece)
+        return True
+
+    def _lost(self, how: str) -> None:
+        if self._ended is None:
+            self._ended = how
+            self._transcript.add("close", self.name, note=f"by the target ({how})")
+
+
+def connected(address: Address) -> socket.socket:
+    """Return a socket connected to an address.
+
+    Raises:
+        TargetUnreachable: it accepts no connection.
+    """
+    try:
+        return socket.create_connection(address, timeout=CONNECT_SECONDS)
+    except OSError as error:
+        host, port = address
+        reason = error.strerror or str(error)
+        raise TargetUnreachable(f"cannot reach iggy://{host}:{port} ({reason.lower()})") from error
+
+
+def _overrun(found: int) -> WireError:
+    return WireError(
+        clause=RESPONSE.clause,
+        field="bytes",
+        offset=found,
+        expected=f"at most {BYTES_LIMIT} on one connection",
+        found="more",
+    )

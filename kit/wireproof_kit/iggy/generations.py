@@ -1,0 +1,81 @@
+"""Where the generations of Iggy part: the payloads of some requests and answers."""
+
+from wireproof_spec.decoding import Schema, decode
+from wireproof_spec.iggy.consumer import CONSUMER_KIND, Consumer
+from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET, CONSUMER_OFFSET_TAGGED
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.identifier import numeric
+from wireproof_spec.iggy.streams import (
+    STREAM_DETAILS,
+    STREAM_DETAILS_TAGGED,
+    STREAMS,
+    STREAMS_TAGGED,
+    StreamDetails,
+    Streams,
+)
+from wireproof_spec.iggy.topics import (
+    TOPIC_DETAILS,
+    TOPIC_DETAILS_TAGGED,
+    TOPICS,
+    TOPICS_TAGGED,
+    CreateTopic,
+    TopicDetails,
+    Topics,
+)
+
+NO_COMPRESSION = 1
+NEVER_EXPIRES = (1 << 64) - 1
+SERVERS_DEFAULT = 0
+ONE_REPLICA = 1
+
+
+def consumer(number: int, generation: Generation, *, kind: int = CONSUMER_KIND) -> Consumer:
+    """Return the consumer (or the group) of a number."""
+    return Consumer(kind, number if generation == "published" else numeric(number))
+
+
+def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
+    """Return the request with what a tagged server must be told, too."""
+    if generation == "published":
+        return wanted
+    return CreateTopic(
+        stream=wanted.stream,
+        topic_id=wanted.topic_id,
+        partitions_count=wanted.partitions_count,
+        compression=NO_COMPRESSION,
+        message_expiry=NEVER_EXPIRES,
+        max_topic_size=SERVERS_DEFAULT,
+        replication_factor=ONE_REPLICA,
+        name=wanted.name,
+    )
+
+
+def stored_offset(body: bytes, generation: Generation) -> int:
+    """Return the offset that an answer says is stored.
+
+    Raises:
+        WireError: the answer is not of its shape.
+    """
+    if generation == "published":
+        return decode(CONSUMER_OFFSET, body).offset
+    return decode(CONSUMER_OFFSET_TAGGED, body).stored_offset
+
+
+def streams_schema(generation: Generation) -> Schema[Streams]:
+    """Return the shape of the list of streams."""
+    return STREAMS if generation == "published" else STREAMS_TAGGED
+
+
+def stream_schema(generation: Generation) -> Schema[StreamDetails]:
+    """Return the shape of what is told of one stream."""
+    return STREAM_DETAILS if generation == "published" else STREAM_DETAILS_TAGGED
+
+
+def topics_schema(generation: Generation) -> Schema[Topics]:
+    """Return the shape of the list of topics."""
+    return TOPICS if generation == "published" else TOPICS_TAGGED
+
+
+def topic_schema(generation: Generation) -> Schema[TopicDetails]:
+    """Return the shape of what is told of one topic."""
+    return TOPIC_DETAILS if generation == "published" else TOPIC_DETAILS_TAGGED

@@ -1,0 +1,88 @@
+"""The first round trips with a target: is it there, does it speak, which generation is it."""
+
+import time
+from dataclasses import dataclass
+
+from wireproof_kit.errors import TargetSilent
+from wireproof_kit.http import Address
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.answers import Answer, Done, Nonsense, Refused, Silent
+from wireproof_kit.iggy.connection import Connection, connected
+from wireproof_kit.iggy.door import Credentials, Door, log_in
+from wireproof_kit.iggy.observing import observe
+from wireproof_kit.patience import ANSWER, Patience
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.commands import Nothing
+from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE
+
+GREETING_SECONDS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """How connections get in, and how long a ping took from connecting on, in seconds."""
+
+    door: Door
+    seconds: float
+
+
+def greet(address: Address, credentials: Credentials) -> Greeting:
+    """Ping, ask for something that needs a login where there is any, then log in.
+
+    A server that answers without a login is a published one.
+
+    Raises:
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: it does not answer, or does not let the kit in.
+    """
+    seconds = pinged(address)
+    door = Door("published", credentials)
+    with _connection(address, GREETING_SECONDS) as connection:
+        answer = connection.ask(requests.request(commands.GET_STREAMS, Nothing()))
+        if not isinstance(answer, Refused):
+            return Greeting(door, seconds)
+        login = log_in(connection, credentials, ANSWER)
+    if isinstance(login, Done):
+        return Greeting(Door("tagged", credentials), seconds)
+    raise TargetSilent(
+        f"{_name(address)} asks for a login and answers that of {credentials.name!r} with "
+        f"{observe(login).value}; name the environment variable that holds NAME:PASSWORD with "
+        "--auth-env"
+    )
+
+
+def pinged(address: Address, *, seconds: float = GREETING_SECONDS) -> float:
+    """Connect and ping; return how many seconds that took.
+
+    Raises:
+        TargetUnreachable: the target accepts no connection.
+        TargetSilent: it does not answer as a server would.
+    """
+    started = time.monotonic()
+    with _connection(address, seconds) as connection:
+        answer = connection.ask(requests.ping())
+    if isinstance(answer, Done | Refused) or _has_head(answer):
+        return time.monotonic() - started
+    name = _name(address)
+    if isinstance(answer, Silent):
+        raise TargetSilent(f"{name} accepts connections but leaves a ping without an answer")
+    if isinstance(answer, Nonsense):
+        raise TargetSilent(f"{name} does not speak Iggy: {answer.fault}")
+    seen = observe(answer).value
+    raise TargetSilent(f"{name} accepts connections but does not answer a ping (seen: {seen})")
+
+
+def _connection(address: Address, seconds: float) -> Connection:
+    patience = Patience(answer=seconds, push=seconds, redelivery=seconds)
+    sock = connected(address)
+    return Connection(sock, transcript=Transcript(), patience=patience, address=address)
+
+
+def _has_head(answer: Answer) -> bool:
+    """Tell whether at least the head of an answer came: its length is the cases' matter."""
+    return isinstance(answer, Silent) and answer.partial >= RESPONSE_HEAD_SIZE
+
+
+def _name(address: Address) -> str:
+    return f"iggy://{address[0]}:{address[1]}"

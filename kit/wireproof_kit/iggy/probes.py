@@ -1,0 +1,159 @@
+"""The probes: what a target can do, and which readings of the text it follows.
+
+Each docstring lists the words it can return; ``unavailable`` when what it needs cannot be had.
+"""
+
+from collections.abc import Callable, Mapping
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.door import log_in
+from wireproof_kit.iggy.http import is_success
+from wireproof_kit.iggy.observing import observe, observe_http, observe_unread, state_text
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import PUSH
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.header_kinds import STRING
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.send_messages import SentMessage
+from wireproof_spec.iggy.states import POISONED
+
+UNAVAILABLE = "unavailable"
+NO_STATE = 2
+PAYLOAD = b"wp probe"
+MESSAGE = SentMessage(1, (), PAYLOAD)
+HEADERS_LENGTH_AT = 37
+HEADERS_AT = 41
+GROUP = 1
+
+Probe = Callable[[Server], Observation]
+
+
+def poll(server: Server) -> Observation:
+    """Send and poll a message: ``ok``, the answer's word, or ``error:empty`` for no bytes of it.
+
+    What the bytes say is the cases' matter.
+    """
+    topic = server.new_topic()
+    sent = server.send(topic, MESSAGE, wait=PUSH)
+    if not isinstance(sent, Done):
+        return observe(sent)
+    polled = server.polled(topic, 1)
+    if isinstance(polled.answer, Done):
+        return observed("ok" if PAYLOAD[:-1] in polled.answer.body else "error:empty")
+    return observe(polled.answer)
+
+
+def http(server: Server) -> Observation:
+    """Post and poll a message over HTTP: ``ok``, or the word of the answer."""
+    topic = server.new_topic()
+    path = f"{topic.path}/messages"
+    posted = server.post(topic, MESSAGE)
+    if not is_success(posted):
+        return observe_http(posted)
+    answer = server.http.get(path, {"partition_id": 1})
+    return observed("ok") if is_success(answer) else observe_http(answer)
+
+
+def disk(server: Server) -> Observation:
+    """Send a message, and find its payload in the data directory: ``ok`` or ``missing``."""
+    stored = server.disk
+    topic = server.new_topic()
+    server.sent(topic, MESSAGE)
+    segments = stored.wait_for(topic, PAYLOAD[:-1])
+    found = any(PAYLOAD[:-1] in segment.log for segment in segments)
+    return observed("ok" if found else "missing")
+
+
+def control(server: Server) -> Observation:
+    """Set the state of a message from outside: ``ok``, or the word of the answer."""
+    api = server.control
+    topic = server.new_topic()
+    server.sent(topic, MESSAGE)
+    answer = api.set_state(topic, 0, POISONED)
+    return observed("ok") if is_success(answer) else observe_http(answer)
+
+
+def groups(server: Server) -> Observation:
+    """Make a consumer group and join it: ``ok``, or the word of the answer."""
+    topic = server.new_topic()
+    with server.connect() as client:
+        for code in (commands.CREATE_CONSUMER_GROUP, commands.JOIN_CONSUMER_GROUP):
+            try:
+                outgoing = server.request(code, GroupRequest(topic.stream.id, topic.id, GROUP))
+            except LookupError as error:
+                raise ArrangementFailed(str(error)) from error
+            answer = client.ask(outgoing, PUSH)
+            if not isinstance(answer, Done):
+                return observe(answer)
+    return observed("ok")
+
+
+def login(server: Server) -> Observation:
+    """Log in with name and password: ``ok``, or the word of the answer."""
+    with server.connect(enter=False) as client:
+        return observe(log_in(client, server.access.door.credentials, PUSH))
+
+
+def headers_length(server: Server) -> Observation:
+    """Poll messages with and without headers: ``length:right``, ``length:wrong``, or WORD.
+
+    WORD is that of an answer that cannot be read.
+    """
+    topic = server.new_topic()
+    header = Header("k", STRING, b"value")
+    polled = server.sent_and_polled(topic, MESSAGE, SentMessage(2, (header,), PAYLOAD))
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    sizes = [len(seen.raw) - HEADERS_AT - 4 - len(seen.message.payload) for seen in polled.seen]
+    told = [
+        int.from_bytes(seen.raw[HEADERS_LENGTH_AT:HEADERS_AT], "little") for seen in polled.seen
+    ]
+    return observed("length:right" if sizes == told and len(told) == 2 else "length:wrong")
+
+
+def poll_head(server: Server) -> Observation:
+    """Poll a message: ``head:count``, ``head:partition-offset-count``, ``head:none``, or WORD."""
+    polled = server.sent_and_polled(server.new_topic(), MESSAGE)
+    return observe_unread(polled) or observed(f"head:{polled.head}")
+
+
+def unknown_state(server: Server) -> Observation:
+    """Poll a message of no known state: ``state:as-set``, ``state:NAME``, ``missing``, or WORD."""
+    api = server.control
+    topic = server.new_topic()
+    server.sent(topic, MESSAGE)
+    _must_set(api.is_set(topic, 0, NO_STATE), topic)
+    polled = server.poll(topic)
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    if not polled.messages:
+        return observed("missing")
+    state = polled.messages[0].state
+    return observed("state:as-set" if state == NO_STATE else f"state:{state_text(state)}")
+
+
+def _must_set(done: bool, topic: Topic) -> None:
+    if not done:
+        raise ArrangementFailed(f"the state of a message of {topic.name} could not be set")
+
+
+CAPABILITY_PROBES: Mapping[str, Probe] = {
+    "poll": poll,
+    "http": http,
+    "disk": disk,
+    "control": control,
+    "groups": groups,
+    "login": login,
+}
+
+READING_PROBES: Mapping[str, Probe] = {
+    "iggy-headers-length": headers_length,
+    "iggy-poll-head": poll_head,
+    "iggy-unknown-state": unknown_state,
+}

@@ -1,0 +1,402 @@
+"""The target as one run of one case sees it: connections, topics of its own, sending, polling."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.http import Address, Transferred
+from wireproof_kit.iggy import generations, requests
+from wireproof_kit.iggy.answers import Answer, Closed, Done
+from wireproof_kit.iggy.connection import Connection, connected
+from wireproof_kit.iggy.control import ControlClient
+from wireproof_kit.iggy.disk import Stored
+from wireproof_kit.iggy.door import Door
+from wireproof_kit.iggy.http import HttpClient, JsonPolled, json_polled, messages_body
+from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.polled import Head, Polled, read_polled
+from wireproof_kit.iggy.rooms import Rooms
+from wireproof_kit.iggy.topics import FIRST_PARTITION, Stream, Topic
+from wireproof_kit.observation import Observation
+from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
+from wireproof_kit.transcript import Transcript
+from wireproof_kit.waiting import until
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.commands import Payload
+from wireproof_spec.iggy.consumer import CONSUMER_KIND
+from wireproof_spec.iggy.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
+from wireproof_spec.iggy.identifier import Identifier
+from wireproof_spec.iggy.partitioning import Partitioning, partition_id
+from wireproof_spec.iggy.poll_messages import OFFSET, PollMessages
+from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.streams import CreateStream, StreamRequest
+from wireproof_spec.iggy.topics import CreateTopic, TopicRequest
+from wireproof_spec.wire_error import WireError
+
+# What only prepares an experiment decides nothing, so a busy machine is given more time.
+PREPARING = PUSH
+
+
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """What a poll asks for; the first hundred messages of the first partition unless said."""
+
+    consumer: int = 1
+    kind: int = CONSUMER_KIND
+    partition: int = FIRST_PARTITION
+    strategy: int = OFFSET
+    value: int = 0
+    count: int = 100
+    auto_commit: int = 0
+
+
+POLLING = Polling()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the target is met: what the user gave, and what opening the session has shown."""
+
+    address: Address
+    door: Door
+    rooms: Rooms
+    head: Callable[[], Head]
+    http: Address | None = None
+    control: Address | None = None
+    data: Path | None = None
+    http_seconds: float = 5.0
+
+
+class Server:
+    """Not for several threads; closes every connection at the end, and deletes its topics."""
+
+    def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
+        self.access = access
+        self.transcript = transcript
+        self.patience = patience
+        self.generation = access.door.generation
+        self._own: Connection | None = None
+        self._open: list[Connection] = []
+        self._topics: list[Topic] = []
+        self._streams: list[Stream] = []
+
+    def connect(self, *, enter: bool = True) -> Connection:
+        """Open a connection and log in where that is asked for.
+
+        Raises:
+            TargetUnreachable: the target accepts no connection.
+            ArrangementFailed: it does not let the kit in.
+        """
+        connection = Connection(
+            connected(self.access.address),
+            transcript=self.transcript,
+            patience=self.patience,
+            address=self.access.address,
+        )
+        self._open.append(connection)
+        if enter:
+            answer = self.access.door.enter(connection, PREPARING)
+            if answer is not None and not isinstance(answer, Done):
+                raise ArrangementFailed(f"the login was answered {observe(answer).value}")
+        return connection
+
+    @property
+    def client(self) -> Connection:
+        """Return the connection on which the case asks what only must be answered."""
+        if self._own is None or self._own.has_ended:
+            self._own = self.connect()
+        return self._own
+
+    def request(self, code: int, payload: Payload) -> Outgoing:
+        """Return the request of a command, as this generation has it."""
+        return requests.request(code, payload, self.generation)
+
+    def ask(self, code: int, payload: Payload, wait: Wait = ANSWER) -> Answer:
+        """Ask on the case's own connection."""
+        return self.client.ask(self.request(code, payload), wait)
+
+    def others(self) -> str:
+        """Tell how a fresh connection is served: ``others-open``, or what is the matter."""
+        with self.connect() as other:
+            return f"others-{other.goes_on()}"
+
+    def refusal(self, outgoing: Outgoing) -> Observation:
+        """Send on a connection of its own; name the answer, and whether others are served."""
+        with self.connect() as connection:
+            answer = connection.ask(outgoing)
+        observation = observe(answer)
+        state = self.others()
+        return replace(
+            observation.then(state), overdue=observation.overdue or state == "others-stuck"
+        )
+
+    def new_stream(self) -> Stream:
+        """Make a stream that is deleted with the case.
+
+        Raises:
+            ArrangementFailed: it could not be made.
+        """
+        stream = self._make_stream()
+        self._streams.append(stream)
+        return stream
+
+    def new_topic(self, partitions: int = 1, stream: Stream | None = None) -> Topic:
+        """Make a topic that is deleted with the case; in the run's stream unless another is given.
+
+        Raises:
+            ArrangementFailed: it could not be made.
+        """
+        home = stream or self.access.rooms.shared_stream(self._make_stream)
+        number = self.access.rooms.topic_number()
+        topic = Topic(home, number, self.access.rooms.topic_name(number), partitions)
+        self._must("create_topic", commands.CREATE_TOPIC, self.topic_to_create(topic))
+        self._topics.append(topic)
+        return topic
+
+    def topic_to_create(self, topic: Topic) -> CreateTopic:
+        """Return the request to make a topic."""
+        wanted = CreateTopic(
+            stream=topic.stream.id,
+            topic_id=topic.number,
+            partitions_count=topic.partitions,
+            compression=None,
+            message_expiry=None,
+            max_topic_size=None,
+            replication_factor=None,
+            name=topic.name,
+        )
+        return generations.topic_to_create(wanted, self.generation)
+
+    def will_delete(self, *made: Stream | Topic) -> None:
+        """Count what a case made by itself among what is deleted with it."""
+        for each in made:
+            if isinstance(each, Stream):
+                self._streams.append(each)
+            else:
+                self._topics.append(each)
+
+    def send_request(
+        self,
+        topic: Topic,
+        *messages: SentMessage,
+        partition: int = FIRST_PARTITION,
+        partitioning: Partitioning | None = None,
+        by: tuple[Identifier, Identifier] | None = None,
+    ) -> Outgoing:
+        """Return the request to send messages; ``partitioning`` stands above ``partition``."""
+        stream, name = by or (topic.stream.id, topic.id)
+        where = partitioning or partition_id(partition)
+        return self.request(
+            commands.SEND_MESSAGES, SendMessages(stream, name, where, tuple(messages))
+        )
+
+    def send(
+        self,
+        topic: Topic,
+        *messages: SentMessage,
+        partition: int = FIRST_PARTITION,
+        partitioning: Partitioning | None = None,
+        wait: Wait = ANSWER,
+    ) -> Answer:
+        """Send messages in one request."""
+        outgoing = self.send_request(
+            topic, *messages, partition=partition, partitioning=partitioning
+        )
+        return self.client.ask(outgoing, wait)
+
+    def sent(
+        self,
+        topic: Topic,
+        *messages: SentMessage,
+        partition: int = FIRST_PARTITION,
+        partitioning: Partitioning | None = None,
+    ) -> None:
+        """Send messages as a step that must succeed.
+
+        Raises:
+            ArrangementFailed: they were not taken.
+        """
+        answer = self.send(
+            topic, *messages, partition=partition, partitioning=partitioning, wait=PREPARING
+        )
+        if not isinstance(answer, Done):
+            raise ArrangementFailed(f"a right send was answered {observe(answer).value}")
+
+    def poll_request(
+        self,
+        topic: Topic,
+        polling: Polling = POLLING,
+        *,
+        by: tuple[Identifier, Identifier] | None = None,
+    ) -> Outgoing:
+        """Return the request of a poll."""
+        stream, name = by or (topic.stream.id, topic.id)
+        consumer = generations.consumer(polling.consumer, self.generation, kind=polling.kind)
+        payload = PollMessages(
+            consumer=consumer,
+            stream=stream,
+            topic=name,
+            partition_id=polling.partition,
+            strategy=polling.strategy,
+            value=polling.value,
+            count=polling.count,
+            auto_commit=polling.auto_commit,
+        )
+        return self.request(commands.POLL_MESSAGES, payload)
+
+    def poll(
+        self,
+        topic: Topic,
+        polling: Polling = POLLING,
+        *,
+        by: tuple[Identifier, Identifier] | None = None,
+        on: Connection | None = None,
+    ) -> Polled:
+        """Poll once."""
+        client = on or self.client
+        return read_polled(
+            client.ask(self.poll_request(topic, polling, by=by)), self.access.head()
+        )
+
+    def polled(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
+        """Poll until as many messages come as are due, or patience has passed; the last answer.
+
+        A server may take a moment between its answer to a send and the next poll.
+        """
+        deadline = time.monotonic() + self.client.seconds(ANSWER)
+
+        def look() -> Polled | None:
+            polled = self.poll(topic, polling)
+            enough = len(polled.seen) >= due or not polled.is_readable
+            return polled if enough or time.monotonic() >= deadline else None
+
+        found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
+        return found if found is not None else self.poll(topic, polling)
+
+    def sent_and_polled(self, topic: Topic, *messages: SentMessage) -> Polled:
+        """Send messages in one request, which must succeed, and poll them."""
+        self.sent(topic, *messages)
+        return self.polled(topic, len(messages), Polling(count=len(messages) + 1))
+
+    def store_offset(
+        self, topic: Topic, offset: int, *, consumer: int = 1, partition: int = FIRST_PARTITION
+    ) -> Answer:
+        """Store an offset."""
+        payload = StoreConsumerOffset(
+            generations.consumer(consumer, self.generation),
+            topic.stream.id,
+            topic.id,
+            partition,
+            offset,
+        )
+        return self.ask(commands.STORE_CONSUMER_OFFSET, payload)
+
+    def ask_offset(
+        self, topic: Topic, *, consumer: int = 1, partition: int = FIRST_PARTITION
+    ) -> Answer:
+        """Ask for a stored offset."""
+        payload = GetConsumerOffset(
+            generations.consumer(consumer, self.generation), topic.stream.id, topic.id, partition
+        )
+        return self.ask(commands.GET_CONSUMER_OFFSET, payload)
+
+    def stored_offset(
+        self, topic: Topic, *, consumer: int = 1, partition: int = FIRST_PARTITION
+    ) -> int | None:
+        """Return the stored offset; None where none is told."""
+        answer = self.ask_offset(topic, consumer=consumer, partition=partition)
+        if not isinstance(answer, Done):
+            return None
+        try:
+            return generations.stored_offset(answer.body, self.generation)
+        except WireError:
+            return None
+
+    @property
+    def http(self) -> HttpClient:
+        """Return the client of the target's HTTP API.
+
+        Raises:
+            ArrangementFailed: no HTTP address is known.
+        """
+        if self.access.http is None:
+            raise ArrangementFailed("no HTTP address of the target is known; give --http")
+        token = self.access.door.token(self.access.http)
+        return self._http_at(self.access.http, token)
+
+    def post(
+        self,
+        topic: Topic,
+        *messages: SentMessage | Mapping[str, object],
+        partition: int = FIRST_PARTITION,
+        partitioning: Partitioning | None = None,
+    ) -> Transferred:
+        """Send messages over HTTP; they may be objects of the case's own."""
+        body = messages_body(messages, partitioning or partition_id(partition))
+        return self.http.post(f"{topic.path}/messages", body)
+
+    def get(self, topic: Topic, **query: object) -> JsonPolled:
+        """Poll over HTTP: the first hundred messages of the first partition unless said."""
+        whole = {"partition_id": FIRST_PARTITION, "kind": "offset", "value": 0, "count": 100}
+        return json_polled(self.http.get(f"{topic.path}/messages", {**whole, **query}))
+
+    @property
+    def control(self) -> ControlClient:
+        """Return the client of the target's control API.
+
+        Raises:
+            ArrangementFailed: no control address is known.
+        """
+        if self.access.control is None:
+            raise ArrangementFailed("no control address of the target is known; give --control")
+        return ControlClient(self._http_at(self.access.control, ""))
+
+    @property
+    def disk(self) -> Stored:
+        """Return the reader of the data directory.
+
+        Raises:
+            ArrangementFailed: none is known.
+        """
+        return Stored(self.access.data, self.patience.seconds(REDELIVERY))
+
+    def close(self, *, leave: bool = False) -> None:
+        """Delete what was made for the case, unless it may be left, and end its connections."""
+        try:
+            if not leave:
+                self._delete()
+        finally:
+            for connection in self._open:
+                connection.close()
+
+    def delete_stream(self, stream: Stream) -> Answer:
+        """Delete a stream."""
+        return self.ask(commands.DELETE_STREAM, StreamRequest(stream.id))
+
+    def delete_topic(self, topic: Topic) -> Answer:
+        """Delete a topic."""
+        return self.ask(commands.DELETE_TOPIC, TopicRequest(topic.stream.id, topic.id))
+
+    def _delete(self) -> None:
+        for topic in self._topics:
+            if isinstance(self.delete_topic(topic), Closed):
+                return
+        for stream in self._streams:
+            self.delete_stream(stream)
+
+    def _make_stream(self) -> Stream:
+        stream = self.access.rooms.stream()
+        payload = CreateStream(stream.number, stream.name)
+        self._must("create_stream", commands.CREATE_STREAM, payload)
+        return stream
+
+    def _must(self, what: str, code: int, payload: Payload) -> None:
+        answer = self.ask(code, payload, PREPARING)
+        if not isinstance(answer, Done):
+            raise ArrangementFailed(f"{what} was answered {observe(answer).value}")
+
+    def _http_at(self, address: Address, token: str) -> HttpClient:
+        seconds = self.access.http_seconds
+        return HttpClient(address, transcript=self.transcript, seconds=seconds, token=token)

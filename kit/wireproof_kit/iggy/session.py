@@ -1,0 +1,197 @@
+"""One session with one Iggy target: servers for cases, probes, patience."""
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from wireproof_kit.errors import (
+    ArrangementFailed,
+    KitError,
+    TargetSilent,
+    TargetUnreachable,
+    UsageFault,
+)
+from wireproof_kit.http import address_of
+from wireproof_kit.iggy import measuring
+from wireproof_kit.iggy.connection import connected
+from wireproof_kit.iggy.door import credentials_from
+from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, pinged
+from wireproof_kit.iggy.polled import COUNT, PARTITION_OFFSET_COUNT, Head
+from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
+from wireproof_kit.iggy.probes import Probe as ProbeFunction
+from wireproof_kit.iggy.rooms import Rooms
+from wireproof_kit.iggy.server import Access, Server
+from wireproof_kit.observation import observed
+from wireproof_kit.patience import machine_load
+from wireproof_kit.session import Control, Probe, SessionOptions
+from wireproof_kit.target import Target
+from wireproof_kit.transcript import Transcript
+
+SERVER = "server"
+TOPIC = "topic"
+HTTP_SECONDS = 5.0
+CONTROL_SECONDS = 10.0
+POLL_HEAD = "iggy-poll-head"
+FOREIGN_KEYS = ("lookupd", "tls", "cacert", "cert", "key")
+
+
+class IggySession:
+    """An open session; its methods may be called from several threads."""
+
+    def __init__(self, target: Target, options: SessionOptions, greeting: Greeting) -> None:
+        self._address = (target.host, target.port)
+        self._options = options
+        self._greeting = greeting
+        self._rooms = Rooms(options.run_token)
+        self._head: Head = COUNT
+        if greeting.door.generation == "tagged":
+            self._head = PARTITION_OFFSET_COUNT
+        self._access = Access(
+            address=self._address,
+            door=greeting.door,
+            rooms=self._rooms,
+            head=lambda: self._head,
+            http=address_of(target.http) if target.http else None,
+            control=address_of(target.control) if target.control else None,
+            data=target.data,
+            http_seconds=options.timeout or HTTP_SECONDS,
+        )
+        self.patience = measuring.BEFORE_MEASURING
+        if options.timeout is not None:
+            self.patience = measuring.fixed(options.timeout)
+        self._measuring = threading.Lock()
+        self._is_measured = options.timeout is not None
+
+    def begin(self, kinds: Counter[str]) -> None:
+        """Begin nothing: a topic is made in no time."""
+
+    def probe_capability(self, name: str) -> Probe:
+        """Show whether the target has a capability."""
+        self._measure()
+        return self._probe(name, CAPABILITY_PROBES)
+
+    def probe_reading(self, name: str) -> Probe:
+        """Show which reading of a decision the target follows."""
+        return self._probe(name, READING_PROBES)
+
+    def bind(self, readings: Mapping[str, str | None]) -> None:
+        """Learn the readings bound for this run: which head polls are read with first."""
+        head = readings.get(POLL_HEAD)
+        if head == COUNT:
+            self._head = COUNT
+        elif head == PARTITION_OFFSET_COUNT:
+            self._head = PARTITION_OFFSET_COUNT
+
+    def prepare(self, kinds: Counter[str]) -> None:
+        """Measure how patient to be; topics are made by the cases."""
+        self._measure()
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return fresh kit objects for one run of one case: the server, a topic of one partition.
+
+        Raises:
+            ArrangementFailed: the topic could not be made.
+            KitError: the kit has no such object.
+        """
+        missing = [name for name in names if name not in (SERVER, TOPIC)]
+        if missing:
+            raise KitError(f"the kit has no object called {missing[0]}")
+        server = self._server(transcript)
+        arguments: dict[str, object] = {SERVER: server}
+        try:
+            if TOPIC in names:
+                arguments[TOPIC] = server.new_topic()
+        except KitError:
+            self._close(server)
+            raise
+        return {name: arguments[name] for name in names}
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Close what a case left open, and delete what was made for it."""
+        for argument in arguments.values():
+            if isinstance(argument, Server):
+                self._close(argument)
+
+    def control(self) -> Control:
+        """Make a control round trip on a connection of its own."""
+        try:
+            seconds = pinged(self._address, seconds=CONTROL_SECONDS)
+        except (TargetUnreachable, TargetSilent):
+            return Control("dead", CONTROL_SECONDS)
+        prompt = seconds <= self.patience.answer * machine_load()
+        return Control("prompt" if prompt else "slow", seconds)
+
+    def is_alive(self) -> bool:
+        """Tell whether the target accepts a connection now."""
+        try:
+            connected(self._address).close()
+        except TargetUnreachable:
+            return False
+        return True
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what is known of the target: the generation that it speaks."""
+        generation = self._greeting.door.generation
+        return {"name": f"Iggy, {generation} generation", "generation": generation}
+
+    def close(self) -> None:
+        """Delete the stream of this run with all that is in it."""
+        home = self._rooms.home
+        if home is None or self._options.passing:
+            return
+        server = self._server(Transcript())
+        with contextlib.suppress(ArrangementFailed, TargetUnreachable):
+            server.delete_stream(home)
+        server.close(leave=True)
+
+    def _server(self, transcript: Transcript) -> Server:
+        return Server(self._access, transcript=transcript, patience=self.patience)
+
+    def _close(self, server: Server) -> None:
+        with contextlib.suppress(ArrangementFailed, TargetUnreachable):
+            server.close(leave=self._options.passing)
+
+    def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
+        transcript = Transcript()
+        function = table.get(name)
+        if function is None:
+            return Probe(observed(UNAVAILABLE, note=f"there is no probe {name}"), transcript)
+        server = self._server(transcript)
+        try:
+            observation = function(server)
+        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+            observation = observed(UNAVAILABLE, note=str(error))
+        finally:
+            self._close(server)
+        return Probe(observation, transcript)
+
+    def _measure(self) -> None:
+        with self._measuring:
+            if not self._is_measured:
+                self._is_measured = True
+                self.patience = measuring.measured(self._round_trip, self._greeting.seconds)
+
+    def _round_trip(self) -> float:
+        try:
+            return pinged(self._address)
+        except (TargetUnreachable, TargetSilent):
+            return GREETING_SECONDS
+
+
+def open_session(target: Target, options: SessionOptions) -> IggySession:
+    """Open a session with a target that answers.
+
+    Raises:
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it accepts connections but does not speak Iggy within seconds, or does not
+            let the kit in.
+        UsageFault: the user gave what says nothing about Iggy, or no usable credentials.
+    """
+    foreign = [key for key in FOREIGN_KEYS if getattr(target, key)]
+    if foreign:
+        raise UsageFault(f"--{foreign[0]} says nothing about an Iggy server; leave it out")
+    if options.topics:
+        raise UsageFault("--topic says nothing about an Iggy server; leave it out")
+    credentials = credentials_from(target.auth_env)
+    return IggySession(target, options, greet((target.host, target.port), credentials))

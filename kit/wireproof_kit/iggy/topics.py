@@ -1,0 +1,45 @@
+"""What a case knows of a stream or a topic that was made for it."""
+
+from dataclasses import dataclass
+
+from wireproof_spec.iggy.identifier import Identifier, named, numeric
+
+FIRST_PARTITION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream by its number and its name, as asked for."""
+
+    number: int
+    name: str
+
+    @property
+    def id(self) -> Identifier:
+        """Return the identifier by number."""
+        return numeric(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of a stream; its partitions are 1 to ``partitions``."""
+
+    stream: Stream
+    number: int
+    name: str
+    partitions: int
+
+    @property
+    def id(self) -> Identifier:
+        """Return the identifier by number."""
+        return numeric(self.number)
+
+    @property
+    def by_name(self) -> tuple[Identifier, Identifier]:
+        """Return the identifiers of stream and topic by name."""
+        return named(self.stream.name), named(self.name)
+
+    @property
+    def path(self) -> str:
+        """Return where the HTTP API has the topic."""
+        return f"/streams/{self.stream.number}/topics/{self.number}"

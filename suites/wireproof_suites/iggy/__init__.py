@@ -1,0 +1,1 @@
+"""Cases of Iggy, by interface; read as experiments, judged by the catalogue."""

@@ -1,0 +1,23 @@
+"""Changing stored messages from outside: whether it was done, and what it was done for."""
+
+from wireproof_kit.http import Transferred
+from wireproof_kit.iggy.http import is_success
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_spec.iggy.states import STATES
+
+NOT_SET = "not-set"
+NOT_CHANGED = "not-changed"
+EVERY_STATE = {name: code for code, name in STATES.items()}
+UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
+
+
+def is_done(answer: Transferred) -> bool:
+    """Tell whether the control API did what it was asked for."""
+    return is_success(answer)
+
+
+def are_set(server: Server, topic: Topic, states: dict[int, int]) -> bool:
+    """Set the states of messages by their offsets; tell whether all were set."""
+    control = server.control
+    return all(control.is_set(topic, offset, state) for offset, state in states.items())
