@@ -22,7 +22,10 @@ Namer = Callable[[bytes, Sequence[bytes]], tuple[Part, ...]]
 Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
 """Says from an observation and what would have conformed in which field an answer differs."""
 
-RECEIVED: dict[str, str] = {"nsq": "wireproof_reports.nsq.received"}
+RECEIVED: dict[str, str] = {
+    "iggy": "wireproof_reports.iggy.received",
+    "nsq": "wireproof_reports.nsq.received",
+}
 """Protocol → the module that takes its received frames apart; imported when used."""
 
 _VERBS = {

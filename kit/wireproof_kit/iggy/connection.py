@@ -17,8 +17,8 @@ from wireproof_kit.iggy import requests
 from wireproof_kit.iggy.answers import Answer, Closed, Done, Nonsense, Refused, Silent
 from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.patience import ANSWER, Patience, Wait, machine_load
-from wireproof_kit.transcript import LateParts, Part, Transcript
-from wireproof_spec.decoding import encode, spans
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.frame import RESPONSE, Response, ResponseReader
 from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.wire_error import WireError
@@ -181,13 +181,7 @@ class Connection:
         return Silent(seconds, partial=len(pending))
 
     def _record(self, data: bytes, note: str = "") -> None:
-        parts = LateParts(
-            lambda: (
-                Part(span.offset, span.length, f"{span.field} = {span.value}")
-                for span in spans(RESPONSE, data)
-            )
-        )
-        self._transcript.add("receive", self.name, data=data, parts=parts, note=note)
+        self._transcript.add("receive", self.name, data=data, note=note)
 
     def _write(self, data: bytes) -> None:
         deadline = time.monotonic() + SEND_SECONDS

@@ -33,7 +33,6 @@ TOPIC = "topic"
 HTTP_SECONDS = 5.0
 CONTROL_SECONDS = 10.0
 POLL_HEAD = "iggy-poll-head"
-FOREIGN_KEYS = ("lookupd", "tls", "cacert", "cert", "key")
 
 
 class IggySession:
@@ -186,11 +185,8 @@ def open_session(target: Target, options: SessionOptions) -> IggySession:
         TargetUnreachable: it accepts no connection.
         TargetSilent: it accepts connections but does not speak Iggy within seconds, or does not
             let the kit in.
-        UsageFault: the user gave what says nothing about Iggy, or no usable credentials.
+        UsageFault: the user named topics, or gave no usable credentials.
     """
-    foreign = [key for key in FOREIGN_KEYS if getattr(target, key)]
-    if foreign:
-        raise UsageFault(f"--{foreign[0]} says nothing about an Iggy server; leave it out")
     if options.topics:
         raise UsageFault("--topic says nothing about an Iggy server; leave it out")
     credentials = credentials_from(target.auth_env)

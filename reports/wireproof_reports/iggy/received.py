@@ -1,0 +1,72 @@
+"""Answers from an Iggy server taken apart: status and length, then what a poll brought."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from wireproof_reports.annotation import Part
+from wireproof_spec.decoding import Span, decode, spans
+from wireproof_spec.iggy.commands import POLL_MESSAGES
+from wireproof_spec.iggy.frame import RESPONSE, RESPONSE_HEAD_SIZE
+from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
+from wireproof_spec.iggy.states import state_name
+from wireproof_spec.iggy.statuses import OK, STATUSES
+from wireproof_spec.record import DifferenceRecord
+from wireproof_spec.wire_error import WireError
+
+CODE_AT = 4
+
+
+def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
+    """Name the fields of one answer; ``sent`` tells whether it is that of a poll."""
+    head = [_part(span) for span in spans(RESPONSE, data) if span.offset < RESPONSE_HEAD_SIZE]
+    if len(head) < 2 or len(data) < RESPONSE_HEAD_SIZE:
+        return tuple(head)
+    status = int.from_bytes(data[:CODE_AT], "little")
+    head[0] = replace(head[0], value=_status(status))
+    body = data[RESPONSE_HEAD_SIZE:]
+    inner = _polled(body) if status == OK and _asks_to_poll(sent) else _plain(body)
+    return (*head, *(replace(part, offset=part.offset + RESPONSE_HEAD_SIZE) for part in inner))
+
+
+def presumed_difference(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
+    """Return the difference of a success where only an error conforms."""
+    if observation.partition(",")[0] != "ok" or not accepted:
+        return None
+    if not all(pattern.startswith(("error:", "closed")) for pattern in accepted):
+        return None
+    return DifferenceRecord("status", 0, "an error", _status(OK))
+
+
+def _status(status: int) -> str:
+    name = "ok" if status == OK else STATUSES.get(status, "")
+    return f"{status} ({name})" if name else str(status)
+
+
+def _asks_to_poll(sent: Sequence[bytes]) -> bool:
+    if not sent:
+        return False
+    return int.from_bytes(sent[-1][CODE_AT : 2 * CODE_AT], "little") == POLL_MESSAGES
+
+
+def _polled(body: bytes) -> Iterable[Part]:
+    for schema in (POLLED_MESSAGES, POLLED_MESSAGES_TAGGED):
+        try:
+            decode(schema, body)
+        except WireError:
+            continue
+        return [_part(span) for span in spans(schema, body)]
+    return [_part(span) for span in spans(POLLED_MESSAGES, body)]
+
+
+def _plain(body: bytes) -> Iterable[Part]:
+    return [Part(0, len(body), "body")] if body else []
+
+
+def _part(span: Span) -> Part:
+    name = state_name(int(span.value)) if _is_state(span) else None
+    value = f"{span.value} ({name})" if name else span.value
+    return Part(span.offset, span.length, span.field, value)
+
+
+def _is_state(span: Span) -> bool:
+    return span.field.rpartition(".")[2] == "state" and span.value.isdigit()
