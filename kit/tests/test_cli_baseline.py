@@ -17,7 +17,10 @@ LATE = "2999-01-01"
 
 
 class KnownCase:
-    """Stands for a collected case; only its id is asked for."""
+    """Stands for a collected case; only its id, and what it takes, are asked for."""
+
+    arguments: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
 
     def __init__(self, case_id: str) -> None:
         self.id = case_id

@@ -1,6 +1,7 @@
 """Captured documents judged through the command line."""
 
 import json
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,29 @@ def test_the_bundle_is_judged_again_and_reported(faulty: tuple[Done, Path]) -> N
     assert "delayTime" in page
     assert "orders.jsonl line 3" in page
     assert 'failures="2"' in (folder / "r.xml").read_text("utf-8")
+
+
+def test_failures_are_listed_by_document_or_for_all_of_them(
+    faulty: tuple[Done, Path], tmp_path: Path
+) -> None:
+    _, folder = faulty
+    bundle, listed = folder / "b.jsonl", tmp_path / "known.toml"
+    terms = ("--expires", f"{date.today() + timedelta(days=30)}", "--reason", "old captures")
+    wireproof("baseline", "update", str(listed), "--bundle", str(bundle), *terms)
+    assert wireproof("baseline", "check", str(listed), cwd=tmp_path).code == 0
+    known = wireproof("judge", str(bundle), "--baseline", str(listed), cwd=tmp_path)
+    assert (known.code, "2 known" in known.out) == (0, True)
+    text_of_all = listed.read_text("utf-8").replace("/orders.jsonl:3", "")
+    listed.write_text(text_of_all, "utf-8")
+    wrong = (folder / "captured" / "orders.jsonl").read_bytes().split(b"\n")[2]
+    (tmp_path / "m.json").write_bytes(wrong)
+    other = judged(tmp_path, "m.json", "--baseline", str(listed))
+    assert (other.code, "2 known" in other.out) == (0, True)
+
+
+def test_a_case_of_one_document_is_explained(tmp_path: Path) -> None:
+    done = wireproof("explain", "oms/message/qos/any.jsonl:7", cwd=tmp_path)
+    assert "the law of oms/message/qos" in done.out
 
 
 def test_a_replay_is_refused_in_one_sentence(faulty: tuple[Done, Path]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from small_law import record
 
-from wireproof_kit.deviations import Applied, Deviation, apply, read_deviations, to_toml
+from wireproof_kit.deviations import Applied, Deviation, apply, is_known, read_deviations, to_toml
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.record import CaseRecord, DeviationRecord
 
@@ -64,6 +64,21 @@ def test_an_entry_speaks_of_the_versions_it_names() -> None:
     versioned = Deviation("p/i", "t.i.clause", "abc", "r", date(2027, 1, 1), targets=("0.3.7-*",))
     assert applied(versioned, FAILED, version="0.3.7-HA").records[0].verdict == "known"
     assert applied(versioned, FAILED, version="0.4").records[0].verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("entry_id", "known", "is_one"),
+    [
+        ("p/i/case", "p/i/case", True),
+        ("p/i", "p/i/case", True),
+        ("p/i/case/x", "p/i/case", False),
+        ("p/i/case/x", "p/i/case/", True),
+        ("p/i/case", "p/i/case/", True),
+        ("p/i/other", "p/i/case/", False),
+    ],
+)
+def test_an_id_is_known_or_left_to_the_target(entry_id: str, known: str, is_one: bool) -> None:
+    assert is_known(entry_id, [known]) is is_one
 
 
 def test_the_file_is_written_as_it_is_read(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from wireproof.lazy import Command, Group
 from wireproof.manner import manner
 from wireproof.targets import settings_for
 from wireproof_kit.bundle import Bundle, read_bundle
-from wireproof_kit.deviations import Deviation, apply, read_deviations, to_toml
+from wireproof_kit.deviations import Deviation, apply, is_known, read_deviations, to_toml
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.catalogue import is_below
+from wireproof_kit.instance import known_ids
 
 LASTS = timedelta(days=180)
 
@@ -92,8 +92,8 @@ def prune(file: Path | None, bundle: Path | None) -> None:
     """Remove entries that are expired, name no case, or whose cases pass in a bundle."""
     place, today = _place(file), date.today()
     entries = read_deviations(place, known_ids=None, today=today)
-    ids = [item.id for item in collect()]
-    gone = [e for e in entries if e.expires < today or not any(is_below(i, e.id) for i in ids)]
+    known = known_ids(collect())
+    gone = [e for e in entries if e.expires < today or not is_known(e.id, known)]
     if bundle is not None:
         gone += _stale(entries, read_bundle(bundle), today)
     kept = [entry for entry in entries if entry not in gone]
@@ -145,7 +145,7 @@ def _run(bundle: Path | None) -> Bundle:
 
 
 def _read(place: Path, today: date) -> tuple[Deviation, ...]:
-    return read_deviations(place, known_ids=[item.id for item in collect()], today=today)
+    return read_deviations(place, known_ids=known_ids(collect()), today=today)
 
 
 def _stale(entries: Sequence[Deviation], run: Bundle, today: date) -> list[Deviation]:

@@ -86,8 +86,15 @@ def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
     if law.id == identifier:
         return clause, law
     from wireproof.collection import collect
+    from wireproof_kit.instance import known_ids
 
-    return (clause, law) if any(item.id == identifier for item in collect()) else None
+    known = known_ids(collect())
+    named = any(each == identifier or _stands_for(each, identifier) for each in known)
+    return (clause, law) if named else None
+
+
+def _stands_for(known: str, identifier: str) -> bool:
+    return known.endswith("/") and identifier.startswith(known)
 
 
 def _known(catalogues: Sequence[Catalogue]) -> list[str]:

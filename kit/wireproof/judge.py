@@ -20,6 +20,7 @@ from wireproof_kit.bundle import Bundle, BundleWriter, read_bundle
 from wireproof_kit.deviations import Applied, apply, read_deviations
 from wireproof_kit.engine import judged
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.instance import known_ids
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state
 from wireproof_kit.outcome import Standing, conclude
 from wireproof_kit.protocols import PROTOCOLS
@@ -166,7 +167,7 @@ def _is_known(record: CaseRecord, catalogue: Catalogue, terms: Terms) -> bool:
 def _applied(records: Sequence[CaseRecord], header: HeaderRecord, terms: Terms) -> Applied:
     if terms.baseline is None:
         return Applied(tuple(records))
-    known = {*(record.case for record in records), *(item.id for item in collect())}
+    known = {*(record.case for record in records), *known_ids(collect())}
     today = date.today()
     entries = read_deviations(terms.baseline, known_ids=known, today=today)
     version = header.target.fingerprint.get("version", "")

@@ -9,7 +9,7 @@ import pytest
 from wireproof_kit.deviations import Deviation, apply, read_deviations
 from wireproof_kit.engine import Engine, unsupported
 from wireproof_kit.errors import KitError
-from wireproof_kit.instance import Instance
+from wireproof_kit.instance import Instance, known_ids
 from wireproof_kit.ledger import Ledger
 from wireproof_kit.options import baseline, bundle_path, make_plan, make_run_options, today
 from wireproof_kit.run import Choice, Run
@@ -77,8 +77,8 @@ class Conductor:
         instances = [item.stash[INSTANCE] for item in cases]
         path = baseline(self._config)
         if path is not None:
-            ids = [instance.id for instance in instances]
-            self._deviations = read_deviations(path, known_ids=ids, today=today())
+            known = known_ids(instances)
+            self._deviations = read_deviations(path, known_ids=known, today=today())
         run = self.run = Run.open(make_plan(self._config), instances)
         choice = run.choose(instances)
         self._arrange(items, choice)

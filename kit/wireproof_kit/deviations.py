@@ -75,6 +75,17 @@ def read_deviations(
     return entries
 
 
+def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
+    """Tell whether an id is that of a case or a prefix of one.
+
+    A known id that ends in a slash stands for every id that begins so.
+    """
+    return any(
+        is_below(known, entry_id) or (known.endswith("/") and entry_id.startswith(known))
+        for known in known_ids
+    )
+
+
 def apply(
     records: Sequence[CaseRecord],
     entries: Sequence[Deviation],
@@ -113,7 +124,7 @@ def _toml_value(value: object) -> str:
 
 
 def _check(path: Path, entry: Deviation, ids: Sequence[str] | None, today: date) -> None:
-    if ids is not None and not any(is_below(case_id, entry.id) for case_id in ids):
+    if ids is not None and not is_known(entry.id, ids):
         raise UsageFault(
             f"deviations file {path}: id {entry.id!r} is no case and no prefix of one"
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
+from wireproof_kit.protocols import PROTOCOLS, protocol_of
 from wireproof_spec.catalogue import Catalogue, Clause, is_below
 
 
@@ -64,6 +65,17 @@ def make_instance(
 def lawless(instances: Iterable[Instance], catalogue: Catalogue) -> list[str]:
     """Return the ids of cases that have no accept set in the catalogue."""
     return [item.id for item in instances if catalogue.law(item.clause.id, item.id) is None]
+
+
+def known_ids(instances: Iterable[Instance]) -> list[str]:
+    """Return the ids of cases; one ends in a slash where a target decides what follows."""
+    return [_known_id(instance) for instance in instances]
+
+
+def _known_id(instance: Instance) -> str:
+    several = PROTOCOLS[protocol_of(instance.id)].several
+    takes = {*instance.arguments, *instance.parameters}
+    return f"{instance.mark.id}/" if takes & several.keys() else instance.id
 
 
 def _content_hash(function: Callable[..., Observation], case_id: str, clause_id: str) -> str:
