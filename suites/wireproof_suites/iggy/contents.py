@@ -42,7 +42,7 @@ PAYLOADS = {
     "65536-bytes": EVERY_BYTE * 256,
 }
 
-HEADER_SETS = {
+HEADER_SETS: dict[str, tuple[Header, ...]] = {
     "no-headers": (),
     "one-header": (HEADER,),
     "three-headers": THREE_HEADERS,
