@@ -1,6 +1,8 @@
 """Whatever bytes are read, every rule sees something, and every fault has a place in them."""
 
 import json
+import sys
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from wireproof_spec.oms.document import Document, Gap, read
 from wireproof_spec.oms.names import ATTRIBUTES, HEADER_ATTRIBUTES, PARTS, Kind
 from wireproof_spec.oms.rules import RULES
 from wireproof_spec.oms.types import is_base64, literal
+from wireproof_spec.oms.whole import UNPRINTABLE_SIGN, nearest
 
 KINDS = st.sampled_from(list(Kind))
 TEXTS = [row.data for row in golden.documents()]
@@ -87,6 +90,18 @@ def test_a_part_that_is_not_there_is_told_from_one_that_cannot_be() -> None:
 )
 def test_base64_is_told_from_other_text(text: str, is_one: bool) -> None:
     assert is_base64(text) is is_one
+
+
+def test_unprintable_are_controls_surrogates_and_separators() -> None:
+    signs = map(chr, range(sys.maxunicode + 1))
+    due = {sign for sign in signs if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")}
+    found = set(UNPRINTABLE_SIGN.findall("".join(map(chr, range(sys.maxunicode + 1)))))
+    assert found == due
+
+
+def test_a_name_of_any_length_is_compared_at_once() -> None:
+    assert nearest("PARTITION", ATTRIBUTES) == "partition"
+    assert nearest("partition" * 1_000_000, ATTRIBUTES) is None
 
 
 def test_long_values_are_cut() -> None:

@@ -1,8 +1,10 @@
 """Every golden document is decided as recorded, by the strict reader and by the JSON Schema."""
 
 import json
+from typing import Any, cast
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from wireproof_spec import json_schema
 from wireproof_spec.catalogue import Clause, Law, load_catalogue, matches
@@ -133,6 +135,13 @@ def test_a_conforming_server_makes_of_it_what_is_recorded(row: GoldenDocument) -
             assert told[name] == due
     if row.effect.get("deliver") == "immediately":
         assert timing.due == row.born
+
+
+@pytest.mark.parametrize("name", ["types", "extension-header", "message"])
+def test_the_schemas_are_schemas(name: str) -> None:
+    schema = cast(dict[str, Any], json_schema.document(f"oms/{name}"))
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:wireproof:oms/{name}"
 
 
 def test_the_table_of_attributes_is_the_schemas() -> None:

@@ -1,7 +1,7 @@
 """Rules of a document as a whole: names once, strings printable, names that are nearly known."""
 
 import difflib
-import unicodedata
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from wireproof_spec.json_places import child_pointer
@@ -18,11 +18,13 @@ NEAR_NAME = "near-name"
 MISPLACED = "misplaced-name"
 UNKNOWN = "unknown-name"
 
-UNPRINTABLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
+UNPRINTABLE_SIGN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Control characters, surrogates, line and paragraph separators; all else can be printed."""
 
 _DATA = f"{WRAPPER_POINTER}/{names.DATA}"
 _ALIKE = 0.85
+_LONGEST = 40
+"""No name of the text is half as long; comparing much longer ones would take for ever."""
 
 
 def unique_name(document: Document) -> Sight:
@@ -61,6 +63,8 @@ def known_name(document: Document) -> Sight:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is nearly this one: in other letters, or a letter off."""
+    if len(name) > _LONGEST:
+        return None
     plain = {_plain(each): each for each in known}
     near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=_ALIKE)
     return plain[near[0]] if near else None
@@ -104,8 +108,8 @@ def _unprintable(pointer: str, value: JsonValue) -> Iterator[Fault]:
 
 
 def _text_faults(pointer: str, text: str, *, at_name: bool) -> Iterator[Fault]:
-    for sign in text:
-        if unicodedata.category(sign) in UNPRINTABLE_CATEGORIES:
-            found = f"U+{ord(sign):04X} in {ascii(text)[:60]}"
-            yield Fault(UNPRINTABLE, pointer, "printable characters", found, at_name)
-            return
+    match = UNPRINTABLE_SIGN.search(text)
+    if match is not None:
+        around = text[max(match.start() - 20, 0) : match.start() + 20]
+        found = f"U+{ord(match[0]):04X} in {around!a}"
+        yield Fault(UNPRINTABLE, pointer, "printable characters", found, at_name)
