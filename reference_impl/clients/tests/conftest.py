@@ -8,6 +8,7 @@ What cannot run is named in one line at the end, and a run in which nothing ran 
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ from go_nsq_client import GoNsq
 from served_cluster import Cluster, RealCluster, reference_cluster
 
 PROGRAM = Path(__file__).resolve().parents[1] / "go_nsq"
+CRATE = Path(__file__).resolve().parents[1] / "iggy_crate"
+CRATE_TARGET = Path(__file__).resolve().parents[3] / "out" / "iggy_crate"
+CRATE_BUILD_WITHIN_S = 1500
 SETUP = Path(__file__).resolve().parents[3] / "tools" / "setup.py"
 REAL = os.environ.get("WIREPROOF_CLIENTS_LOOKUPD", "")
 BUILD_WITHIN_S = 110
@@ -68,6 +72,23 @@ def go_nsq_program(
     return program
 
 
+@pytest.fixture(scope="session")
+def iggy_crate_program(request: pytest.FixtureRequest) -> Path:
+    """The program with crate iggy in it, built from what Cargo.lock names; or why there is none.
+
+    The first build takes minutes and is kept, for there are hundreds of crates in it.
+    """
+    reason = "" if shutil.which("cargo") else "cargo was not found"
+    if not reason and (done := cargo("fetch")).returncode:
+        reason = f"its crates could not be fetched: {last_line(done.stderr)}"
+    if reason:
+        request.config.stash.setdefault(NOT_RUN, {})["crate iggy"] = reason
+        pytest.skip(reason)
+    built = cargo("build", "--offline")
+    assert built.returncode == 0, built.stderr
+    return CRATE_TARGET / "debug" / "iggy_crate"
+
+
 @pytest.fixture
 def go_nsq(go_nsq_program: Path, cluster: Cluster, tmp_path: Path) -> GoNsq:
     return GoNsq(go_nsq_program, cluster, tmp_path)
@@ -88,6 +109,18 @@ def go(*words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=BUILD_WITHIN_S,
+        check=False,
+    )
+
+
+def cargo(verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["cargo", verb, "--locked", *words],
+        cwd=CRATE,
+        env={**os.environ, "CARGO_TARGET_DIR": str(CRATE_TARGET)},
+        capture_output=True,
+        text=True,
+        timeout=CRATE_BUILD_WITHIN_S,
         check=False,
     )
 
