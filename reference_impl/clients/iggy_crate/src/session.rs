@@ -57,7 +57,16 @@ pub async fn whole(client: &impl Client, connected: bool) {
 
 /// Read everything of one partition.
 pub async fn poll_all(client: &impl Client) {
-    match poll(client, Consumer::new(READER), 1, PollingStrategy::offset(0), 100, false).await {
+    match poll(
+        client,
+        Consumer::new(READER),
+        1,
+        PollingStrategy::offset(0),
+        100,
+        false,
+    )
+    .await
+    {
         Ok(messages) => say_polled("all", &messages),
         error => say_error("all", error),
     }
@@ -65,26 +74,60 @@ pub async fn poll_all(client: &impl Client) {
 
 async fn make(client: &impl Client) {
     let name = "Orders Stream".to_string();
-    client.create_stream(&CreateStream { stream_id: STREAM, name }).await.expect("a stream");
+    client
+        .create_stream(&CreateStream {
+            stream_id: STREAM,
+            name,
+        })
+        .await
+        .expect("a stream");
     let name = "Orders".to_string();
-    let topic = CreateTopic { stream_id: stream(), topic_id: TOPIC, partitions_count: 1, name };
+    let topic = CreateTopic {
+        stream_id: stream(),
+        topic_id: TOPIC,
+        partitions_count: 1,
+        name,
+    };
     client.create_topic(&topic).await.expect("a topic");
-    let more = CreatePartitions { stream_id: stream(), topic_id: topic_id(), partitions_count: 3 };
-    client.create_partitions(&more).await.expect("more partitions");
-    let less = DeletePartitions { stream_id: stream(), topic_id: topic_id(), partitions_count: 1 };
-    client.delete_partitions(&less).await.expect("fewer partitions");
+    let more = CreatePartitions {
+        stream_id: stream(),
+        topic_id: topic_id(),
+        partitions_count: 3,
+    };
+    client
+        .create_partitions(&more)
+        .await
+        .expect("more partitions");
+    let less = DeletePartitions {
+        stream_id: stream(),
+        topic_id: topic_id(),
+        partitions_count: 1,
+    };
+    client
+        .delete_partitions(&less)
+        .await
+        .expect("fewer partitions");
 }
 
 async fn send(client: &impl Client) {
     let first = Partitioning::partition_id(1);
     let messages = vec![
         Message::new(None, Bytes::from("orders_data_2"), None),
-        Message::new(Some(u128::MAX), Bytes::from("orders_data_3"), Some(headers())),
+        Message::new(
+            Some(u128::MAX),
+            Bytes::from("orders_data_3"),
+            Some(headers()),
+        ),
         Message::new(Some(7), Bytes::from((0..=255).collect::<Vec<u8>>()), None),
     ];
     put(client, first, messages).await;
     let key = Partitioning::messages_key_str("a").expect("a key");
-    put(client, key, vec![Message::new(Some(8), Bytes::from("by key"), None)]).await;
+    put(
+        client,
+        key,
+        vec![Message::new(Some(8), Bytes::from("by key"), None)],
+    )
+    .await;
     for number in 0..3u128 {
         let message = Message::new(Some(100 + number), Bytes::from("balanced"), None);
         put(client, Partitioning::balanced(), vec![message]).await;
@@ -104,17 +147,26 @@ async fn polls(client: &impl Client) {
         ("next at the end", PollingStrategy::next(), true),
     ];
     for (of, strategy, commit) in strategies {
-        let found = poll(client, reader(), 1, strategy, 2, commit).await.expect(of);
+        let found = poll(client, reader(), 1, strategy, 2, commit)
+            .await
+            .expect(of);
         say_polled(of, &found);
         if of == "offset 2" {
             let time = PollingStrategy::timestamp(found[0].timestamp);
-            let same = poll(client, reader(), 1, time, 1, false).await.expect("a time");
+            let same = poll(client, reader(), 1, time, 1, false)
+                .await
+                .expect("a time");
             say_polled("its time", &same);
         }
     }
     for (of, partition) in [("partition 2", 2), ("partition 3", 3)] {
         let all = PollingStrategy::offset(0);
-        say_polled(of, &poll(client, reader(), partition, all, 10, false).await.expect(of));
+        say_polled(
+            of,
+            &poll(client, reader(), partition, all, 10, false)
+                .await
+                .expect(of),
+        );
     }
 }
 
@@ -126,10 +178,19 @@ async fn offsets(client: &impl Client) {
         partition_id: 1,
         offset: 2,
     };
-    client.store_consumer_offset(&offset).await.expect("an offset");
+    client
+        .store_consumer_offset(&offset)
+        .await
+        .expect("an offset");
     for consumer in [READER, 4, 5] {
-        let found = client.get_consumer_offset(&offset_of(consumer, 1)).await.expect("an offset");
-        say("offset", json!({ "consumer": found.consumer_id, "offset": found.offset }));
+        let found = client
+            .get_consumer_offset(&offset_of(consumer, 1))
+            .await
+            .expect("an offset");
+        say(
+            "offset",
+            json!({ "consumer": found.consumer_id, "offset": found.offset }),
+        );
     }
 }
 
@@ -149,12 +210,20 @@ async fn groups(client: &impl Client, connected: bool) {
         };
         client.join_consumer_group(&join).await.expect("a member");
         let me = client.get_me(&GetMe {}).await.expect("me");
-        let same = client.get_client(&GetClient { client_id: me.id }).await.expect("a client");
+        let same = client
+            .get_client(&GetClient { client_id: me.id })
+            .await
+            .expect("a client");
         let groups = same.consumer_groups_count;
-        say("me", json!({ "transport": me.transport, "address": me.address, "groups": groups }));
+        say(
+            "me",
+            json!({ "transport": me.transport, "address": me.address, "groups": groups }),
+        );
         for turn in 1..=3 {
             let next = PollingStrategy::next();
-            let found = poll(client, Consumer::group(GROUP), 9, next, 10, true).await.expect("turn");
+            let found = poll(client, Consumer::group(GROUP), 9, next, 10, true)
+                .await
+                .expect("turn");
             say_polled(&format!("turn {turn}"), &found);
         }
     }
@@ -166,15 +235,25 @@ async fn groups(client: &impl Client, connected: bool) {
         })
         .await
         .expect("the group");
-    let members: Vec<_> = found.members.iter().map(|member| &member.partitions).collect();
-    say("group", json!({ "partitions": found.partitions_count, "members": members }));
+    let members: Vec<_> = found
+        .members
+        .iter()
+        .map(|member| &member.partitions)
+        .collect();
+    say(
+        "group",
+        json!({ "partitions": found.partitions_count, "members": members }),
+    );
     if connected {
         let leave = LeaveConsumerGroup {
             stream_id: stream_id(),
             topic_id: topic_id(),
             consumer_group_id: GROUP,
         };
-        client.leave_consumer_group(&leave).await.expect("no member");
+        client
+            .leave_consumer_group(&leave)
+            .await
+            .expect("no member");
     }
     let gone = DeleteConsumerGroup {
         stream_id: stream_id(),
@@ -182,50 +261,116 @@ async fn groups(client: &impl Client, connected: bool) {
         consumer_group_id: GROUP,
     };
     client.delete_consumer_group(&gone).await.expect("no group");
-    let left = GetConsumerGroups { stream_id: stream_id(), topic_id: topic_id() };
-    let left = client.get_consumer_groups(&left).await.expect("groups").len();
+    let left = GetConsumerGroups {
+        stream_id: stream_id(),
+        topic_id: topic_id(),
+    };
+    let left = client
+        .get_consumer_groups(&left)
+        .await
+        .expect("groups")
+        .len();
     say("groups", json!({ "left": left }));
 }
 
 async fn tell(client: &impl Client) {
     let stats = client.get_stats(&GetStats {}).await.expect("stats");
-    say("stats", json!({ "streams": stats.streams_count, "messages": stats.messages_count }));
-    let clients = client.get_clients(&GetClients {}).await.expect("clients").len();
+    say(
+        "stats",
+        json!({ "streams": stats.streams_count, "messages": stats.messages_count }),
+    );
+    let clients = client
+        .get_clients(&GetClients {})
+        .await
+        .expect("clients")
+        .len();
     say("clients", json!({ "count": clients }));
     let streams = client.get_streams(&GetStreams {}).await.expect("streams");
     let names: Vec<_> = streams.iter().map(|stream| &stream.name).collect();
     say("streams", json!({ "names": names }));
     let named = Identifier::named("orders").expect("a name");
-    let topic = GetTopic { stream_id: stream(), topic_id: named };
+    let topic = GetTopic {
+        stream_id: stream(),
+        topic_id: named,
+    };
     let topic = client.get_topic(&topic).await.expect("the topic");
-    let counts: Vec<_> = topic.partitions.iter().map(|each| each.messages_count).collect();
-    say("topic", json!({ "name": topic.name, "size": topic.size_bytes, "messages": counts }));
-    let topics = client.get_topics(&GetTopics { stream_id: stream() }).await.expect("topics").len();
+    let counts: Vec<_> = topic
+        .partitions
+        .iter()
+        .map(|each| each.messages_count)
+        .collect();
+    say(
+        "topic",
+        json!({ "name": topic.name, "size": topic.size_bytes, "messages": counts }),
+    );
+    let topics = client
+        .get_topics(&GetTopics {
+            stream_id: stream(),
+        })
+        .await
+        .expect("topics")
+        .len();
     say("topics", json!({ "count": topics }));
 }
 
 async fn refusals(client: &impl Client) {
-    say_error("unknown partition", client.get_consumer_offset(&offset_of(READER, 77)).await);
+    say_error(
+        "unknown partition",
+        client.get_consumer_offset(&offset_of(READER, 77)).await,
+    );
     let unknown = Identifier::numeric(999).expect("a number");
-    say_error("unknown stream", client.get_stream(&GetStream { stream_id: unknown }).await);
-    let again = CreateStream { stream_id: STREAM, name: "other".to_string() };
+    say_error(
+        "unknown stream",
+        client.get_stream(&GetStream { stream_id: unknown }).await,
+    );
+    let again = CreateStream {
+        stream_id: STREAM,
+        name: "other".to_string(),
+    };
     say_error("taken stream", client.create_stream(&again).await);
 }
 
 async fn remove(client: &impl Client) {
-    let topic = DeleteTopic { stream_id: stream(), topic_id: topic_id() };
+    let topic = DeleteTopic {
+        stream_id: stream(),
+        topic_id: topic_id(),
+    };
     client.delete_topic(&topic).await.expect("no topic");
-    let found = client.get_stream(&GetStream { stream_id: stream() }).await.expect("the stream");
-    say("stream", json!({ "name": found.name, "topics": found.topics_count }));
-    client.delete_stream(&DeleteStream { stream_id: stream() }).await.expect("no stream");
-    let left = client.get_streams(&GetStreams {}).await.expect("streams").len();
+    let found = client
+        .get_stream(&GetStream {
+            stream_id: stream(),
+        })
+        .await
+        .expect("the stream");
+    say(
+        "stream",
+        json!({ "name": found.name, "topics": found.topics_count }),
+    );
+    client
+        .delete_stream(&DeleteStream {
+            stream_id: stream(),
+        })
+        .await
+        .expect("no stream");
+    let left = client
+        .get_streams(&GetStreams {})
+        .await
+        .expect("streams")
+        .len();
     say("streams left", json!({ "count": left }));
 }
 
 async fn put(client: &impl Client, partitioning: Partitioning, messages: Vec<Message>) {
-    let mut request =
-        SendMessages { stream_id: stream(), topic_id: topic_id(), partitioning, messages };
-    client.send_messages(&mut request).await.expect("sent messages");
+    let mut request = SendMessages {
+        stream_id: stream(),
+        topic_id: topic_id(),
+        partitioning,
+        messages,
+    };
+    client
+        .send_messages(&mut request)
+        .await
+        .expect("sent messages");
 }
 
 async fn poll(
