@@ -40,9 +40,12 @@ def test_every_key_is_read(tmp_path: Path) -> None:
 
     assert settings == Settings(
         url="nsq://127.0.0.1:4150",
-        http="http://127.0.0.1:4151",
-        lookupd=("http://127.0.0.1:4161", "http://127.0.0.1:4163"),
-        data=str(tmp_path / "queue"),
+        keys=(
+            ("http", "http://127.0.0.1:4151"),
+            ("lookupd", "http://127.0.0.1:4161"),
+            ("lookupd", "http://127.0.0.1:4163"),
+            ("data", str(tmp_path / "queue")),
+        ),
         reset="make reset-broker",
         claims={"ext": "true", "order": "false", "trace": "probe"},
         profile="should",
@@ -86,7 +89,7 @@ def test_the_environment_stands_above_the_file(tmp_path: Path) -> None:
 
     assert settings.profile == "may"
     assert settings.reading == "deployed"
-    assert settings.lookupd == ("a:1", "b:2")
+    assert settings.keys == (("lookupd", "a:1"), ("lookupd", "b:2"))
 
 
 def test_another_url_in_the_environment_forgets_the_files_target(tmp_path: Path) -> None:
@@ -95,12 +98,7 @@ def test_another_url_in_the_environment_forgets_the_files_target(tmp_path: Path)
     settings = read(tmp_path, WIREPROOF_URL="nsq://10.0.0.1:4150")
 
     assert settings.url == "nsq://10.0.0.1:4150"
-    assert (settings.http, settings.lookupd, settings.data, settings.reset) == (
-        None,
-        (),
-        None,
-        None,
-    )
+    assert (settings.keys, settings.reset) == ((), None)
     assert settings.profile == "should"
 
 

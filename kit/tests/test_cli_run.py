@@ -17,7 +17,7 @@ from wireproof.config import Settings
 from wireproof.main import main
 from wireproof.request import RunOptions, plugin_options
 from wireproof.run_options import run_options
-from wireproof.targets import Keys, Named, named_target
+from wireproof.targets import Named, named_target
 from wireproof_kit.bundle import read_bundle
 from wireproof_kit.errors import UsageFault
 
@@ -391,13 +391,14 @@ def test_options_stand_above_the_configuration() -> None:
 
 
 def test_keys_of_a_configured_target_hold_for_that_target_alone() -> None:
-    settings = Settings(url="nsq://a:1", http="a:2", data="/d", lookupd=("l:1",), reset="r")
+    keys = (("http", "a:2"), ("lookupd", "l:1"), ("data", "/d"))
+    settings = Settings(url="nsq://a:1", keys=keys, reset="r")
 
-    same = named_target([], settings, given=Keys(lookupd=("m:1",)))
+    same = named_target([], settings, given=(("lookupd", "m:1"),))
     other = named_target(["nsq://b:1", "ext/"], settings)
     reference = named_target([], settings, reference=True)
 
-    assert same.keys == (("http", "a:2"), ("data", "/d"), ("lookupd", "m:1"))
+    assert same.keys == (("http", "a:2"), ("lookupd", "m:1"), ("data", "/d"))
     assert same.reset == "r"
     assert (other.keys, other.reset, other.prefixes) == ((), None, ("ext",))
     assert (reference.url, reference.keys) == ("reference", ())

@@ -12,8 +12,8 @@ from wireproof_kit.nsq.disk import Stored, observe_stored
 from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery, observe_http
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.protocols import read_target
 from wireproof_kit.session import SessionOptions
-from wireproof_kit.target import parse_target
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.nsq.names import TRACE_ID
@@ -31,7 +31,7 @@ def reference() -> Iterator[EmbeddedReference]:
 
 @pytest.fixture(scope="module")
 def session(reference: EmbeddedReference) -> Iterator[NsqSession]:
-    target = parse_target(reference.url, ("nsq",))
+    target = read_target(reference.url)
     found = open_session(target, SessionOptions(seed=1, run_token="t1"))
     yield found
     found.close()

@@ -60,7 +60,8 @@ def test_a_node_is_found_through_lookup_servers() -> None:
         with ScriptedPeer(names) as lookup:
             host, port = lookup.address
             found = open_session(
-                Target("nsq://?lookupd=…", "nsq", "", 0, lookupd=(f"{host}:{port}",)), OPTIONS
+                Target("nsq://?lookupd=…", "nsq", "", 0, servers={"lookupd": (f"{host}:{port}",)}),
+                OPTIONS,
             )
             found.close()
         assert found.address == node.address
@@ -71,7 +72,8 @@ def test_lookup_servers_that_know_no_node_are_one_sentence() -> None:
         host, port = lookup.address
         with pytest.raises(KitError, match="lookup server"):
             open_session(
-                Target("nsq://?lookupd=…", "nsq", "", 0, lookupd=(f"{host}:{port}",)), OPTIONS
+                Target("nsq://?lookupd=…", "nsq", "", 0, servers={"lookupd": (f"{host}:{port}",)}),
+                OPTIONS,
             )
 
 

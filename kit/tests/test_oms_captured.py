@@ -43,7 +43,7 @@ def test_of_a_folder_json_files_count_in_order_and_deep(tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_bytes(b"\n4")
     (tmp_path / "empty.jsonl").write_bytes(b"\n")
     (tmp_path / "notes.txt").write_bytes(b"no document")
-    target = parse_target(f"oms+file:{tmp_path}", ("oms+file",))
+    target = parse_target(f"oms+file:{tmp_path}", {"oms+file": {}})
     assert document_names(target) == ["a.ndjson:2", "b.json", "z/deep.jsonl:1", "z/deep.jsonl:2"]
     assert [each.data for each in documents_of(target)] == [b"4", b"3", b"1", b"2"]
 
@@ -116,6 +116,6 @@ def test_too_much_is_refused_before_it_is_read(
 
 
 def test_a_target_without_a_path_names_no_documents() -> None:
-    target = parse_target("oms://h:1", ("oms",))
+    target = parse_target("oms://h:1", {"oms": {}})
     with pytest.raises(UsageFault, match="names no documents"):
         document_names(target)

@@ -17,7 +17,7 @@ HEADER_CLAUSE = "oms.extension-header.number"
 
 
 def opened(path: Path, query: str = "") -> DocumentSession:
-    return open_session(parse_target(f"oms+file:{path}{query}", ("oms+file",)), OPTIONS)
+    return open_session(parse_target(f"oms+file:{path}{query}", {"oms+file": {}}), OPTIONS)
 
 
 def folder_of(path: Path, **documents: bytes) -> Path:
@@ -90,6 +90,6 @@ def test_many_faults_are_told_in_part(tmp_path: Path) -> None:
 
 
 def test_topics_say_nothing_about_documents(tmp_path: Path) -> None:
-    target = parse_target(f"oms+file:{folder_of(tmp_path, a=b'1')}", ("oms+file",))
+    target = parse_target(f"oms+file:{folder_of(tmp_path, a=b'1')}", {"oms+file": {}})
     with pytest.raises(UsageFault, match="says nothing about documents"):
         open_session(target, SessionOptions(seed=1, run_token="t", topics={"ext_topic": "t"}))

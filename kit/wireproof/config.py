@@ -11,28 +11,22 @@ from typing import cast
 
 from wireproof.nearness import nearest_words, suggestion
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import target_keys
+
+_KEYS = target_keys()
 
 TABLES = {
-    "target": (
-        "url",
-        "http",
-        "lookupd",
-        "data",
-        "control",
-        "tls",
-        "cacert",
-        "cert",
-        "key",
-        "auth_env",
-        "reset",
-    ),
+    "target": ("url", *_KEYS, "reset"),
     "claims": (),
     "run": ("profile", "reading", "baseline"),
     "reports": ("bundle", "junit", "html"),
 }
-PATHS = ("data", "cacert", "cert", "key", "baseline", "bundle", "junit", "html")
+PATHS = (
+    *(key for key, known in _KEYS.items() if known.form in ("directory", "file")),
+    *("baseline", "bundle", "junit", "html"),
+)
 CHOICES = {
-    "tls": ("true", "false"),
+    **{key: ("true", "false") for key, known in _KEYS.items() if known.form == "flag"},
     "profile": ("must", "should", "may", "observed"),
     "reading": ("any", "published", "deployed"),
 }
@@ -46,19 +40,12 @@ Values = dict[str, object]
 class Settings:
     """What file and environment say; None where neither says anything.
 
+    ``keys`` are target keys with their values, those of several values several times;
     ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
     """
 
     url: str | None = None
-    http: str | None = None
-    lookupd: tuple[str, ...] = ()
-    data: str | None = None
-    control: str | None = None
-    tls: str | None = None
-    cacert: str | None = None
-    cert: str | None = None
-    key: str | None = None
-    auth_env: str | None = None
+    keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
     profile: str | None = None
     reading: str | None = None
@@ -89,7 +76,16 @@ def read_settings(
         # What the file says of its target must not be believed of another.
         values = {key: value for key, value in values.items() if key not in TABLES["target"]}
     values.update(from_environment)
-    return Settings(**values)  # type: ignore[arg-type]  # checked key by key
+    keys = tuple(_target_keys(values))
+    others = {name: value for name, value in values.items() if name not in _KEYS}
+    return Settings(keys=keys, **others)  # type: ignore[arg-type]  # checked key by key
+
+
+def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
+    for key in _KEYS:
+        value = values.get(key, ())
+        each = cast(tuple[str, ...], value if isinstance(value, tuple) else (value,))
+        yield from ((key, text) for text in each if text)
 
 
 def _from_file(path: Path, *, required: bool) -> Values:
@@ -128,10 +124,11 @@ def _keys(path: Path, table: str, content: Mapping[str, object]) -> Iterator[tup
             hint = suggestion(key, TABLES[table])
             raise UsageFault(f"configuration {path}: [{table}] {key} is no known key{hint}")
         where = f"configuration {path}: [{table}] {key}"
-        if key == "lookupd":
+        form = _KEYS[key].form if key in _KEYS else None
+        if form == "servers":
             yield key, _texts(where, value)
             continue
-        said = str(value).lower() if key == "tls" and isinstance(value, bool) else value
+        said = str(value).lower() if form == "flag" and isinstance(value, bool) else value
         text = _choice(where, key, _text(where, said))
         yield key, str(path.parent / text) if key in PATHS and text else text
 
@@ -163,7 +160,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
 
 
 def _from_variable(name: str, key: str, value: str) -> object:
-    if key == "lookupd":
+    if key in _KEYS and _KEYS[key].form == "servers":
         return tuple(item for item in value.split(",") if item)
     return _choice(f"environment variable {name}", key, value)
 

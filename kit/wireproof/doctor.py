@@ -10,19 +10,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Unpack
 
 import click
 
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.run_options import door_options
-from wireproof.targets import DoorOptions, Keys, named_target, settings_for
+from wireproof.targets import given_keys, key_options, named_target, settings_for
 from wireproof.view.ink import Ink, Tone
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS, schemes, session_opener
+from wireproof_kit.protocols import PROTOCOLS, read_target, session_opener
 from wireproof_kit.session import SessionOptions
-from wireproof_kit.target import Target, parse_target, with_key
+from wireproof_kit.target import Target
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import load_catalogue
 
@@ -53,9 +51,9 @@ class Finding:
     needed: bool = True
 
 
-@click.command("doctor", cls=Command, examples=EXAMPLES, params=[*door_options()])
+@click.command("doctor", cls=Command, examples=EXAMPLES, params=[*key_options()])
 @click.argument("url", required=False)
-def doctor(url: str | None, **door: Unpack[DoorOptions]) -> int:
+def doctor(url: str | None) -> int:
     """Check versions, packages, Java, ports, and whether a target can be reached.
 
     Ends with 2 when something is missing that a run cannot do without.
@@ -64,11 +62,8 @@ def doctor(url: str | None, **door: Unpack[DoorOptions]) -> int:
     settings = settings_for(manner())
     if url is not None or settings.url is not None:
         arguments = [] if url is None else [url]
-        named = named_target(arguments, settings, given=Keys(**door))
-        target = parse_target(named.url, schemes())
-        for key, value in named.keys:
-            target = with_key(target, key, value)
-        findings += _target(target)
+        named = named_target(arguments, settings, given=given_keys())
+        findings += _target(read_target(named.url, named.keys))
     _tell(findings)
     return 2 if any(f.needed and not f.ok for f in findings) else 0
 
@@ -153,12 +148,10 @@ def _target(target: Target) -> Iterator[Finding]:
     advice = "is the broker running, is the port right, does a firewall stand between?"
     if target.host:
         yield _reach("target", target.host, target.port, shown=target.url, advice=advice)
-    more = (("http", (target.http,)), ("lookupd", target.lookupd), ("control", (target.control,)))
-    for key, addresses in more:
-        for address in filter(None, addresses):
-            host, _, port = address.rpartition(":")
-            advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
-            yield _reach(key, host.strip("[]"), int(port), shown=address, advice=advice)
+    for key, address in target.addresses():
+        host, _, port = address.rpartition(":")
+        advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
+        yield _reach(key, host.strip("[]"), int(port), shown=address, advice=advice)
     if target.path is not None:
         yield _documents(target)
     if target.tls or target.auth_env is not None:

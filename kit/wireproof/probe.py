@@ -3,15 +3,13 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Unpack
 
 import click
 import msgspec
 
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.run_options import door_options
-from wireproof.targets import DoorOptions, Keys, named_target, settings_for
+from wireproof.targets import given_keys, key_options, named_target, settings_for
 from wireproof.view.banner import CLAIM_WORDS
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.ink import Ink, Tone, wrapped
@@ -29,30 +27,15 @@ INDENT = 21
 TONES: dict[str, Tone] = {"shown": "good", "absent": "faint", "broken": "bad", "unknown": "doubt"}
 
 
-@click.command("probe", cls=Command, examples=EXAMPLES, params=[*door_options()])
+@click.command("probe", cls=Command, examples=EXAMPLES, params=[*key_options()])
 @click.argument("url", required=False)
 @click.option("--reference", is_flag=True, help="Probe the embedded reference.")
-@click.option("--http", metavar="HOST:PORT", help="The broker's HTTP port.")
-@click.option("--control", metavar="HOST:PORT", help="Its control API, if any.")
-@click.option("--lookupd", multiple=True, metavar="HOST:PORT", help="An nsqlookupd; repeatable.")
-@click.option("--data", metavar="DIR", help="The broker's data directory.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SEC")
-def probe(
-    url: str | None,
-    reference: bool,
-    *,
-    http: str | None,
-    control: str | None,
-    lookupd: tuple[str, ...],
-    data: str | None,
-    timeout: float | None,
-    **door: Unpack[DoorOptions],
-) -> None:
+def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
     """Show what a broker offers, and which readings of the text it follows."""
     settings = settings_for(manner())
     arguments = [] if url is None else [url]
-    keys = Keys(http, data, lookupd, control, **door)
-    named = named_target(arguments, settings, reference=reference, given=keys)
+    named = named_target(arguments, settings, reference=reference, given=given_keys())
     claims = {name: said == "true" for name, said in settings.claims.items() if said != "probe"}
     run = Run.open(RunPlan(url=named.url, keys=named.keys, claims=claims, timeout=timeout))
     try:

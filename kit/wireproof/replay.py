@@ -12,7 +12,7 @@ from wireproof.manner import manner
 from wireproof.replayer import Round
 from wireproof.replaying import Comparison, compare, play
 from wireproof.stage import Scene, open_scene
-from wireproof.targets import Keys
+from wireproof.targets import given_keys, key_options
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.ink import flowed, wrapped
 from wireproof_kit.engine import transcript_record
@@ -26,7 +26,9 @@ EXAMPLES = (
 )
 
 
-@click.command("replay", cls=Command, examples=EXAMPLES)
+@click.command(
+    "replay", cls=Command, examples=EXAMPLES, params=[*key_options("address", "servers")]
+)
 @click.argument("what", metavar="FILE|ID")
 @click.option(
     "--bundle",
@@ -36,8 +38,6 @@ EXAMPLES = (
 )
 @click.option("--times", type=click.IntRange(1), default=1, show_default=True, metavar="N")
 @click.option("--to", metavar="URL", help="Another target, or `reference`.")
-@click.option("--http", metavar="HOST:PORT", help="Its HTTP port.")
-@click.option("--lookupd", multiple=True, metavar="HOST:PORT", help="An nsqlookupd of it.")
 @click.option("--as-recorded", is_flag=True, help="Keep the names; create nothing.")
 @click.option("--hazardous", is_flag=True, help="Send what may kill a target off loopback.")
 def replay(
@@ -46,8 +46,6 @@ def replay(
     *,
     times: int,
     to: str | None,
-    http: str | None,
-    lookupd: tuple[str, ...],
     as_recorded: bool,
     hazardous: bool,
 ) -> int:
@@ -61,7 +59,7 @@ def replay(
         found,
         case,
         to,
-        Keys(http, None, lookupd),
+        given_keys(),
         times=times,
         as_recorded=as_recorded,
         hazardous=hazardous,

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from wireproof.config import Settings
-from wireproof.targets import DoorOptions, Named
+from wireproof.targets import Named
+from wireproof_kit.protocols import target_keys
+from wireproof_kit.target import option_of
 
 
-class RunOptions(DoorOptions):
+class RunOptions(TypedDict):
     """The options of ``wireproof run``, by the names of its parameters."""
 
     reference: bool
@@ -17,10 +20,6 @@ class RunOptions(DoorOptions):
     expression: str | None
     exclude: tuple[str, ...]
     topic: tuple[str, ...]
-    http: str | None
-    lookupd: tuple[str, ...]
-    data: str | None
-    control: str | None
     claim: tuple[str, ...]
     restart: str | None
     hazardous: bool
@@ -64,11 +63,12 @@ def narrowing(options: RunOptions) -> list[str]:
 
 
 def _target(named: Named, options: RunOptions, settings: Settings) -> Iterator[str]:
+    known = target_keys()
     for key, value in named.keys:
-        if key == "tls":
-            yield from _flag("--tls", given=value == "true")
+        if known[key].form == "flag":
+            yield from _flag(option_of(key), given=value == "true")
         else:
-            yield from _pair(f"--{key.replace('_', '-')}", value)
+            yield from _pair(option_of(key), value)
     said = {claim.partition("=")[0] for claim in options["claim"]}
     claims = [f"{name}={value}" for name, value in settings.claims.items() if name not in said]
     yield from _each("--claim", [*claims, *options["claim"]])

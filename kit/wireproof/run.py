@@ -22,15 +22,14 @@ from wireproof.report import refuse_unwritable, write_report
 from wireproof.request import RunOptions, narrowing, plugin_options
 from wireproof.reset import run_reset
 from wireproof.run_options import run_options
-from wireproof.targets import REFERENCE, Keys, Named, named_target, settings_for
+from wireproof.targets import REFERENCE, Named, given_keys, named_target, settings_for
 from wireproof.view.choice import choose_display
 from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof.watcher import Watcher
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
-from wireproof_kit.protocols import schemes
-from wireproof_kit.target import parse_target
+from wireproof_kit.protocols import read_target
 from wireproof_spec.catalogue import is_below
 
 OUT = Path("out")
@@ -55,8 +54,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> 
     code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted.
     """
     settings = settings_for(manner())
-    keys = _keys(options)
-    named = named_target(arguments, settings, reference=options["reference"], given=keys)
+    named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
         return _dry_run(named, options)
     files = _files(options, settings)
@@ -118,20 +116,6 @@ def _fresh() -> Path:
     return path
 
 
-def _keys(options: RunOptions) -> Keys:
-    return Keys(
-        options["http"],
-        options["data"],
-        options["lookupd"],
-        options["control"],
-        tls=options["tls"],
-        cacert=options["cacert"],
-        cert=options["cert"],
-        key=options["key"],
-        auth_env=options["auth_env"],
-    )
-
-
 def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
     asked = {
         "html": options["html"] or settings.html,
@@ -160,7 +144,7 @@ def _own(named: Named, options: RunOptions) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
         return list(collect(narrowing(options)))
-    protocol = parse_target(named.url, schemes()).protocol
+    protocol = read_target(named.url).protocol
     found = collect([f"--broker-url={named.url}", *narrowing(options)])
     return [item for item in found if is_below(item.id, protocol)]
 

@@ -7,6 +7,7 @@ from typing import get_args
 
 import click
 
+from wireproof.targets import key_options
 from wireproof_kit.judge import ReadingChoice
 from wireproof_spec.catalogue import LEVELS
 
@@ -19,7 +20,6 @@ def run_options() -> Iterator[click.Option]:
     yield from _judging_options()
     yield from _selecting_options()
     yield from _target_options()
-    yield from door_options()
     yield from _course_options()
     yield from _file_options()
 
@@ -41,12 +41,7 @@ def _selecting_options() -> Iterator[click.Option]:
 
 
 def _target_options() -> Iterator[click.Option]:
-    yield click.Option(["--http"], metavar="HOST:PORT", help="The broker's HTTP port.")
-    yield click.Option(
-        ["--lookupd"], multiple=True, metavar="HOST:PORT", help="An nsqlookupd; repeatable."
-    )
-    yield click.Option(["--data"], metavar="DIR", help="The broker's data directory.")
-    yield click.Option(["--control"], metavar="HOST:PORT", help="Its control API, if any.")
+    yield from key_options()
     yield click.Option(
         ["--topic"], multiple=True, metavar="KIND=NAME", help="Use it, create none of that kind."
     )
@@ -58,15 +53,6 @@ def _target_options() -> Iterator[click.Option]:
     )
     yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
     yield click.Option(["--hazardous"], is_flag=True, help="Hazards off loopback too.")
-
-
-def door_options() -> Iterator[click.Option]:
-    """Return the options of TLS and AUTH, as every command that talks to a target has them."""
-    yield click.Option(["--tls"], is_flag=True, help="TLS on every connection to the broker.")
-    yield click.Option(["--cacert"], metavar="FILE", help="Trust this authority (PEM).")
-    yield click.Option(["--cert"], metavar="FILE", help="The kit's own certificate (PEM).")
-    yield click.Option(["--key"], metavar="FILE", help="Its key (PEM).")
-    yield click.Option(["--auth-env"], metavar="VAR", help="The variable with AUTH's secret.")
 
 
 def _course_options() -> Iterator[click.Option]:

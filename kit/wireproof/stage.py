@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from wireproof.collection import collect
 from wireproof.replayer import Occasion, Replayer, Round, Steps, replayer_of
-from wireproof.targets import REFERENCE, Keys
+from wireproof.targets import REFERENCE, Pairs
 from wireproof_kit.bundle import Bundle
 from wireproof_kit.embedded import start_reference
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import schemes, session_opener
+from wireproof_kit.protocols import read_target, session_opener
 from wireproof_kit.session import SessionOptions
-from wireproof_kit.target import Target, parse_target, with_key
+from wireproof_kit.target import Target
 from wireproof_kit.transcript import IN_TLS
 from wireproof_spec.record import CaseRecord
 
@@ -35,7 +35,7 @@ def open_scene(
     bundle: Bundle,
     case: CaseRecord,
     to: str | None,
-    keys: Keys,
+    keys: Pairs,
     *,
     times: int,
     as_recorded: bool,
@@ -50,7 +50,7 @@ def open_scene(
             reference = start_reference(protocol)
             stack.callback(reference.close)
             url = reference.url
-        target = _with_keys(parse_target(url, schemes()), keys)
+        target = read_target(url, keys)
         _refuse(case, target, protocol, hazardous=hazardous)
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
         session = session_opener(protocol)(target, options)
@@ -74,14 +74,6 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
         )
     if case.hazard and not (target.is_loopback() or hazardous):
         raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
-
-
-def _with_keys(target: Target, keys: Keys) -> Target:
-    if keys.http:
-        target = with_key(target, "http", keys.http)
-    for address in keys.lookupd:
-        target = with_key(target, "lookupd", address)
-    return target
 
 
 def _arguments(case: CaseRecord, replayer: Replayer) -> tuple[str, ...]:

@@ -4,12 +4,18 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TypeAlias, cast
+
+import click
 
 from wireproof.config import Settings, read_settings
 from wireproof.manner import Manner
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.target import is_url
+from wireproof_kit.protocols import target_keys
+from wireproof_kit.target import Form, is_url, option_of
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+"""Target keys with their values; a key of several values stands several times."""
 
 REFERENCE = "reference"
 
@@ -30,32 +36,47 @@ class Named:
     reset: str | None = None
 
 
-class DoorOptions(TypedDict):
-    """The options of TLS and AUTH, by the names of their parameters."""
-
-    tls: bool
-    cacert: str | None
-    cert: str | None
-    key: str | None
-    auth_env: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Target keys given as options; they have one name everywhere."""
-
-    http: str | None = None
-    data: str | None = None
-    lookupd: tuple[str, ...] = ()
-    control: str | None = None
-    tls: bool = False
-    cacert: str | None = None
-    cert: str | None = None
-    key: str | None = None
-    auth_env: str | None = None
+_METAVARS: dict[Form, str] = {
+    "address": "HOST:PORT",
+    "servers": "HOST:PORT",
+    "directory": "DIR",
+    "file": "FILE",
+    "text": "VAR",
+}
+_GIVEN = "wireproof.keys"
 
 
-NO_KEYS = Keys()
+def key_options(*forms: Form) -> Iterator[click.Option]:
+    """Return the options of target keys, of some forms or all; `given_keys` has what was said."""
+    for key, known in target_keys().items():
+        if forms and known.form not in forms:
+            continue
+        yield click.Option(
+            [option_of(key), key],
+            multiple=known.form == "servers",
+            is_flag=known.form == "flag",
+            metavar=_METAVARS.get(known.form),
+            help=known.help,
+            expose_value=False,
+            callback=_remember,
+        )
+
+
+def given_keys() -> Pairs:
+    """Return the target keys on the command line that is running, each with its value."""
+    meta = click.get_current_context().meta
+    said: dict[str, tuple[str, ...]] = meta.get(_GIVEN, {})
+    return tuple((key, value) for key in target_keys() for value in said.get(key, ()))
+
+
+def _remember(context: click.Context, param: click.Parameter, value: object) -> None:
+    if value and param.name:
+        values = cast(tuple[str, ...], value) if isinstance(value, tuple) else (_text(value),)
+        context.meta.setdefault(_GIVEN, {})[param.name] = values
+
+
+def _text(value: object) -> str:
+    return "true" if value is True else str(value)
 
 
 def settings_for(manner: Manner) -> Settings:
@@ -68,7 +89,7 @@ def named_target(
     settings: Settings,
     *,
     reference: bool = False,
-    given: Keys = NO_KEYS,
+    given: Pairs = (),
 ) -> Named:
     """Find the target; ``given`` stands above the configuration.
 
@@ -86,10 +107,10 @@ def named_target(
     configured = settings if url == settings.url or settings.url is None else Settings()
     if url == REFERENCE:
         configured = Settings()
-        if given != NO_KEYS:
+        if given:
+            options = ", ".join(dict.fromkeys(option_of(key) for key, _ in given))
             raise UsageFault(
-                "--reference brings its own addresses and data directory; leave out --http, "
-                "--lookupd, --data, --control, --tls and --auth-env"
+                f"--reference brings its own addresses and data directory; leave out {options}"
             )
     return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
@@ -111,18 +132,8 @@ def _hint(prefixes: Sequence[str]) -> str:
     return ""
 
 
-def _keys(settings: Settings, given: Keys) -> Iterator[tuple[str, str]]:
-    for key, value in (
-        ("http", given.http or settings.http),
-        ("data", given.data or settings.data),
-        ("control", given.control or settings.control),
-        ("tls", "true" if given.tls else settings.tls),
-        ("cacert", given.cacert or settings.cacert),
-        ("cert", given.cert or settings.cert),
-        ("key", given.key or settings.key),
-        ("auth_env", given.auth_env or settings.auth_env),
-    ):
-        if value:
-            yield key, value
-    for address in given.lookupd or settings.lookupd:
-        yield "lookupd", address
+def _keys(settings: Settings, given: Pairs) -> Iterator[tuple[str, str]]:
+    said = {key for key, _ in given}
+    pairs = [*given, *(pair for pair in settings.keys if pair[0] not in said)]
+    for key in target_keys():
+        yield from (pair for pair in pairs if pair[0] == key)

@@ -1,6 +1,7 @@
 """The plug-in's options, and the run plan they make."""
 
 import shlex
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import cast
@@ -10,9 +11,10 @@ import pytest
 from wireproof_kit.engine import RunOptions
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.judge import ReadingChoice
+from wireproof_kit.protocols import target_keys
 from wireproof_kit.restart import restart_with
 from wireproof_kit.run import RunPlan
-from wireproof_kit.target import KEYS
+from wireproof_kit.target import TargetKey, option_of
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
@@ -31,23 +33,26 @@ def add_options(parser: pytest.Parser) -> None:
         group.addoption(name, default=None, help=text)
     for name, text in _FLAGS.items():
         group.addoption(name, action="store_true", default=False, help=text)
+    for key, known in target_keys().items():
+        _add_key(group, option_of(key), known)
+
+
+def _add_key(group: pytest.OptionGroup, option: str, known: TargetKey) -> None:
+    if known.form == "servers":
+        group.addoption(option, action="append", default=[], help=known.help)
+    elif known.form == "flag":
+        group.addoption(option, action="store_true", default=False, help=known.help)
+    else:
+        group.addoption(option, default=None, help=known.help)
 
 
 _REPEATABLE = {
     "--wireproof-select": "prefix of case or clause ids to run",
     "--wireproof-exclude": "prefix of case or clause ids to leave out",
     "--topic": "KIND=NAME: use this topic instead of creating one",
-    "--lookupd": "address of an nsqlookupd's HTTP port",
     "--claim": "NAME=true|false|probe: what the target claims",
 }
 _SINGLE = {
-    "--http": "address of the broker's HTTP port",
-    "--control": "address of the control API by which a cluster can be broken",
-    "--data": "the broker's data directory, for disk cases",
-    "--cacert": "PEM file of the authority that the broker's certificate is of",
-    "--cert": "PEM file of the kit's own certificate",
-    "--key": "PEM file of its key",
-    "--auth-env": "environment variable that holds the secret of AUTH",
     "--restart": "command that brings a dead target back",
     "--timeout-seconds": "patience for every wait instead of the measured one",
     "--case-timeout": "seconds after which a case is given up",
@@ -60,7 +65,6 @@ _SINGLE = {
     "--reference-option": "options for the embedded reference, in one string",
 }
 _FLAGS = {
-    "--tls": "go over to TLS on every connection to the broker",
     "--hazardous": "allow inputs known to kill brokers off loopback too",
     "--allow-unstable": "undecided and unstable cases do not count against the run",
 }
@@ -127,12 +131,15 @@ def today() -> date:
     return date.today()
 
 
-def _keys(config: pytest.Config) -> list[tuple[str, str]]:
-    names = {key: f"--{key.replace('_', '-')}" for key in KEYS if key not in ("lookupd", "tls")}
-    single = [(key, _one(config, name)) for key, name in names.items()]
-    keys = [(key, value) for key, value in single if value is not None]
-    tls = [("tls", "true")] if config.getoption("--tls") else []
-    return keys + tls + [("lookupd", value) for value in _many(config, "--lookupd")]
+def _keys(config: pytest.Config) -> Iterator[tuple[str, str]]:
+    for key, known in target_keys().items():
+        option = option_of(key)
+        if known.form == "servers":
+            yield from ((key, value) for value in _many(config, option))
+        elif known.form == "flag":
+            yield from [(key, "true")] if config.getoption(option) else []
+        else:
+            yield from ((key, value) for value in [_one(config, option)] if value is not None)
 
 
 def _claims(items: tuple[str, ...]) -> dict[str, bool]:

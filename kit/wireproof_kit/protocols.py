@@ -1,12 +1,13 @@
 """The table of protocols: dotted names, imported when used."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.session import OpenSession
+from wireproof_kit.target import USUAL_KEYS, Keys, Target, TargetKey, parse_target, with_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class ProtocolEntry:
     protocol without keys has no reference. ``schemes`` begin its URLs, if not its own name does.
     ``several`` are arguments that a target has several of: a function names them, and a case
     that takes one is run once for each. ``decoder`` takes its bytes apart for the command
-    line, ``replayer`` sends its exchanges again.
+    line, ``replayer`` sends its exchanges again. ``target_keys`` are what a user may give beside
+    the address of a target.
     """
 
     session: str
@@ -30,6 +32,7 @@ class ProtocolEntry:
     several: Mapping[str, str] = field(default_factory=dict[str, str])
     decoder: str = ""
     replayer: str = ""
+    target_keys: Keys = field(default_factory=dict[str, TargetKey])
 
 
 PROTOCOLS = {
@@ -68,6 +71,11 @@ PROTOCOLS = {
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
         decoder="wireproof.nsq.decode:decoder",
         replayer="wireproof.nsq.replay:replayer",
+        target_keys={
+            "http": USUAL_KEYS["http"],
+            "lookupd": TargetKey("servers", "An nsqlookupd; repeatable."),
+            **USUAL_KEYS,
+        },
     ),
     "iggy": ProtocolEntry(
         session="wireproof_kit.iggy.session:open_session",
@@ -77,6 +85,7 @@ PROTOCOLS = {
             *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
         ),
         keys={"http": "http", "data": "data", "control": "control"},
+        target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
     ),
     "oms": ProtocolEntry(
         session="wireproof_kit.oms.session:open_session",
@@ -88,11 +97,33 @@ PROTOCOLS = {
 }
 
 
-def schemes() -> tuple[str, ...]:
-    """Return what URLs of targets may begin with."""
-    return tuple(
-        scheme for name, entry in PROTOCOLS.items() for scheme in entry.schemes or (name,)
-    )
+def schemes() -> Mapping[str, Keys]:
+    """Return what URLs of targets may begin with, and the keys that each knows."""
+    return {
+        scheme: entry.target_keys
+        for name, entry in PROTOCOLS.items()
+        for scheme in entry.schemes or (name,)
+    }
+
+
+def target_keys() -> Keys:
+    """Return the keys of all protocols; where two have one, as the first of them says."""
+    keys: dict[str, TargetKey] = {}
+    for entry in PROTOCOLS.values():
+        keys |= {key: known for key, known in entry.target_keys.items() if key not in keys}
+    return keys
+
+
+def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
+    """Return the target that a URL names, with the keys given beside it.
+
+    Raises:
+        UsageFault: as `parse_target` and `with_key`.
+    """
+    target = parse_target(url, schemes())
+    for key, value in keys:
+        target = with_key(target, key, value, PROTOCOLS[target.protocol].target_keys)
+    return target
 
 
 def referenced() -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from wireproof_kit.exclusions import read_exclusions
 from wireproof_kit.instance import Instance
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state, missing_capability
 from wireproof_kit.patience import Wait
-from wireproof_kit.protocols import protocol_of, referenced, schemes, session_opener
+from wireproof_kit.protocols import protocol_of, read_target, referenced, session_opener
 from wireproof_kit.session import Session, SessionOptions
-from wireproof_kit.target import Target, parse_target, with_key
+from wireproof_kit.target import Target
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
 from wireproof_spec.record import (
@@ -114,9 +114,7 @@ class Run:
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
     ) -> Self:
-        target = parse_target(url, schemes())
-        for key, value in plan.keys:
-            target = with_key(target, key, value)
+        target = read_target(url, plan.keys)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
             seed=seed,

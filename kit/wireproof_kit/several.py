@@ -7,8 +7,8 @@ import pytest
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.options import broker_url
-from wireproof_kit.protocols import PROTOCOLS, resolve, schemes
-from wireproof_kit.target import Target, parse_target
+from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
+from wireproof_kit.target import Target
 
 _SEVERAL: pytest.StashKey[Mapping[str, Sequence[str]]] = pytest.StashKey()
 
@@ -27,7 +27,7 @@ def _named(url: str | None) -> Mapping[str, Sequence[str]]:
     if url is None:
         return {}
     try:
-        target = parse_target(url, schemes())
+        target = read_target(url)
         several = PROTOCOLS[target.protocol].several
         return {name: _names(target, dotted) for name, dotted in several.items()}
     except KitError:

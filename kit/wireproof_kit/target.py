@@ -1,23 +1,52 @@
 """The target a user names: one URL, with keys that have one name everywhere."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from wireproof_kit.errors import UsageFault
 
-KEYS = ("http", "lookupd", "data", "control", "tls", "cacert", "cert", "key", "auth_env")
 FILES = ("cacert", "cert", "key")
 ON_FILES = "+file"
 """Ends a scheme whose targets are files or folders, not addresses."""
+
+Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetKey:
+    """Something a user may give beside HOST:PORT; ``help`` is its line in the help.
+
+    ``servers`` are addresses, repeated or with commas between, of those who know the nodes.
+    """
+
+    form: Form
+    help: str
+
+
+Keys: TypeAlias = Mapping[str, TargetKey]
+
+USUAL_KEYS: Keys = {
+    "http": TargetKey("address", "The broker's HTTP port."),
+    "data": TargetKey("directory", "The broker's data directory."),
+    "control": TargetKey("address", "Its control API, if any."),
+    "tls": TargetKey("flag", "TLS on every connection to the broker."),
+    "cacert": TargetKey("file", "Trust this authority (PEM)."),
+    "cert": TargetKey("file", "The kit's own certificate (PEM)."),
+    "key": TargetKey("file", "Its key (PEM)."),
+    "auth_env": TargetKey("text", "The variable with AUTH's secret."),
+}
+"""What brokers of several protocols have; a protocol's entry says which of them it knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """A broker, or documents: protocol, address or path, and what else the user gave.
 
-    ``http``, ``control`` and each of ``lookupd`` are HOST:PORT; ``data`` is the broker's data
-    directory. Without a host the lookup servers are asked for the nodes. With ``tls`` every
+    ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT; ``data`` is the
+    broker's data directory. Without a host the servers are asked for the nodes. With ``tls`` every
     connection goes over to TLS: ``cacert`` is trusted, ``cert`` and ``key`` are shown.
     ``auth_env`` names the environment variable that holds the secret of AUTH. ``path`` is the
     file or folder of documents, ``kind`` what they are, as their protocol names it.
@@ -28,7 +57,7 @@ class Target:
     host: str
     port: int
     http: str | None = None
-    lookupd: tuple[str, ...] = ()
+    servers: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     data: Path | None = None
     control: str | None = None
     tls: bool = False
@@ -41,14 +70,33 @@ class Target:
 
     def given(self) -> tuple[str, ...]:
         """Name the keys the user gave."""
-        return tuple(key for key in KEYS if getattr(self, key))
+        _, *others = USUAL_KEYS
+        return tuple(
+            key
+            for key in ("http", *self.servers, *others)
+            if key in self.servers or getattr(self, key)
+        )
+
+    def addresses(self) -> Iterator[tuple[str, str]]:
+        """Return key and HOST:PORT of everything that is reached beside the target itself."""
+        if self.http:
+            yield "http", self.http
+        for key, addresses in self.servers.items():
+            for address in addresses:
+                yield key, address
+        if self.control:
+            yield "control", self.control
 
     def is_loopback(self) -> bool:
         """Tell whether the target is on this machine's loopback."""
-        hosts = (
-            [self.host] if self.host else [urlsplit(f"//{each}").hostname for each in self.lookupd]
-        )
+        servers = [each for addresses in self.servers.values() for each in addresses]
+        hosts = [self.host] if self.host else [urlsplit(f"//{each}").hostname for each in servers]
         return all(_is_loopback(host or "") for host in hosts)
+
+
+def option_of(key: str) -> str:
+    """Return the option by which a target key is given."""
+    return f"--{key.replace('_', '-')}"
 
 
 def is_url(text: str) -> bool:
@@ -56,63 +104,73 @@ def is_url(text: str) -> bool:
     return "://" in text or text.partition(":")[0].endswith(ON_FILES)
 
 
-def parse_target(url: str, schemes: tuple[str, ...]) -> Target:
-    """Read ``PROTOCOL://HOST:PORT[?http=…&lookupd=…&data=…&control=…]``.
+def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
+    """Read ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]``, with the keys the scheme knows.
 
-    HOST:PORT may be left out where ``lookupd`` names servers that know the nodes. A scheme that
-    ends in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``.
+    HOST:PORT may be left out where a key names servers that know the nodes. A scheme that ends
+    in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``.
 
     Raises:
         UsageFault: the URL is empty, of an unknown protocol, without a port or path, or has an
             unknown key.
     """
     if not url.strip():
-        raise UsageFault("the broker URL is empty; give e.g. nsq://127.0.0.1:4150")
+        raise UsageFault(f"the broker URL is empty; give e.g. {next(iter(schemes))}://HOST:PORT")
     scheme = url.partition(":")[0]
     if scheme.endswith(ON_FILES) and scheme in schemes:
         return _documents(url, scheme)
     parts = urlsplit(url)
     if parts.scheme not in schemes or parts.scheme.endswith(ON_FILES):
-        known = ", ".join(f"{n}:PATH" if n.endswith(ON_FILES) else f"{n}://" for n in schemes)
-        raise UsageFault(f"{url}: protocol expected to be one of {known}; found {parts.scheme!r}")
+        forms = ", ".join(f"{n}:PATH" if n.endswith(ON_FILES) else f"{n}://" for n in schemes)
+        raise UsageFault(f"{url}: protocol expected to be one of {forms}; found {parts.scheme!r}")
+    known = schemes[parts.scheme]
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     host, port = "", 0
-    if parts.netloc or "lookupd" not in dict(pairs):
+    if parts.netloc or not any(_form(known, key) == "servers" for key, _ in pairs):
         host, port = _address(url, parts.hostname, _port(url))
     target = Target(url=url, protocol=parts.scheme, host=host, port=port)
     for key, value in pairs:
-        target = with_key(target, key, value)
+        target = with_key(target, key, value, known)
     return target
 
 
-def with_key(target: Target, key: str, value: str) -> Target:
-    """Return the target with one more thing the user gave.
+def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
+    """Return the target with one more thing the user gave; ``known`` are its protocol's keys.
 
     Raises:
         UsageFault: the key is unknown, or its value is no address, directory, file or such.
     """
     if target.path is not None:
         raise UsageFault(f"{key} says nothing about documents ({target.url}); leave it out")
-    return _with_value(target, key, value)
+    if key not in known:
+        raise UsageFault(
+            f"target key {key!r} is unknown to {target.protocol}; expected one of "
+            f"{', '.join(known) or 'none'}"
+        )
+    return _with_value(target, key, value, known[key].form)
 
 
-def _with_value(target: Target, key: str, value: str) -> Target:
+def _form(known: Keys, key: str) -> Form | None:
+    return known[key].form if key in known else None
+
+
+def _with_value(target: Target, key: str, value: str, form: Form) -> Target:
+    if form == "servers":
+        addresses = tuple(host_and_port(item, key) for item in value.split(",") if item)
+        return replace(
+            target, servers={**target.servers, key: target.servers.get(key, ()) + addresses}
+        )
     if key == "http":
         return replace(target, http=host_and_port(value, key))
-    if key == "lookupd":
-        addresses = tuple(host_and_port(item, key) for item in value.split(",") if item)
-        return replace(target, lookupd=target.lookupd + addresses)
     if key == "control":
         return replace(target, control=host_and_port(value, key))
     if key == "data":
         return replace(target, data=_directory(value))
     if key == "tls":
         return replace(target, tls=_truth(value, key))
-    if key == "auth_env":
-        return replace(target, auth_env=value)
     if key in FILES:
         return _with_file(target, key, value)
-    raise UsageFault(f"target key {key!r} is unknown; expected one of {', '.join(KEYS)}")
+    return replace(target, auth_env=value)
 
 
 def host_and_port(text: str, key: str) -> str:

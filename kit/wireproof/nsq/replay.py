@@ -22,6 +22,7 @@ from wireproof.renaming import rename_steps
 from wireproof.replayer import Arrangement, Frames, Occasion, Replayer, Round, Steps
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.http import address_of
+from wireproof_kit.nsq.services import lookup_addresses
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.session import Session
 from wireproof_kit.transcript import Transcript
@@ -68,7 +69,7 @@ def _links(steps: Steps, made: Sequence[Topic], occasion: Occasion) -> NodeLinks
     """Return connections yet to be opened, each to the node that leads what it is about."""
     target = occasion.target
     http = address_of(target.http or f"{target.host}:{target.port + 1}")
-    lookup = address_of(target.lookupd[0]) if target.lookupd else None
+    lookup = next(iter(lookup_addresses(target)), None)
     streams: dict[str, bytes] = defaultdict(bytes)
     for step in steps:
         if step.kind in ("send", "request"):

@@ -7,6 +7,8 @@ from wireproof_kit.nsq.topics import Address
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
 
+LOOKUPD = "lookupd"
+"""The target key by which lookup servers are given."""
 LOOKUP_SECONDS = 30.0
 PING_SECONDS = 1.0
 
@@ -24,7 +26,7 @@ def http_address(target: Target) -> Address | None:
 
 def lookup_client(target: Target) -> LookupClient | None:
     """Return the client of the lookup servers given; None without any."""
-    if not target.lookupd:
+    if not lookup_addresses(target):
         return None
     transcript = Transcript()
     servers = [
@@ -44,7 +46,7 @@ def control_client(target: Target) -> HttpClient | None:
 
 def lookup_addresses(target: Target) -> list[Address]:
     """Return the addresses of the lookup servers given."""
-    return [address_of(text) for text in target.lookupd]
+    return [address_of(text) for text in target.servers.get(LOOKUPD, ())]
 
 
 def text_of(address: Address | None) -> str | None:
