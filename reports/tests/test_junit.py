@@ -71,7 +71,7 @@ def test_a_failure_tells_its_story(bundle: Path) -> None:
     assert "expected  error:*,open | error:*,closed" in text
     assert "actual    ok,open" in text
     assert "7b 22 61 20 62" not in text.splitlines()[0]
-    assert "replay    wireproof replay nsq/publish/header-name/space --bundle run.jsonl" in text
+    assert "repeat    wireproof replay nsq/publish/header-name/space --bundle run.jsonl" in text
 
 
 def test_clause_and_level_are_properties(bundle: Path) -> None:

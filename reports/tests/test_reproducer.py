@@ -159,6 +159,23 @@ def test_hex_and_command() -> None:
     assert reproducer(crash(65535), header(), "b").streams[0].hex == ""
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("oms+file:a b.json?kind=message", "'oms+file:a b.json?kind=message'"),
+        ("oms+file:a'; rm *", "'oms+file:a'\"'\"'; rm *'"),
+        ("oms+file:a\nb", "oms+file:a_b"),
+    ],
+)
+def test_a_case_that_sent_nothing_is_run_again(url: str, shown: str) -> None:
+    case = msgspec.structs.replace(next(failures()), transcript=TranscriptRecord())
+    of_documents = msgspec.structs.replace(header(), target=TargetRecord(url, "oms"))
+    ways = reproducer(case, of_documents, "b.jsonl")
+
+    assert ways.command == f"wireproof run {shown} {case.case}"
+    assert ways.streams == ()
+
+
 def test_an_unknown_protocol_has_a_plain_script(tmp_path: Path) -> None:
     talk = Exchange().send([(b"IDENTIFY", "all")]).receive(ok())
     case = msgspec.structs.replace(next(failures()), transcript=talk.record())

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.causes import Cause
 from wireproof_reports.evidence import Exchange, exchange, first_difference, talk
-from wireproof_reports.reproducer import replay_command
+from wireproof_reports.reproducer import repeat_command
 from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
 from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
@@ -128,7 +128,7 @@ def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool)
         repeats=_repeats(case),
         time=shown_time(case.duration_us),
         hazard=case.hazard,
-        command=replay_command(case, bundle.name),
+        command=repeat_command(case, bundle.header, bundle.name),
         cause=cause,
         exchange=_exchange(bundle, case) if whole and has_steps else None,
         talk="" if whole or cause or is_large else talk(case.transcript),

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as etree
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import counts_up_to
 from wireproof_reports.evidence import talk
-from wireproof_reports.reproducer import replay_command
+from wireproof_reports.reproducer import repeat_command
 from wireproof_spec.record import CaseRecord
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -138,7 +138,7 @@ def _story(bundle: Bundle, case: CaseRecord) -> Iterator[str]:
         found = case.difference
         yield f"differs   {found.field}: expected {found.expected}, found {found.found}"
     yield talk(case.transcript)
-    yield f"replay    {replay_command(case, bundle.name)}"
+    yield f"repeat    {repeat_command(case, bundle.header, bundle.name)}"
 
 
 def _case_facts(case: CaseRecord) -> dict[str, str]:

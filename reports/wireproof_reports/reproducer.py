@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -69,7 +70,7 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
     """Return all three ways to repeat a case."""
     file = f"reproduce-{case.case_hash}.py"
     return Reproducer(
-        command=replay_command(case, bundle_name),
+        command=repeat_command(case, header, bundle_name),
         streams=tuple(_streams(case.transcript.steps)),
         address=_address(header, case).replace(":", " ") or "HOST PORT",
         file=_harmless(file),
@@ -77,8 +78,10 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
     )
 
 
-def replay_command(case: CaseRecord, bundle_name: str) -> str:
-    """Return the command that repeats the case from its bundle."""
+def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
+    """Return the command that repeats the exchange, or the case where nothing was sent."""
+    if not any(step.kind in ("send", "request") for step in case.transcript.steps):
+        return f"wireproof run {_quoted(header.target.url)} {_quoted(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
 
 
@@ -192,6 +195,11 @@ def _other_address(note: str, target: str) -> str:
 
 def _is_address(text: str) -> bool:
     return re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", text) is not None
+
+
+def _quoted(text: str) -> str:
+    """Return a word of a command line."""
+    return shlex.quote(text if text.isprintable() else _harmless(text))
 
 
 def _harmless(name: str) -> str:
