@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable
 from typing import cast
 
-from wireproof.serve import SERVERS
-from wireproof_kit.protocols import resolve
+from wireproof_kit.protocols import PROTOCOLS, resolve
 
 END_WITHIN_S = 5.0
 POLL_S = 0.005
@@ -27,7 +26,7 @@ Serve = Callable[[list[str]], int]
 def main(protocol: str) -> None:
     """Serve until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve = cast(Serve, resolve(SERVERS[protocol]))
+    serve = cast(Serve, resolve(PROTOCOLS[protocol].server))
     gc.freeze()  # pages that no collector touches are shared
     gc.set_threshold(SELDOM)
     child = 0

@@ -7,11 +7,7 @@ import click
 
 from wireproof.lazy import HELP, Command
 from wireproof.nearness import suggestion
-
-SERVERS = {
-    "iggy": "wireproof_reference_impl.iggy.serve:main",
-    "nsq": "wireproof_reference_impl.nsq.serve:main",
-}
+from wireproof_kit.protocols import PROTOCOLS, referenced, resolve
 
 EXAMPLES = (
     ("wireproof serve nsq", "a broker on the usual ports"),
@@ -41,15 +37,12 @@ class _ServeCommand(Command):
     examples=EXAMPLES,
     context_settings={**HELP, "ignore_unknown_options": True},
 )
-@click.argument("protocol", metavar="nsq|iggy")
+@click.argument("protocol", metavar="|".join(referenced()))
 @click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")
 def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     """Run the reference broker until it is told to end (SIGTERM or Ctrl-C)."""
-    dotted = SERVERS.get(protocol)
-    if dotted is None:
-        hint = suggestion(protocol, list(SERVERS))
+    if protocol not in referenced():
+        hint = suggestion(protocol, list(referenced()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")
-    from wireproof_kit.protocols import resolve
-
-    main = cast(Callable[[list[str]], int | None], resolve(dotted))
+    main = cast(Callable[[list[str]], int | None], resolve(PROTOCOLS[protocol].server))
     return main(list(arguments)) or 0

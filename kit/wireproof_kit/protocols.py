@@ -14,9 +14,9 @@ from wireproof_kit.target import USUAL_KEYS, Keys, Target, TargetKey, parse_targ
 class ProtocolEntry:
     """Where a protocol's parts live, as dotted names; ``arguments`` are what cases may take.
 
-    ``reference`` are the options with which the embedded reference offers all that cases need;
-    of what it says when it is ready, ``keys`` name what its URL carries, by target key; a
-    protocol without keys has no reference. ``schemes`` begin its URLs, if not its own name does.
+    ``server`` is the reference; a protocol may have none. ``reference`` are the options with which
+    the embedded one offers all that cases need; of what it says when it is ready, ``keys`` name
+    what its URL carries, by target key. ``schemes`` begin its URLs, if not its own name does.
     ``several`` are arguments that a target has several of: a function names them, and a case
     that takes one is run once for each. ``decoder`` takes its bytes apart for the command
     line, ``replayer`` sends its exchanges again. ``target_keys`` are what a user may give beside
@@ -26,6 +26,7 @@ class ProtocolEntry:
     session: str
     suites: str
     arguments: tuple[str, ...]
+    server: str = ""
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     schemes: tuple[str, ...] = ()
@@ -64,6 +65,7 @@ PROTOCOLS = {
             "lookup",
             "cluster",
         ),
+        server="wireproof_reference_impl.nsq.serve:main",
         reference=(
             *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
             *("--nodes", "2", "--lookupds", "2"),
@@ -81,6 +83,7 @@ PROTOCOLS = {
         session="wireproof_kit.iggy.session:open_session",
         suites="wireproof_suites.iggy",
         arguments=("server", "topic"),
+        server="wireproof_reference_impl.iggy.serve:main",
         reference=(
             *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
         ),
@@ -128,7 +131,7 @@ def read_target(url: str, keys: Iterable[tuple[str, str]] = ()) -> Target:
 
 def referenced() -> tuple[str, ...]:
     """Return the protocols that have a reference."""
-    return tuple(name for name, entry in PROTOCOLS.items() if entry.keys)
+    return tuple(name for name, entry in PROTOCOLS.items() if entry.server)
 
 
 def protocol_of(case_id: str) -> str:
