@@ -17,7 +17,7 @@ def test_topics_of_commands_and_requests_can_be_replaced() -> None:
         Act("B", "send", b"POST /pub_ext?topic=wp_1_3&ext=%7B%7D HTTP/1.1\r\n\r\n"),
     )
 
-    assert made.topics == (b"wp_1_1", b"wp_1_2", b"wp_1_3")
+    assert made.names == (b"wp_1_1", b"wp_1_2", b"wp_1_3")
     assert made.create[0] == b"  V2INTERNAL_CREATE_TOPIC wp_1_1 0 true\n"
 
 

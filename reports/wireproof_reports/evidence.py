@@ -1,11 +1,11 @@
 """A transcript as a report shows it: each step with its direction, time and named bytes."""
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from wireproof_reports.annotation import Line, Part, labelled, lines, spaced
+from wireproof_reports.protocols import known
 from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
@@ -21,12 +21,6 @@ Namer = Callable[[bytes, Sequence[bytes]], tuple[Part, ...]]
 
 Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
 """Says from an observation and what would have conformed in which field an answer differs."""
-
-RECEIVED: dict[str, str] = {
-    "iggy": "wireproof_reports.iggy.received",
-    "nsq": "wireproof_reports.nsq.received",
-}
-"""Protocol → the module that takes its received frames apart; imported when used."""
 
 _VERBS = {
     "open": "opened",
@@ -115,18 +109,14 @@ def recorded(step: StepRecord) -> bytes:
 
 def received_parts(protocol: str) -> Namer:
     """Return what names the parts of this protocol's received bytes."""
-    module = RECEIVED.get(protocol)
-    if module is None:
-        return _unnamed
-    return cast(Namer, importlib.import_module(module).received_parts)
+    return cast(Namer | None, known(protocol, "parts")) or _unnamed
 
 
 def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None:
     """Return the first differing field of a failing case, as recorded or as the answer shows."""
-    module = RECEIVED.get(protocol)
-    if case.difference is not None or module is None:
+    presumed = cast(Presumption | None, known(protocol, "presumption"))
+    if case.difference is not None or presumed is None:
         return case.difference
-    presumed = cast(Presumption, importlib.import_module(module).presumed_difference)
     return presumed(case.observation, case.accepted)
 
 

@@ -1,6 +1,5 @@
 """Three ways to see a failure again: a command, hex for a socket, a Python script of its own."""
 
-import importlib
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +11,7 @@ import jinja2
 
 from wireproof_reports.evidence import recorded
 from wireproof_reports.literal import literal
+from wireproof_reports.protocols import known
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
 PATIENCE_S = 10
@@ -32,18 +32,17 @@ class Act:
 class Plan:
     """What the script does, which names may be replaced, what is sent before.
 
-    ``framed``: answers are frames led by a 4-byte size, with a type; else whatever comes.
+    ``reader`` is the template of what reads answers: `receive`, and `message_id` of what it gave.
     """
 
     acts: tuple[Act, ...]
-    topics: tuple[bytes, ...] = ()
+    names: tuple[bytes, ...] = ()
     create: tuple[bytes, ...] = ()
-    framed: bool = False
+    reader: str = "reader.py.jinja"
 
 
 Planner = Callable[[Plan], Plan]
-PLANNERS: dict[str, str] = {"nsq": "wireproof_reports.nsq.replayed:replayed"}
-"""Protocol → what makes a plan fit for another run; imported when used."""
+"""Makes a plan fit for another run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +102,10 @@ def script(case: CaseRecord, header: HeaderRecord) -> str:
         observation=repr(case.observation),
         accepted=repr(" | ".join(case.accepted)),
         target=repr(_address(header, case)),
-        topics=repr(list(plan.topics)),
+        names=repr(list(plan.names)),
         create=repr(list(plan.create)),
         patience=PATIENCE_S,
-        framed=plan.framed,
+        reader=plan.reader,
         hazard=case.hazard,
         steps=steps,
     )
@@ -142,11 +141,8 @@ def _act(step: StepRecord) -> Act | None:
 
 def _planned(acts: Iterator[Act], protocol: str) -> Plan:
     plan = Plan(tuple(acts))
-    place = PLANNERS.get(protocol)
-    if place is None:
-        return plan
-    module, _, name = place.partition(":")
-    return cast(Planner, getattr(importlib.import_module(module), name))(plan)
+    planner = cast(Planner | None, known(protocol, "plan"))
+    return planner(plan) if planner else plan
 
 
 def _source(act: Act) -> str:

@@ -1,8 +1,11 @@
 """The words of a report: verdicts, levels, observations, in the reader's language."""
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from wireproof_reports.protocols import all_known
 from wireproof_spec.catalogue import Level
 from wireproof_spec.record import Verdict
 
@@ -15,6 +18,14 @@ class Word:
     sign: str
     title: str
     meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What an observation's words mean: alone, and before a colon."""
+
+    alone: Mapping[str, str]
+    before: Mapping[str, str]
 
 
 VERDICT_WORDS: dict[Verdict, Word] = {
@@ -77,7 +88,6 @@ CLAIM_WORDS: dict[str, tuple[str, str]] = {
 
 _WORDS = {
     "ok": "OK",
-    "trace": "a trace response, right in every field",
     "closed": "the connection closed without an answer",
     "silence": "no answer",
     "died": "the broker died",
@@ -90,8 +100,7 @@ _WORDS = {
     "nonsense": "something that is no frame",
     "*": "anything",
 }
-_KINDS = {
-    "trace": "a trace response, but",
+_BEFORE = {
     "error": "error frame",
     "response": "response",
     "http": "HTTP",
@@ -138,16 +147,27 @@ def _spoken_ending(answer: str, afters: Sequence[str]) -> str:
 
 def _spoken_word(word: str) -> str:
     kind, _, detail = word.partition(":")
-    if word in _WORDS or not detail:
-        return _WORDS.get(word, word.replace("-", " "))
+    words = _words()
+    if word in words.alone or not detail:
+        return words.alone.get(word, word.replace("-", " "))
     if detail == "*":
         return _ANY.get(kind, f"any {kind}")
     if kind == "same":
-        return f"{_KINDS[kind]} {_spoken_word(detail)}"
+        return f"{words.before[kind]} {_spoken_word(detail)}"
     if kind == "http":
         return f"HTTP {detail.replace('*', 'xx')}"
     shown = detail if kind in _LITERAL else detail.replace("-", " ").replace("+", " and ")
-    return f"{_KINDS.get(kind, kind)} {shown}"
+    return f"{words.before.get(kind, kind)} {shown}"
+
+
+@functools.cache
+def _words() -> Words:
+    """Return the words of all protocols and of none."""
+    alone, before = dict(_WORDS), dict(_BEFORE)
+    for words in cast(Iterator[Words], all_known("words")):
+        alone |= words.alone
+        before |= words.before
+    return Words(alone, before)
 
 
 def counted(number: int, noun: str) -> str:

@@ -33,9 +33,9 @@ def replayed(plan: Plan) -> Plan:
     return replace(
         plan,
         acts=acts,
-        topics=topics,
+        names=topics,
         create=tuple(create % topic for topic in topics),
-        framed=True,
+        reader="nsq/reader.py.jinja",
     )
 
 

@@ -1,0 +1,46 @@
+"""The table of protocols: what a report knows of each, as dotted names imported when used."""
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolEntry:
+    """Where a protocol's own knowledge lives; what is empty, a report does without.
+
+    ``parts`` names the parts of received bytes. ``presumption`` says in which field an answer
+    differs. ``plan`` makes an exchange fit for another run. ``words`` say what is observed.
+    """
+
+    parts: str = ""
+    presumption: str = ""
+    plan: str = ""
+    words: str = ""
+
+
+PROTOCOLS = {
+    "nsq": ProtocolEntry(
+        parts="wireproof_reports.nsq.received:received_parts",
+        presumption="wireproof_reports.nsq.received:presumed_difference",
+        plan="wireproof_reports.nsq.replayed:replayed",
+        words="wireproof_reports.nsq.words:WORDS",
+    ),
+    "iggy": ProtocolEntry(
+        parts="wireproof_reports.iggy.received:received_parts",
+        presumption="wireproof_reports.iggy.received:presumed_difference",
+    ),
+}
+
+
+def known(protocol: str, part: str) -> object | None:
+    """Import one part of what is known of a protocol; None when it has none."""
+    dotted: str = getattr(PROTOCOLS.get(protocol, ProtocolEntry()), part)
+    module, _, name = dotted.partition(":")
+    return getattr(importlib.import_module(module), name) if dotted else None
+
+
+def all_known(part: str) -> Iterator[object]:
+    """Import one part of what is known of every protocol that has it."""
+    found = (known(protocol, part) for protocol in PROTOCOLS)
+    return (each for each in found if each is not None)
