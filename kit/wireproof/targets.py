@@ -11,7 +11,7 @@ import click
 from wireproof.config import Settings, read_settings
 from wireproof.manner import Manner
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import target_keys
+from wireproof_kit.protocols import example_url, target_keys, url_of
 from wireproof_kit.target import Form, is_url, option_of
 
 Pairs: TypeAlias = tuple[tuple[str, str], ...]
@@ -20,10 +20,10 @@ Pairs: TypeAlias = tuple[tuple[str, str], ...]
 REFERENCE = "reference"
 
 NO_TARGET = (
-    "no target named: give a URL such as nsq://127.0.0.1:4150, or [target] url in "
-    "wireproof.toml, or --reference"
+    f"no target named: give a URL such as {example_url()}, or [target] url in wireproof.toml, or "
+    "--reference"
 )
-EMPTY_URL = "the broker URL is empty (a variable that is not set?); give e.g. nsq://127.0.0.1:4150"
+EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {example_url()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _one_url(urls: Sequence[str], settings: Settings, *, reference: bool) -> str
 def _hint(prefixes: Sequence[str]) -> str:
     for prefix in prefixes:
         if ":" in prefix:
-            return f"; {prefix!r} has no protocol, did you mean nsq://{prefix.lstrip('/')}?"
+            return f"; {prefix!r} has no protocol, did you mean {url_of(prefix.lstrip('/'))}?"
     return ""
 
 

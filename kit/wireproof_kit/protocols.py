@@ -20,12 +20,13 @@ class ProtocolEntry:
     ``several`` are arguments that a target has several of: a function names them, and a case
     that takes one is run once for each. ``decoder`` takes its bytes apart for the command
     line, ``replayer`` sends its exchanges again. ``target_keys`` are what a user may give beside
-    the address of a target.
+    the address of a target, and ``example`` is the URL of one, at the port it usually has.
     """
 
     session: str
     suites: str
     arguments: tuple[str, ...]
+    example: str
     server: str = ""
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -65,6 +66,7 @@ PROTOCOLS = {
             "lookup",
             "cluster",
         ),
+        example="nsq://127.0.0.1:4150",
         server="wireproof_reference_impl.nsq.serve:main",
         reference=(
             *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
@@ -83,6 +85,7 @@ PROTOCOLS = {
         session="wireproof_kit.iggy.session:open_session",
         suites="wireproof_suites.iggy",
         arguments=("server", "topic"),
+        example="iggy://127.0.0.1:8090",
         server="wireproof_reference_impl.iggy.serve:main",
         reference=(
             *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
@@ -94,6 +97,7 @@ PROTOCOLS = {
         session="wireproof_kit.oms.session:open_session",
         suites="wireproof_suites.oms",
         arguments=("capture", "document_name"),
+        example="oms+file:messages.jsonl",
         schemes=("oms+file",),
         several={"document_name": "wireproof_kit.oms.captured:document_names"},
     ),
@@ -107,6 +111,18 @@ def schemes() -> Mapping[str, Keys]:
         for name, entry in PROTOCOLS.items()
         for scheme in entry.schemes or (name,)
     }
+
+
+def example_url() -> str:
+    """Return the URL of a target as one is written."""
+    return next(iter(PROTOCOLS.values())).example
+
+
+def url_of(address: str) -> str:
+    """Return the URL that HOST:PORT alone may have meant: of the protocol whose port it is."""
+    port = address.rpartition(":")[2]
+    usual = (entry.example for entry in PROTOCOLS.values() if entry.example.endswith(f":{port}"))
+    return f"{next(usual, example_url()).partition('://')[0]}://{address}"
 
 
 def target_keys() -> Keys:

@@ -96,7 +96,7 @@ class Run:
         embedded = None
         url = plan.url
         if url == REFERENCE:
-            embedded = start_reference(_protocol(plan, instances), plan.reference_options)
+            embedded = start_reference(reference_of(plan, instances), plan.reference_options)
             url = embedded.url
         try:
             return cls._open_target(plan, url, seed, embedded, instances)
@@ -236,7 +236,7 @@ class Run:
             raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
 
 
-def _protocol(plan: RunPlan, instances: Sequence[Instance]) -> str:
+def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
     """Return whose reference is meant."""
     known = referenced()
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
