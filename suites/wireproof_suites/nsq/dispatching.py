@@ -5,7 +5,7 @@ have arrived. Whether a client did *not* get a message is asked of all it got be
 message that must come to that very client.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from wireproof_kit.nsq.broker import Broker
@@ -18,7 +18,7 @@ from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 
 # Wide enough that duplicates, which a broker may send, never make a client look full.
 READY = 50
-FIRST_MESSAGES = 2
+SOON = 0.25
 
 
 @dataclass(slots=True)
@@ -34,18 +34,44 @@ class Client:
         """Tell whether a message with this body has come."""
         return any(body in raw for raw in self.got)
 
-    def read_until(self, bodies: Collection[bytes], wait: Wait = PUSH) -> bool:
-        """Read and finish messages until all of the bodies have come; False: patience ran out."""
+    def read_until(
+        self, bodies: Collection[bytes], wait: Wait = PUSH, *, share: float = 1.0
+    ) -> bool:
+        """Read and finish messages until all of the bodies have come; False: patience ran out.
+
+        ``share`` is how much of the patience there is for each message.
+        """
+        seconds = share * self.consumer.connection.seconds(wait)
         while not all(self.has(body) for body in bodies):
-            delivery = self.consumer.next(wait=wait)
-            if delivery is None:
+            if not self._read(seconds):
                 return False
-            self.got.append(delivery.raw)
+        return True
+
+    def is_proven(self, publish: Callable[[], list[bytes]]) -> bool:
+        """Publish once, or soon once more, until one of the messages has come here.
+
+        The first may legally go to another client if this one is not known to be ready yet.
+        """
+        first = publish()
+        if self.read_until(first, share=SOON):
+            return True
+        bodies = first + publish()
+        seconds = self.consumer.connection.seconds(PUSH)
+        while not any(self.has(body) for body in bodies):
+            if not self._read(seconds):
+                return False
+        self.read_until(bodies, share=SOON)  # a second one must not lie in wait for the case
         return True
 
     def forget(self) -> None:
         """Count as got only what comes from now on."""
         self.got.clear()
+
+    def _read(self, seconds: float) -> bool:
+        delivery = self.consumer.next(seconds=seconds)
+        if delivery is not None:
+            self.got.append(delivery.raw)
+        return delivery is not None
 
     def hold(self, bodies: Collection[bytes], count: int) -> dict[bytes, Delivery]:
         """Take messages until so many of the bodies are in flight here, or patience runs out."""
@@ -82,9 +108,8 @@ class Channel:
             self.topic, channel=self.name, ready=ready, identify=wishes
         )
         client = Client(word, consumer, tag)
-        for _ in range(FIRST_MESSAGES if proven and ready else 0):
-            if client.read_until(self.publish(tag)):
-                break
+        if proven and ready:
+            client.is_proven(lambda: self.publish(tag))
         return client
 
     def publish(self, tag: str | None = None, *, count: int = 1) -> list[bytes]:
@@ -114,12 +139,16 @@ class Channel:
         """Say who got the bodies: ``to:`` and the words of the clients, in order of the alphabet.
 
         ``missing``: a body came to nobody; ``no-sentinel``: all came to the client they are owed
-        to, but another client did not get its sentinel, so nothing is known of it.
+        to, but another client did not get its sentinel, so nothing is known of it. Once one has
+        waited in vain there was as long a time for what the others are waiting for.
         """
-        shown = [other.read_until(self.publish(other.tag), wait) for other in others]
+        sentinels = [self.publish(other.tag) for other in others]
+        shown = True
+        for other, sentinel in zip(others, sentinels, strict=True):
+            shown = other.read_until(sentinel, wait, share=1.0 if shown else SOON) and shown
         strayed = {body for body in bodies for other in others if other.has(body)}
-        owed_to.read_until(set(bodies) - strayed, wait)
-        return _outcome(bodies, owed_to, others=others, shown=all(shown))
+        owed_to.read_until(set(bodies) - strayed, wait, share=1.0 if shown else SOON)
+        return _outcome(bodies, owed_to, others=others, shown=shown)
 
 
 def channel_of(broker: Broker, topic: Topic) -> Channel:
