@@ -7,6 +7,8 @@ from cli_process import wireproof
 
 from wireproof.explain import find
 from wireproof.main import main
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.catalogue import load_catalogue
 
 
@@ -19,8 +21,11 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_every_id_of_the_catalogue_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    catalogue = load_catalogue("nsq")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_every_id_of_the_catalogue_is_explained(
+    capsys: pytest.CaptureFixture[str], protocol: str
+) -> None:
+    catalogue = load_catalogue(protocol)
     names = [
         *(clause.id for clause in catalogue.clauses()),
         *(law.id for clause in catalogue.clauses() for law in clause.case),
@@ -121,3 +126,21 @@ def test_a_case_comes_with_its_clause() -> None:
 
     assert subject == clause.case[0]
     assert found == clause
+
+
+def test_a_rule_is_found_by_its_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "OM-030").startswith("oms.delay.not-early   MUST")
+    assert told(capsys, "OM-104").startswith("oms.extension-header.dictionary")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        ("OM-112x", "nothing is called"),
+        ("OM-999", "nothing is called"),
+        ("OM-110", "several clauses: oms.message.message-id, oms.message.message-id-assigned"),
+    ],
+)
+def test_a_number_that_is_not_one_clause_is_refused(number: str, words: str) -> None:
+    with pytest.raises(UsageFault, match=words):
+        find(number)

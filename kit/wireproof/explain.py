@@ -1,6 +1,7 @@
 """``wireproof explain``: a clause, a case, a reading or a capability, in words."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -9,7 +10,7 @@ import click
 from wireproof.lazy import Command
 from wireproof.manner import manner
 from wireproof.nearness import nearest_words
-from wireproof.view.ink import wrapped
+from wireproof.view.ink import flowed, wrapped
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import PROTOCOLS
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
@@ -61,6 +62,12 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
         found = _law(catalogue, identifier)
         if found is not None:
             return catalogue, found[1], found[0]
+    numbered = [(c, clause) for c in catalogues for clause in _numbered(c, identifier)]
+    if len(numbered) == 1:
+        return *numbered[0], None
+    if numbered:
+        names = ", ".join(clause.id for _, clause in numbered)
+        raise UsageFault(f"rule {identifier} has several clauses: {names}")
     near = nearest_words(identifier, _known(catalogues), count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     raise UsageFault(f"nothing is called {identifier!r}{hint} (see `wireproof list`)")
@@ -74,6 +81,13 @@ def _named(catalogue: Catalogue, identifier: str) -> Subject | None:
         or catalogue.decision(identifier)
         or catalogue.capability(identifier)
     )
+
+
+def _numbered(catalogue: Catalogue, identifier: str) -> list[Clause]:
+    """Return the clauses whose section carries the number of a rule."""
+    if not re.fullmatch(r"[A-Z]+-\d+", identifier):
+        return []
+    return [c for c in catalogue.clauses() if identifier in re.findall(r"[A-Z]+-\d+", c.section)]
 
 
 def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
@@ -137,8 +151,8 @@ def _clause(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
 
 
 def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
-    core = "   core: its group is not judged without it" if clause.core else ""
-    yield f"{clause.id}   {clause.level.upper()}{core}"
+    core = ["core: its group is not judged without it"] if clause.core else []
+    yield from flowed(clause.id, [clause.level.upper(), *core])
     yield from wrapped("", clause.law, indent=2)
     yield from _row("stands in", f"published text {clause.document}, {clause.section}")
     yield from _row("its words", f'"{clause.words}"')

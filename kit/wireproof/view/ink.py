@@ -64,12 +64,17 @@ def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
 
 
 def wrapped(head: str, text: str, *, indent: int = HEAD) -> list[str]:
-    """Return a text behind a head, wrapped to 80 columns; words longer than a line are kept."""
+    """Return a text behind a head, wrapped to 80 columns; words longer than a line are kept.
+
+    A head that leaves no room before the text has a line of its own.
+    """
     lines = textwrap.wrap(
         text,
         COLUMNS - indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    if len(head.rstrip()) >= indent > 0:
+        return [head.rstrip(), *(" " * indent + line for line in lines)]
     first, *rest = lines or [""]
     return [f"{head:<{indent}}{first}".rstrip(), *(" " * indent + line for line in rest)]
