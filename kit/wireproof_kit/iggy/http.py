@@ -90,6 +90,11 @@ class JsonPolled:
     shape: str
     objects: tuple[JsonObject, ...]
 
+    @property
+    def is_readable(self) -> bool:
+        """Tell whether the answer was a success in one of both shapes."""
+        return self.shape != "other"
+
 
 def is_success(answer: Transferred) -> bool:
     """Tell whether a request was answered with a status of 2xx."""

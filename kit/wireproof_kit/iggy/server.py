@@ -1,6 +1,5 @@
 """The target as one run of one case sees it: connections, topics of its own, sending, polling."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -265,12 +264,10 @@ class Server:
 
         A server may take a moment between its answer to a send and the next poll.
         """
-        deadline = time.monotonic() + self.client.seconds(ANSWER)
 
         def look() -> Polled | None:
             polled = self.poll(topic, polling)
-            enough = len(polled.seen) >= due or not polled.is_readable
-            return polled if enough or time.monotonic() >= deadline else None
+            return polled if len(polled.seen) >= due or not polled.is_readable else None
 
         found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
         return found if found is not None else self.poll(topic, polling)
@@ -341,6 +338,16 @@ class Server:
         """Poll over HTTP: the first hundred messages of the first partition unless said."""
         whole = {"partition_id": FIRST_PARTITION, "kind": "offset", "value": 0, "count": 100}
         return json_polled(self.http.get(f"{topic.path}/messages", {**whole, **query}))
+
+    def got(self, topic: Topic, due: int, **query: object) -> JsonPolled:
+        """Poll over HTTP until as many messages come as are due, or patience has passed."""
+
+        def look() -> JsonPolled | None:
+            polled = self.get(topic, **query)
+            return polled if len(polled.objects) >= due or not polled.is_readable else None
+
+        found = until(look, seconds=self.client.seconds(ANSWER), every=0.02)
+        return found if found is not None else self.get(topic, **query)
 
     @property
     def control(self) -> ControlClient:

@@ -1,0 +1,115 @@
+"""Sending: all of a request or nothing, in order, to the right partition, within limits."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.observing import observe, observe_absence, observe_messages
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_kit.outgoing import Outgoing
+from wireproof_spec.iggy.header_kinds import RAW
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.limits import MAX_PAYLOADS_SIZE, MAX_VALUE_SIZE
+from wireproof_suites.iggy.contents import HEADER, THREE_HEADERS, message, numbered, sized
+
+SENTINEL = b"sentinel"
+WITHIN_LIMIT, BEYOND_LIMIT = 401, 402
+"""Header values of 255 bytes: so many are within 102400 bytes, one more is not."""
+SPLITS = {"one-message": 1, "two-messages": 2, "sixteen-messages": 16}
+
+
+@case("iggy/send/accept", clause="iggy.send.layout")
+@pytest.mark.parametrize("count", [1, 2, 100])
+@pytest.mark.parametrize("headers", [(), THREE_HEADERS], ids=["no-headers", "three-headers"])
+def test_accept(
+    server: Server, topic: Topic, count: int, headers: tuple[Header, ...]
+) -> Observation:
+    """Messages of one request are accepted, and all are polled."""
+    sent = [message(each.payload, *headers, id=each.id) for each in numbered(count)]
+    answer = server.send(topic, *sent)
+    seen = observe(answer)
+    if seen.value != "ok":
+        return seen
+
+    return observe(answer, then=observe_messages(server.polled(topic, count), sent).value)
+
+
+@case("iggy/send/order", clause="iggy.send.order")
+def test_order(server: Server, topic: Topic) -> Observation:
+    """Messages are stored in the order of their requests, and of their places in them."""
+    sent = numbered(30)
+    for first in range(0, 30, 10):
+        server.sent(topic, *sent[first : first + 10])
+
+    return observe_messages(server.polled(topic, 30), sent)
+
+
+@case("iggy/send/nothing-stored", clause="iggy.send.all-or-nothing")
+@pytest.mark.parametrize("where", ["last", "first", "between"])
+@pytest.mark.parametrize("fault", ["empty-payload", "payload-beyond-the-frame", "unknown-kind"])
+def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) -> Observation:
+    """Of a request with one malformed message nothing is stored."""
+    place = {"first": 0, "between": 1, "last": 2}[where]
+    sent = [message(b"message %d" % n, HEADER) for n in range(3)]
+    wrong = _damaged(server.send_request(topic, *sent), place, fault)
+    with server.connect() as connection:
+        connection.ask(wrong)
+    server.sent(topic, message(SENTINEL))
+
+    unwanted = [each.payload for each in sent]
+    return observe_absence(server.polled(topic, 1), unwanted=unwanted, sentinel=SENTINEL)
+
+
+@case("iggy/send/limit-payload", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
+def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
+    """The payloads of a request may have 10485760 bytes together."""
+    size = MAX_PAYLOADS_SIZE // count
+    with server.connect() as connection:
+        request = server.send_request(topic, *[message(bytes(size)) for _ in range(count)])
+
+        return observe(connection.ask(request), then=connection.goes_on())
+
+
+@case("iggy/send/beyond-limit-payload", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
+def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
+    """One byte more is refused."""
+    size = MAX_PAYLOADS_SIZE // count
+    payloads = [bytes(size)] * (count - 1) + [bytes(size + 1)]
+
+    return server.refusal(server.send_request(topic, *map(message, payloads)))
+
+
+@case("iggy/send/limit-headers", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
+def test_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
+    """The header values of a request may have 102400 bytes together."""
+    with server.connect() as connection:
+        request = _with_values(server, topic, WITHIN_LIMIT, count)
+
+        return observe(connection.ask(request), then=connection.goes_on())
+
+
+@case("iggy/send/beyond-limit-headers", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
+def test_beyond_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
+    """Header values of more bytes are refused."""
+    return server.refusal(_with_values(server, topic, BEYOND_LIMIT, count))
+
+
+def _with_values(server: Server, topic: Topic, values: int, count: int) -> Outgoing:
+    headers = [Header(f"{n}", RAW, sized(MAX_VALUE_SIZE)) for n in range(values)]
+    parts = [headers[first::count] for first in range(count)]
+    return server.send_request(topic, *[message(b"payload", *each) for each in parts])
+
+
+def _damaged(right: Outgoing, place: int, fault: str) -> Outgoing:
+    if fault == "empty-payload":
+        empty = requests.overwritten(right, f"messages[{place}].length", 0)
+        return requests.resized(empty.replace(f"messages[{place}].payload", b""))
+    if fault == "unknown-kind":
+        return requests.overwritten(right, f"messages[{place}].headers[0].kind", 99)
+    return requests.overwritten(right, f"messages[{place}].length", 1 << 24)
