@@ -1,20 +1,27 @@
 """The table of protocols: every name in it is there, and a protocol is an entry and no more."""
 
+import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import pytest
+from small_law import CLAUSE
 
 from wireproof.decoder import Decoder, decoded_protocols, decoder_of
 from wireproof.replayer import Replayer, replayer_of
+from wireproof_kit.case import CaseMark
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.instance import Instance, make_instance
+from wireproof_kit.observation import observed
 from wireproof_kit.protocols import (
     PROTOCOLS,
     ProtocolEntry,
     example_url,
-    protocol_of,
     read_target,
     referenced,
     resolve,
@@ -27,6 +34,19 @@ from wireproof_kit.run import RunPlan, reference_of
 from wireproof_reports.protocols import PROTOCOLS as REPORTED
 from wireproof_reports.protocols import known
 from wireproof_spec.catalogue import load_catalogue
+
+HOUSE = Path(__file__).parents[2]
+CORES = [
+    *(HOUSE / "spec/wireproof_spec").glob("*.py"),
+    *(HOUSE / "kit/wireproof_kit").glob("*.py"),
+    *(HOUSE / "kit/wireproof").glob("*.py"),
+    *(HOUSE / "kit/wireproof/view").glob("*.py"),
+    *(HOUSE / "reference_impl/wireproof_reference_impl").glob("*.py"),
+    *(HOUSE / "suites/wireproof_suites").glob("*.py"),
+    *(HOUSE / "reports/wireproof_reports").glob("*.py"),
+]
+TABLES = ("wireproof_kit/protocols.py", "wireproof_reports/protocols.py")
+OF_A_PROTOCOL = re.compile(rf"(?<![a-z])({'|'.join(PROTOCOLS)})(?![a-z])|nsqd|lookupd", re.I)
 
 ENTRIES = pytest.mark.parametrize("entry", PROTOCOLS.values(), ids=PROTOCOLS)
 
@@ -90,7 +110,17 @@ def test_a_second_protocol_only_adds_an_entry(monkeypatch: pytest.MonkeyPatch) -
 def test_the_reference_is_that_of_the_cases_asked_for() -> None:
     assert reference_of(RunPlan("reference"), []) == referenced()[0]
     assert reference_of(RunPlan("reference", protocol="iggy"), []) == "iggy"
-    assert protocol_of("iggy/states/text") == "iggy"
+    cases = [instance("iggy/states/text"), instance("nsq/publish/trace")]
+    assert reference_of(RunPlan("reference", selection=("iggy",)), cases) == "iggy"
+    assert reference_of(RunPlan("reference", exclude=("nsq/publish",)), cases) == "iggy"
+    assert reference_of(RunPlan("reference"), cases) == "nsq"
+
+
+def instance(case_id: str) -> Instance:
+    mark = CaseMark(case_id, CLAUSE.id)
+    return make_instance(
+        lambda: observed("ok"), mark, parameter_id="", parameters={}, clause=CLAUSE
+    )
 
 
 def test_the_table_imports_no_protocol() -> None:
@@ -103,3 +133,42 @@ def test_the_table_imports_no_protocol() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == []
+
+
+def test_no_core_names_a_protocol() -> None:
+    """Examples and docstrings aside; the tables are what may name them."""
+    cores = [path for path in CORES if not str(path).endswith(TABLES)]
+    found = [
+        f"{path.name}: {word}" for path in cores for word in said(ast.parse(path.read_text()))
+    ]
+
+    assert len(cores) > 100
+    assert [word for word in found if OF_A_PROTOCOL.search(word)] == []
+    assert OF_A_PROTOCOL.search("target.lookupd")
+    assert OF_A_PROTOCOL.search("wireproof_kit.nsq")
+    assert [*said(ast.parse('EXAMPLES = ("nsq",)\ndef f():\n    """nsq"""\n    oms("iggy")'))] == [
+        *("f", "oms", "iggy"),
+    ]
+
+
+def said(tree: ast.Module) -> Iterator[str]:
+    """Return every name and text of a module but its docstrings and the examples of its help."""
+    skipped: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if node in skipped:
+            skipped.update(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            skipped.add(node.value)
+        elif isinstance(node, ast.Assign) and "EXAMPLES" in ast.unparse(node.targets[0]):
+            skipped.update(ast.iter_child_nodes(node))
+        else:
+            yield from _words(node)
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    for name in ("name", "id", "attr", "arg", "module"):
+        word = getattr(node, name, None)
+        if isinstance(word, str):
+            yield word
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
