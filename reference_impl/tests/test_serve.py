@@ -128,6 +128,16 @@ def test_recorded_exchange_over_sockets(name: str) -> None:
         assert step.varies or step.data.endswith(frame.data)
 
 
+def test_a_last_word_that_is_written_late_reaches_who_sends_no_more() -> None:
+    with running("--variant", "written-late") as broker:
+        sock = broker.connect()
+        assert answer(sock, b"INTERNAL_CREATE_TOPIC t 0 false\n") == b"OK"
+        sock.sendall(pub("t", b"cut")[:-1])
+        sock.shutdown(socket.SHUT_WR)
+        frames = frames_until_closed(sock)
+    assert [frame.data[:13] for frame in frames] == [b"E_BAD_MESSAGE"]
+
+
 def test_data_survive_sigterm(tmp_path: Path) -> None:
     with running("--data", str(tmp_path)) as broker:
         sock = broker.connect()

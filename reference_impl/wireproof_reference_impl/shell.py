@@ -333,7 +333,7 @@ class Carrier(asyncio.Protocol):
         if self._link is not None:
             self._link.end_of_stream(self._shell.clock.now_ns())
             self._shell.flush()
-        return not (self._link is None or self._link.closed)
+        return self._link is not None  # what is over is ended once its last word is sent
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Say that the connection is gone."""

@@ -149,8 +149,8 @@ VARIANTS: tuple[Preset, ...] = (
     ),
     variant(
         "written-late",
-        "everything is written up to 50 ms late, answers and messages together",
-        {"pacing.flush_delay_ms": 50},
+        "everything is written up to 20 ms late, answers and messages together",
+        {"pacing.flush_delay_ms": 20},
     ),
     variant(
         "many-heartbeats",
