@@ -120,6 +120,9 @@ def _first_for_ever_to_producers(
 
 
 def _nobody_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    """Tell producers of nobody for a partition whose leader has moved."""
+    if not key.startswith("w"):
+        return partitions
     return {
         each: node
         for each, node in partitions.items()
@@ -220,9 +223,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-forgets-moved",
-        "lookups name nobody for a partition whose leader has moved",
-        breaks=f"{_LOOKUP} {_GONE}",
-        may_break=MOVED,
+        "lookups name nobody to producers for a partition whose leader has moved",
+        breaks=_LOOKUP,
         settings=_naming(_nobody_after_a_move),
         way=MISSING,
     ),
