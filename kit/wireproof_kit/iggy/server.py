@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.http import Address, Transferred
+from wireproof_kit.http import Address, Query, Transferred
 from wireproof_kit.iggy import generations, requests
 from wireproof_kit.iggy.answers import Answer, Closed, Done
 from wireproof_kit.iggy.connection import Connection, connected
@@ -337,7 +337,16 @@ class Server:
     def get(self, topic: Topic, **query: object) -> JsonPolled:
         """Poll over HTTP: the first hundred messages of the first partition unless said."""
         whole = {"partition_id": FIRST_PARTITION, "kind": "offset", "value": 0, "count": 100}
-        return json_polled(self.http.get(f"{topic.path}/messages", {**whole, **query}))
+        return self.get_by(topic, {**whole, **query})
+
+    def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
+        """Poll over HTTP with this query and no more."""
+        return json_polled(self.http.get(f"{topic.path}/messages", query))
+
+    def offset_body(self, offset: int, *, consumer: int = 1) -> dict[str, object]:
+        """Return the body that stores an offset of the first partition over HTTP."""
+        name = "id" if self.generation == "published" else "consumer_id"
+        return {name: str(consumer), "partition_id": FIRST_PARTITION, "offset": offset}
 
     def got(self, topic: Topic, due: int, **query: object) -> JsonPolled:
         """Poll over HTTP until as many messages come as are due, or patience has passed."""
@@ -370,13 +379,11 @@ class Server:
         return Stored(self.access.data, self.patience.seconds(REDELIVERY))
 
     def close(self, *, leave: bool = False) -> None:
-        """Delete what was made for the case, unless it may be left, and end its connections."""
-        try:
-            if not leave:
-                self._delete()
-        finally:
-            for connection in self._open:
-                connection.close()
+        """End the case's connections, and delete what was made for it unless it may be left."""
+        for connection in self._open:
+            connection.close()
+        if not leave and (self._topics or self._streams):
+            self._delete()
 
     def delete_stream(self, stream: Stream) -> Answer:
         """Delete a stream."""
@@ -387,11 +394,16 @@ class Server:
         return self.ask(commands.DELETE_TOPIC, TopicRequest(topic.stream.id, topic.id))
 
     def _delete(self) -> None:
-        for topic in self._topics:
-            if isinstance(self.delete_topic(topic), Closed):
-                return
-        for stream in self._streams:
-            self.delete_stream(stream)
+        """Delete on a connection that is no part of what the case did."""
+        cleaner = Server(self.access, transcript=Transcript(), patience=self.patience)
+        try:
+            for topic in self._topics:
+                if isinstance(cleaner.delete_topic(topic), Closed):
+                    return
+            for stream in self._streams:
+                cleaner.delete_stream(stream)
+        finally:
+            cleaner.close()
 
     def _make_stream(self) -> Stream:
         stream = self.access.rooms.stream()

@@ -3,18 +3,16 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import generations
 from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.observing import difference_of, observe
+from wireproof_kit.iggy.observing import observe
 from wireproof_kit.iggy.server import Polling, Server
 from wireproof_kit.iggy.topics import Topic
-from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.poll_messages import NEXT
-from wireproof_spec.wire_error import WireError
+from wireproof_suites.iggy.offsets import AS_STORED, observe_offset
 from wireproof_suites.iggy.polling import kept
 from wireproof_suites.iggy.reading import first_unlike
 
-AS_STORED = "offset:as-stored"
 OFFSETS = {"0": (0,), "3": (3,), "4-then-1": (4, 1), "1-then-4": (1, 4), "2-then-0": (2, 0)}
 
 
@@ -66,24 +64,6 @@ def test_never_stored(server: Server, topic: Topic, consumer: int) -> Observatio
         return observed("ok,none")
 
     return observed(f"offset:{server.stored_offset(topic, consumer=consumer)}")
-
-
-def observe_offset(
-    server: Server, topic: Topic, due: int, *, consumer: int = 1, partition: int = 1
-) -> Observation:
-    """Ask for a stored offset: ``offset:as-stored``, or what it is instead."""
-    answer = server.ask_offset(topic, consumer=consumer, partition=partition)
-    if not isinstance(answer, Done):
-        return observe(answer)
-    if not answer.body:
-        return observed("offset:none")
-    try:
-        found = generations.stored_offset(answer.body, server.generation)
-    except WireError as error:
-        return observed("offset:undecodable", difference=difference_of(error))
-    if found == due:
-        return observed(AS_STORED)
-    return observed("offset:other", difference=Difference("offset", 4, str(due), str(found)))
 
 
 def _stored_and_told(server: Server, topic: Topic, offset: int) -> Observation:

@@ -1,0 +1,29 @@
+"""Stored offsets as they are told."""
+
+from wireproof_kit.iggy import generations
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.observing import difference_of, observe
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.wire_error import WireError
+
+AS_STORED = "offset:as-stored"
+
+
+def observe_offset(
+    server: Server, topic: Topic, due: int, *, consumer: int = 1, partition: int = 1
+) -> Observation:
+    """Ask for a stored offset: ``offset:as-stored``, or what it is instead."""
+    answer = server.ask_offset(topic, consumer=consumer, partition=partition)
+    if not isinstance(answer, Done):
+        return observe(answer)
+    if not answer.body:
+        return observed("offset:none")
+    try:
+        found = generations.stored_offset(answer.body, server.generation)
+    except WireError as error:
+        return observed("offset:undecodable", difference=difference_of(error))
+    if found == due:
+        return observed(AS_STORED)
+    return observed("offset:other", difference=Difference("offset", 4, str(due), str(found)))
