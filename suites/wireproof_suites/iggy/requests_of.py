@@ -1,0 +1,17 @@
+"""Requests that several cases send: refused ones, and right ones to be made wrong."""
+
+from wireproof_kit.iggy.server import Polling, Server
+from wireproof_kit.iggy.topics import Stream, Topic
+from wireproof_kit.outgoing import Outgoing
+
+ABSENT = 4_000_000_000
+ABSENT_NAME = "wp_no_such_name"
+NO_TOPIC = Topic(Stream(ABSENT, ABSENT_NAME), ABSENT, ABSENT_NAME, 0)
+
+
+def refused_polls(server: Server) -> dict[str, Outgoing]:
+    """Return polls that are refused with two different statuses, whatever there is."""
+    return {
+        "no-count": server.poll_request(NO_TOPIC, Polling(count=0)),
+        "no-stream": server.poll_request(NO_TOPIC),
+    }
