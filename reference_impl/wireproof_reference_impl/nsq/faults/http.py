@@ -64,7 +64,8 @@ def _upper_prefix_only(extra: Fields) -> Object:
 
 
 def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
-    return http_header.published(unquote_plus(ext.decode()).encode(), extra)
+    twice = unquote_plus(ext.decode("utf-8", "surrogateescape"), errors="surrogateescape")
+    return http_header.published(twice.encode("utf-8", "surrogateescape"), extra)
 
 
 def _digits_as_numbers(fields: Object) -> Object:
@@ -94,6 +95,7 @@ def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
     return True
 
 
+_LONGEST = 65535
 _ACCEPT = "http.accept"
 _STORED = "http.header-stored"
 _EXACT = "http.value-exact"
@@ -193,7 +195,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_STORED,
         may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
         settings=_entry(
-            lambda entry: entry._replace(header=compact((entry.header or b"").decode()))
+            lambda entry: entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
         ),
     ),
     fault(
