@@ -26,7 +26,7 @@ test-clients:
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/wireproof selftest --out out/selftest.md
+	@$(BIN)/wireproof selftest --every-case --out out/selftest.md
 
 crash:
 	@$(PYTHON) tools/setup.py dev

@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from wireproof_kit.collecting import collect
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.rehearsal import about
 from wireproof_kit.rehearsal_matrix import Matrix, is_writable, page, write_matrix
 from wireproof_kit.rehearsal_trials import (
     FAULT,
@@ -44,6 +46,20 @@ def test_mixes_are_the_same_for_a_seed_and_differ_between_seeds() -> None:
 def test_what_goes_with_nothing_is_mixed_with_nothing() -> None:
     for mix in mixes((*VARIANTS, ODD), seed=1):
         assert ODD.name not in mix.switches or mix.switches == (ODD.name,)
+
+
+def test_what_is_legal_meets_every_case_or_one_of_each_function() -> None:
+    instances = collect("nsq")
+    functions = {(item.function, item.clause.id) for item in instances}
+    drawn = [
+        about(msgspec.structs.replace(trial, every=False), instances) for trial in VARIANTS[:2]
+    ]
+    assert about(VARIANTS[0], instances) == list(instances)
+    for items in drawn:
+        assert len(items) == len(functions)
+        assert {(item.function, item.clause.id) for item in items} == functions
+    assert drawn[0] != drawn[1]
+    assert drawn[0] == about(msgspec.structs.replace(VARIANTS[0], every=False), instances)
 
 
 def test_a_sample_has_a_fault_of_every_clause() -> None:

@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import click
+import msgspec
 
 from wireproof.lazy import Command
 from wireproof.manner import manner
@@ -26,10 +27,11 @@ from wireproof_kit.rehearsal_trials import (
 )
 
 SEED = 1
-SIDE_BY_SIDE = 6
+SIDE_BY_SIDE = 8
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
+    ("wireproof selftest --every-case", "and what is legal against every case; twice as long"),
     ("wireproof selftest --sample", "a sample of them in less than a minute"),
     ("wireproof selftest ext.dispatch", "the faults of some clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and what it turned red"),
@@ -47,6 +49,12 @@ EXAMPLES = (
     help="Whose reference and suites.",
 )
 @click.option("--sample", "sampled", is_flag=True, help="A sample: a fault of each clause.")
+@click.option(
+    "--every-case",
+    "every",
+    is_flag=True,
+    help="What is legal meets every case, not one of each function.",
+)
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of mixes and sample.")
 @click.option("-n", "size", type=click.IntRange(1, 64), default=SIDE_BY_SIDE, help="At a time.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the matrix: .md or .jsonl.")
@@ -55,6 +63,7 @@ def selftest(
     protocol: str,
     *,
     sampled: bool,
+    every: bool,
     seed: int,
     size: int,
     out: Path | None,
@@ -67,6 +76,8 @@ def selftest(
     if out is not None:
         is_writable(out)
     trials = _trials(protocol, ids, sampled=sampled, seed=seed)
+    if not (every or ids):
+        trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
     matrix = Matrix(seed=seed, planned=len(trials))

@@ -4,6 +4,7 @@ They prove the judge: each fault must turn a case of each of its clauses red, an
 no variant, nor any mix of them, may turn anything red.
 """
 
+import random
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,10 +26,11 @@ SEEDS = 1_000_000
 def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases a trial is run against, those that must tell first.
 
-    A fault: all cases of the interfaces that hold its clauses. Variants: all cases.
+    A fault: all cases of the interfaces that hold its clauses. Variants: every case, or one of
+    each function.
     """
     if trial.kind != FAULT:
-        return list(instances)
+        return list(instances) if trial.every else _one_of_each(trial, instances)
     held = {interface(item.id) for item in instances if item.clause.id in trial.breaks}
     near = [item for item in instances if interface(item.id) in held]
     by_clause: dict[str, list[Instance]] = {}
@@ -38,6 +40,14 @@ def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     rounds = zip_longest(*told)
     first = [item for each in rounds for item in each if item is not None]
     return first + [item for items in by_clause.values() for item in items]
+
+
+def _one_of_each(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+    chance = random.Random(trial.name)
+    alike: dict[object, list[Instance]] = {}
+    for item in instances:
+        alike.setdefault((item.function, item.clause.id), []).append(item)
+    return [chance.choice(items) for items in alike.values()]
 
 
 def interface(case_id: str) -> str:

@@ -23,7 +23,8 @@ class Trial(msgspec.Struct, frozen=True):
     """One run to come: which switches are on, and which clauses they break or may break.
 
     ``kind`` is fault, variant or mix; ``way`` in what way a fault is wrong; ``not_with`` which
-    variants a variant is never mixed with.
+    variants a variant is never mixed with. What is legal meets ``every`` case, or of each case
+    function only one set of parameters, another one in each trial.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Trial(msgspec.Struct, frozen=True):
     text: str = ""
     way: str = ""
     not_with: tuple[str, ...] = ()
+    every: bool = True
 
     def options(self) -> list[str]:
         """Return the options with which the reference starts so."""

@@ -39,8 +39,8 @@ _HEARTBEAT = packed.frame(packed.RESPONSE, HEARTBEAT)
 
 def _byte_by_byte(data: bytes) -> Sequence[bytes]:
     """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
-    singly = [data[at : at + 1] for at in range(min(len(data), 200))]
-    return singly + [data[at : at + 1000] for at in range(200, len(data), 1000)]
+    singly = [data[at : at + 1] for at in range(min(len(data), 64))]
+    return singly + [data[at : at + 1000] for at in range(64, len(data), 1000)]
 
 
 def _behind_heartbeat(frame_type: int, data: bytes) -> bytes:
