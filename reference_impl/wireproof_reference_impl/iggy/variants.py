@@ -15,7 +15,6 @@ from wireproof_reference_impl.iggy.core.status import INVALID_MESSAGE_CHECKSUM, 
 from wireproof_reference_impl.iggy.preset import number
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
-from wireproof_spec.iggy.states import AVAILABLE
 
 _HOUR_US = 3_600_000_000
 
@@ -57,10 +56,6 @@ def _in_other_words(refusal: Refusal) -> Mapping[str, object]:
 
 def _any_state(code: int) -> bool:
     return True
-
-
-def _available_only(messages: list[Message]) -> list[Message]:
-    return [each for each in messages if each.state == AVAILABLE]
 
 
 def _verified(messages: list[Message]) -> list[Message]:
@@ -147,11 +142,6 @@ VARIANTS: tuple[Preset, ...] = (
         "unknown-state-passed",
         "a message whose state is none is delivered as it is",
         {"poll.is_known": _any_state},
-    ),
-    variant(
-        "available-only",
-        "messages of other states than available are withheld",
-        {"poll.delivered": _available_only},
     ),
     variant(
         "checksum-verified",
