@@ -344,9 +344,12 @@ class Server:
         return json_polled(self.http.get(f"{topic.path}/messages", query))
 
     def offset_body(self, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the body that stores an offset of the first partition over HTTP."""
-        name = "id" if self.generation == "published" else "consumer_id"
-        return {name: str(consumer), "partition_id": FIRST_PARTITION, "offset": offset}
+        """Return the body that stores an offset of the first partition over HTTP.
+
+        The consumer goes by both names it has had; the one that is not known means nothing.
+        """
+        who = {"id": str(consumer), "consumer_id": str(consumer)}
+        return {**who, "partition_id": FIRST_PARTITION, "offset": offset}
 
     def got(self, topic: Topic, due: int, **query: object) -> JsonPolled:
         """Poll over HTTP until as many messages come as are due, or patience has passed."""

@@ -109,13 +109,13 @@ def test_partitions(server: Server) -> Observation:
 @case("iggy/frame/me", clause="iggy.frame.resources")
 def test_me(server: Server) -> Observation:
     """A connection is told alike by itself, by its number, and among all."""
+    if server.generation != "published":
+        raise ArrangementFailed("how servers of this generation tell of clients is not written")
     try:
         me = decode(CLIENT_DETAILS, _body(server, commands.GET_ME, Nothing()))
         request = ClientRequest(me.client_id)
         same = decode(CLIENT_DETAILS, _body(server, commands.GET_CLIENT, request))
         listed = decode(CLIENTS, _body(server, commands.GET_CLIENTS, Nothing()))
-    except LookupError as error:
-        raise ArrangementFailed(str(error)) from error
     except _Untold as untold:
         return untold.observation
     except WireError as error:
