@@ -161,7 +161,10 @@ SENTENCES: dict[str, tuple[Callable[[], list[str]], str]] = {
     "typo-in-id": (lambda: ["run", "--reference", "nsq/publsh"], "nsq/publish"),
     "typo-in-clause": (lambda: ["run", "--reference", "ext.publsh"], "ext.publish"),
     "untested-clause": (lambda: ["run", "--reference", "ext.client.identify"], "not yet tested"),
-    "all-excluded": (lambda: ["run", "--reference", "--exclude", "nsq"], "excluded"),
+    "all-excluded": (
+        lambda: ["run", "--reference", "--exclude", "nsq", "--exclude", "iggy"],
+        "excluded",
+    ),
     "typo-in-option": (lambda: ["run", "--reference", "--profil", "must"], "--profile"),
     "wrong-profile": (lambda: ["run", "--reference", "--profile", "most"], "most"),
     "typo-in-command": (lambda: ["rnu"], "run"),

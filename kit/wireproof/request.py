@@ -45,6 +45,7 @@ def plugin_options(
     """Return the plug-in's and pytest's options for a run."""
     return [
         *_pair("--broker-url", named.url),
+        *_pair("--reference-protocol", named.protocol),
         *_pair("--bundle", bundle),
         *_each("--wireproof-select", named.prefixes),
         *_each("--wireproof-exclude", options["exclude"]),

@@ -18,6 +18,7 @@ from wireproof.lazy import Command
 from wireproof.listing import select
 from wireproof.manner import manner
 from wireproof.pytest_door import Ended, run_pytest
+from wireproof.references import requests
 from wireproof.report import refuse_unwritable, write_report
 from wireproof.request import RunOptions, narrowing, plugin_options
 from wireproof.reset import run_reset
@@ -36,6 +37,8 @@ OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
 INTERRUPTED = 130
 NOT_DONE = 2
+WORST_FIRST = (INTERRUPTED, NOT_DONE, 1, 3, 0)
+"""Exit codes of several runs: which of them stands for all."""
 
 EXAMPLES = (
     ("wireproof run nsq://127.0.0.1:4150", "judge everything the target offers"),
@@ -51,15 +54,27 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> 
     """Judge a broker, clause by clause.
 
     An argument with :// is the target, the others are prefixes of case or clause ids. Exit
-    code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted.
+    code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted. With
+    --reference that of each protocol selected is judged; the files of the second and on bear its
+    name behind theirs.
     """
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
         return _dry_run(named, options)
-    files = _files(options, settings)
+    codes: list[int] = []
+    for part, own in requests(named, options):
+        codes.append(_judge(part, own, settings, name=f"-{part.protocol}" if codes else ""))
+        if codes[-1] == INTERRUPTED:
+            break
+    return min(codes, key=WORST_FIRST.index)
+
+
+def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) -> int:
+    """Judge one target; ``name`` goes behind those of all files that are written."""
+    files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
-    bundle = bundle_place(options["bundle"], settings)
+    bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle)
@@ -85,14 +100,20 @@ run = Command(
 )
 
 
-def bundle_place(given: Path | None, settings: Settings) -> Path:
+def _called(path: Path, name: str) -> Path:
+    """Return the path with a name behind that of the file."""
+    return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
+
+
+def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> Path:
     """Return where the bundle goes; a file that is no bundle is not written over.
 
     Raises:
         UsageFault: nothing can be written there.
     """
     configured = Path(settings.bundle) if settings.bundle else None
-    path = given or configured or _fresh()
+    asked = given or configured
+    path = _called(asked, name) if asked else _fresh(name)
     refuse_unwritable({"bundle": path})
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,8 +127,8 @@ def bundle_place(given: Path | None, settings: Settings) -> Path:
     return path
 
 
-def _fresh() -> Path:
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+def _fresh(name: str) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") + name
     path = OUT / f"run-{stamp}.jsonl"
     number = 1
     while path.exists():

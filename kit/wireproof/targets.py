@@ -28,12 +28,16 @@ EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A target as named; ``keys`` are what else was given about it, ``prefixes`` the rest."""
+    """A target as named; ``keys`` are what else was given about it, ``prefixes`` the rest.
+
+    ``protocol`` says whose reference is meant, where the target is one.
+    """
 
     url: str
     prefixes: tuple[str, ...] = ()
     keys: tuple[tuple[str, str], ...] = ()
     reset: str | None = None
+    protocol: str | None = None
 
 
 _METAVARS: dict[Form, str] = {

@@ -62,6 +62,7 @@ _SINGLE = {
     "--spec-rev": "only clauses known at that revision",
     "--baseline": "deviations file",
     "--bundle": "file the run's bundle is written to",
+    "--reference-protocol": "whose embedded reference; else by the cases asked for",
     "--reference-option": "options for the embedded reference, in one string",
 }
 _FLAGS = {
@@ -83,6 +84,7 @@ def make_plan(config: pytest.Config) -> RunPlan:
     """
     return RunPlan(
         url=broker_url(config) or "",
+        protocol=_one(config, "--reference-protocol"),
         keys=tuple(_keys(config)),
         selection=_many(config, "--wireproof-select"),
         exclude=_many(config, "--wireproof-exclude"),

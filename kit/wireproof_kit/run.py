@@ -237,8 +237,14 @@ class Run:
 
 
 def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
-    """Return whose reference is meant."""
+    """Return whose reference is meant.
+
+    Raises:
+        UsageFault: a protocol is named that has none.
+    """
     known = referenced()
+    if plan.protocol is not None and plan.protocol not in known:
+        raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
     return plan.protocol or next((name for name in known if name in asked), known[0])
 
