@@ -91,6 +91,7 @@ PROTOCOLS = {
             *("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
         ),
         keys={"http": "http", "data": "data", "control": "control"},
+        decoder="wireproof.iggy.decode:decoder",
         target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
     ),
     "oms": ProtocolEntry(
