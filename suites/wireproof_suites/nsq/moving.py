@@ -150,6 +150,24 @@ class Story:
             self.owed.remove(delivery.body)
         return observed("all")
 
+    def last(self, consumer: Consumer) -> Observation:
+        """Publish once more and take what comes up to that: ``all``, ``anew`` or ``missing``.
+
+        ``anew`` when messages from before have not come first.
+        """
+        body = self.broker.unique_body()
+        answer = observe(publish_soon(self.broker, self.topic, body))
+        if answer.value != "ok":
+            return answer
+        self.owed.append(body)
+        while body in self.owed:
+            delivery = consumer.next(wait=REDELIVERY)
+            if delivery is None:
+                return observed("missing", overdue=True)
+            if delivery.body in self.owed:
+                self.owed.remove(delivery.body)
+        return observed("anew" if self.owed else "all")
+
 
 def story(broker: Broker, topic: Topic, *, in_use: bool = True) -> Story:
     """Begin a story on a channel of its own; ``in_use``: a message was finished on it.

@@ -164,12 +164,13 @@ def test_subscription_at_the_old_leader(
 def test_new_channel_over_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """The new leader knows a channel on which nothing has happened but the subscription."""
+    """The new leader serves a channel on which nothing has happened but the subscription."""
     tale = story(broker, led(broker, cluster, movable_topic), in_use=False)
     with tale.consumer():
         tale.publish(3)
         tale.move(cluster)
-    return tale.rest(tale.consumer())
+    with tale.consumer() as consumer:
+        return tale.last(consumer)
 
 
 def _falls(values: list[int]) -> bool:
