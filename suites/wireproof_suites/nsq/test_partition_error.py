@@ -208,11 +208,13 @@ def test_what_comes_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic)
     def go_on() -> bool | None:
         return observe(broker.publish(topic, sentinel, {"k": "v"})).value == "ok" or None
 
-    with broker.subscribe(topic) as consumer:
-        answer = observe(broker.publish(topic, body, header))
-        # A measured cluster lets nobody write to the partition for a while after this failure.
-        if not until(go_on, seconds=broker.patience.seconds(REDELIVERY), every=1.0):
-            return followed_by(answer, observed("unwritable"))
+    channel = topic.channel()
+    broker.subscribe(topic, channel=channel, ready=0).close()
+    answer = observe(broker.publish(topic, body, header))
+    # After this failure a measured cluster lets nobody write for a while, then drops its clients.
+    if not until(go_on, seconds=broker.patience.seconds(REDELIVERY), every=1.0):
+        return followed_by(answer, observed("unwritable"))
+    with broker.subscribe(topic, channel=channel) as consumer:
         before = consumer.until(sentinel)
     if before:
         return followed_by(answer, observe_delivery(before[0], body=body, header=header))
