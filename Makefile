@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run test test-clients setup check lint types imports matrix crash connections mutation clean help
+.PHONY: run test test-clients setup check lint types imports selftest matrix crash connections mutation clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -23,6 +23,10 @@ test:
 test-clients:
 	@$(PYTHON) tools/setup.py $(CLIENTS)
 	@$(BIN)/python -m pytest -q reference_impl/clients/tests $(if $(filter pynsq,$(CLIENTS)),-k pynsq)
+
+selftest:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/wireproof selftest --out out/selftest.md
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
@@ -66,7 +70,8 @@ help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
-	@echo "make matrix   every fault and every variant against every case"
+	@echo "make selftest every fault, every variant, fifty mixes of variants: in 5 minutes"
+	@echo "make matrix   the same, and what is legal against every case"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
