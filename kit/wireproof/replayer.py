@@ -105,5 +105,8 @@ def replayer_of(protocol: str) -> Replayer:
     """
     entry = PROTOCOLS.get(protocol)
     if entry is None or not entry.replayer:
-        raise UsageFault(f"what was recorded of protocol {protocol!r} cannot be sent again")
+        raise UsageFault(
+            f"what was recorded of protocol {protocol!r} cannot be sent again; run the case again "
+            "instead: wireproof run URL CASE"
+        )
     return cast(Replayer, resolve(entry.replayer)())

@@ -15,7 +15,7 @@ from bundle_fixture import crash, failed, failures, header, http_header
 from wire_fixture import TOPIC, Exchange, message, ok, server_frame
 
 from wireproof_reports.reproducer import reproducer, script
-from wireproof_spec.record import CaseRecord, TargetRecord, TranscriptRecord
+from wireproof_spec.record import CaseRecord, StepRecord, TargetRecord, TranscriptRecord
 
 ALLOWED = (ast.Expr, ast.Import, ast.Assign, ast.FunctionDef, ast.If)
 Serve = Callable[[socket.socket, list[bytes]], None]
@@ -140,6 +140,17 @@ def test_http_goes_to_the_http_port(tmp_path: Path) -> None:
 
     assert got[0].startswith(b"POST /pub_ext?topic=mine&")
     assert "HTTP/1.1 200 OK" in said
+
+
+@pytest.mark.parametrize(
+    ("url", "place"), [("nsq://h:4150", "'h:4151'"), ("mqx://h:4150", "''"), ("nsq://", "''")]
+)
+def test_without_a_word_of_it_http_has_the_usual_port(url: str, place: str) -> None:
+    asked = StepRecord(0, "A", "request", hex=b"GET / HTTP/1.1\r\n\r\n".hex())
+    case = msgspec.structs.replace(next(failures()), transcript=TranscriptRecord((asked,)))
+    target = TargetRecord(url, url.partition("://")[0])
+
+    assert f"('A', 'open', {place})" in script(case, header(target=target))
 
 
 def test_a_long_body_is_short_in_the_script() -> None:

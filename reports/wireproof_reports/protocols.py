@@ -11,12 +11,14 @@ class ProtocolEntry:
 
     ``parts`` names the parts of received bytes. ``presumption`` says in which field an answer
     differs. ``plan`` makes an exchange fit for another run. ``words`` say what is observed.
+    ``http_behind`` is how far behind the target's own port its HTTP port usually is.
     """
 
     parts: str = ""
     presumption: str = ""
     plan: str = ""
     words: str = ""
+    http_behind: int | None = None
 
 
 PROTOCOLS = {
@@ -25,6 +27,7 @@ PROTOCOLS = {
         presumption="wireproof_reports.nsq.received:presumed_difference",
         plan="wireproof_reports.nsq.replayed:replayed",
         words="wireproof_reports.nsq.words:WORDS",
+        http_behind=1,
     ),
     "iggy": ProtocolEntry(
         parts="wireproof_reports.iggy.received:received_parts",
@@ -33,9 +36,12 @@ PROTOCOLS = {
 }
 
 
+NOTHING = ProtocolEntry()
+
+
 def known(protocol: str, part: str) -> object | None:
     """Import one part of what is known of a protocol; None when it has none."""
-    dotted: str = getattr(PROTOCOLS.get(protocol, ProtocolEntry()), part)
+    dotted: str = getattr(PROTOCOLS.get(protocol, NOTHING), part)
     module, _, name = dotted.partition(":")
     return getattr(importlib.import_module(module), name) if dotted else None
 

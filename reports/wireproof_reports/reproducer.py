@@ -11,7 +11,7 @@ import jinja2
 
 from wireproof_reports.evidence import recorded
 from wireproof_reports.literal import literal
-from wireproof_reports.protocols import known
+from wireproof_reports.protocols import NOTHING, PROTOCOLS, known
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
 PATIENCE_S = 10
@@ -173,14 +173,15 @@ def _address(header: HeaderRecord, case: CaseRecord) -> str:
 
 
 def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
-    """Return HOST:PORT for a request: as given, else as it was sent to, else the port behind."""
+    """Return HOST:PORT for a request: as given, else as it was sent to, else the usual port."""
     given = parse_qs(urlsplit(header.target.url).query).get("http", [""])[0]
     named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
     for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
         if _is_address(address):
             return address
     host, _, port = target.rpartition(":")
-    return f"{host}:{int(port) + 1}" if port.isdecimal() else ""
+    behind = PROTOCOLS.get(header.target.protocol, NOTHING).http_behind
+    return f"{host}:{int(port) + behind}" if port.isdecimal() and behind is not None else ""
 
 
 def _other_address(note: str, target: str) -> str:
