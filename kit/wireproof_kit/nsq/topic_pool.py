@@ -13,6 +13,8 @@ from wireproof_kit.nsq.topics import Topic
 # Clusters let all topics asked for at about the same time appear at once, however late, so that
 # none may be asked for only when another one has appeared.
 WORKERS = 512
+# Of hundreds of threads, each would take 8 MiB of address space.
+STACK_BYTES = 1 << 20
 PREPARE_SECONDS = 350.0
 TAKE_SECONDS = 100.0
 DELETE_SECONDS = 10.0
@@ -119,7 +121,11 @@ class TopicPool:
         return self._shared[argument]
 
     def _begin(self, argument: str) -> Future[Topic]:
-        return self._workers.submit(self._make, argument, self.next_name())
+        usual = threading.stack_size(STACK_BYTES)
+        try:
+            return self._workers.submit(self._make, argument, self.next_name())
+        finally:
+            threading.stack_size(usual)
 
     def _make(self, argument: str, name: str) -> Topic:
         topic = self._maker.make(argument, name)
