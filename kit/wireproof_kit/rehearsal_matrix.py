@@ -139,10 +139,25 @@ def page(matrix: Matrix) -> Iterator[str]:
         f"died, {figures['survived']} survived, {figures['unexpected']} turned red what they did "
         f"not declare; {figures['false_alarms']} false alarms."
     )
+    yield ""
+    yield (
+        "A fault meets all cases of the interfaces that hold its clauses; once a clause is red, "
+        f"more cases of it are spared. What is legal meets {_met(matrix)}."
+    )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
     for title, kind in (("Variants", VARIANT), ("Mixes of variants", MIX)):
         yield from _legal_table(title, matrix.of(kind))
+
+
+def _met(matrix: Matrix) -> str:
+    legal = (*matrix.of(VARIANT), *matrix.of(MIX))
+    if all(row.trial.every for row in legal):
+        return "every case"
+    return (
+        "one case of each function, with other parameters in each trial; `make matrix` lets it "
+        "meet every case"
+    )
 
 
 def _group_table(matrix: Matrix) -> Iterator[str]:
