@@ -93,6 +93,7 @@ def transcript(folder: Path, *faults: str) -> list[object]:
         bench.control("POST", f"{where}&state={change}")
     bench.control("POST", "/control/message?stream=1&topic=1&partition=1&offset=3&flip=0")
     said.append(client.ask(commands.POLL_MESSAGES, polling()))
+    said.append(client.ask(commands.GET_STREAM, b"\x01\x04" + u32(99)))
     said.append(bench.http("GET", f"{TOPIC_PATH}/messages").body)
     files = sorted(each for each in folder.rglob("*") if each.is_file())
     said += [each.read_bytes() for each in files]

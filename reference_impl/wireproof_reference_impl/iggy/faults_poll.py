@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Mapping
 
+from wireproof_reference_impl.iggy.core import framing
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import PollMessages
@@ -11,9 +12,9 @@ from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_last, 
 from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault, number
 from wireproof_reference_impl.preset import (
     BOUNDARY,
+    EXTRA,
     MISSING,
     PARSER,
-    WRONG_VALUE,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -29,7 +30,7 @@ def _start(strategy: int, start: Start) -> Settings:
 
 def _behind_offset(partition: Partition, request: PollMessages) -> int | None:
     start = at_offset(partition, request)
-    return None if start is None else start + 1
+    return start + 1 if start else start
 
 
 def _at_stored(partition: Partition, request: PollMessages) -> int | None:
@@ -50,12 +51,12 @@ def _one_too_many(found: Polled) -> bytes:
     return struct.pack("<I", len(found.messages) + 1)
 
 
-def _status_behind_length(status: int, body: bytes) -> bytes:
-    return struct.pack("<II", len(body), status) + body
+def _refusal_with_body(status: int, body: bytes) -> bytes:
+    return framing.response(status, b"refused" if status else body)
 
 
-def _length_with_itself(status: int, body: bytes) -> bytes:
-    return struct.pack("<II", status, len(body) + 4) + body
+def _refusal_as_ok(status: int, body: bytes) -> bytes:
+    return framing.response(OK, body)
 
 
 def _taken(refusal: Refusal) -> Refusal:
@@ -85,11 +86,11 @@ FAULTS: tuple[Preset, ...] = (
         number("poll.count", lambda count: count + 1),
         way=BOUNDARY,
         breaks="poll.request",
-        may_break=f"{BINARY} {JSON}",
+        may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
     ),
     fault(
         "poll-behind-offset",
-        "a poll by offset begins behind the offset",
+        "a poll by offset begins behind the offset, unless that is 0",
         _start(OFFSET, _behind_offset),
         way=BOUNDARY,
         breaks="poll.strategy-offset",
@@ -101,7 +102,7 @@ FAULTS: tuple[Preset, ...] = (
         _start(NEXT, _at_stored),
         way=BOUNDARY,
         breaks="poll.strategy-next poll.auto-commit",
-        may_break="poll.group poll.consumer",
+        may_break="poll.group poll.consumer poll.empty",
     ),
     fault(
         "poll-last-off-by-one",
@@ -116,24 +117,24 @@ FAULTS: tuple[Preset, ...] = (
         number("poll.committed", lambda offset: 0),
         way=MISSING,
         breaks="poll.auto-commit",
-        may_break="poll.group poll.strategy-next",
+        may_break="poll.group poll.strategy-next poll.empty poll.stored-offset",
     ),
     fault(
-        "answer-fields-swapped",
-        "length and status of an answer are swapped",
-        {"framing.response": _status_behind_length},
-        way=WRONG_VALUE,
+        "refusal-with-body",
+        "a refusal has a body",
+        {"framing.response": _refusal_with_body},
+        way=EXTRA,
         breaks="frame.response",
-        may_break=f"{BINARY} {JSON} {ANSWERS}",
+        may_break=ANSWERS,
         kind=PARSER,
     ),
     fault(
-        "answer-length-with-itself",
-        "the length of an answer counts its own 4 bytes too",
-        {"framing.response": _length_with_itself},
-        way=BOUNDARY,
-        breaks="frame.response",
-        may_break=f"{BINARY} {JSON} {ANSWERS}",
+        "refusal-as-ok",
+        "what cannot be done is answered with ok",
+        {"framing.response": _refusal_as_ok},
+        way=MISSING,
+        breaks="status.unknown status.taken status.refused",
+        may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",
         kind=PARSER,
     ),
     fault(
@@ -142,7 +143,7 @@ FAULTS: tuple[Preset, ...] = (
         {"framing.unreadable": _taken},
         way=MISSING,
         breaks="frame.malformed",
-        may_break="frame.truncated frame.command frame.identifier send.limits headers.limits",
+        may_break=f"{ANSWERS} headers.limits headers.key-text send.all-or-nothing",
         kind=PARSER,
     ),
 )
