@@ -267,11 +267,4 @@ FAULTS: tuple[Preset, ...] = (
         breaks="json.same-as-binary json.headers-object",
         may_break=JSON,
     ),
-    fault(
-        "json-sorted",
-        "the fields of a message in JSON come in the order of the alphabet",
-        _object(lambda message, fields: dict(sorted(fields.items()))),
-        way=WRONG_VALUE,
-        breaks="json.field-order",
-    ),
 )

@@ -20,7 +20,7 @@ BINARY = (
 """Clauses of which some case reads a message polled over TCP."""
 
 JSON = (
-    "state.names checksum.json json.fields json.types json.field-order json.id json.payload "
+    "state.names checksum.json json.fields json.types json.id json.payload "
     "json.headers-null json.headers-object json.other-kinds json.headers-empty "
     "json.same-as-binary json.shape http.send http.poll http.unchecked"
 )

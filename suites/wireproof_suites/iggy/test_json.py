@@ -141,20 +141,6 @@ def test_types(server: Server, topic: Topic, payload: bytes) -> Observation:
     return each_object(polled, sent, "schema:holds", look)
 
 
-@case("iggy/json/field-order", clause="iggy.json.field-order")
-def test_field_order(server: Server, topic: Topic) -> Observation:
-    """The fields come in the order of the published example."""
-    polled = _posted(server, topic, *SENT)
-
-    def look(due: SentMessage, found: JsonObject) -> Observation:
-        order = [field for field in found if field in MESSAGE_FIELDS]
-        due_order = [field for field in MESSAGE_FIELDS if field in found]
-        note = ", ".join(found)
-        return observed("order:published" if order == due_order else "order:other", note=note)
-
-    return each_object(polled, SENT, "order:published", look)
-
-
 @case("iggy/json/id", clause="iggy.json.id")
 @pytest.mark.parametrize("number", IDS.values(), ids=IDS)
 def test_id(server: Server, topic: Topic, number: int) -> Observation:
