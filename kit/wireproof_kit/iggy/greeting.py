@@ -52,7 +52,7 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
     )
 
 
-def pinged(address: Address, *, seconds: float = GREETING_SECONDS) -> float:
+def pinged(address: Address, *, seconds: float | None = None) -> float:
     """Connect and ping; return how many seconds that took.
 
     Raises:
@@ -60,7 +60,7 @@ def pinged(address: Address, *, seconds: float = GREETING_SECONDS) -> float:
         TargetSilent: it does not answer as a server would.
     """
     started = time.monotonic()
-    with _connection(address, seconds) as connection:
+    with _connection(address, GREETING_SECONDS if seconds is None else seconds) as connection:
         answer = connection.ask(requests.ping())
     if isinstance(answer, Done | Refused) or _has_head(answer):
         return time.monotonic() - started
