@@ -99,6 +99,7 @@ def test_messages_outlive_the_process(tmp_path: Path) -> None:
 def test_what_cannot_be_read_ends_the_connection_and_no_other() -> None:
     with served() as server:
         other, sock = server.connect(), server.connect()
+        assert ask(sock, commands.PING).status == 0
         assert len(ask(other, commands.GET_CLIENTS).body) > 50
         sock.sendall(frame(999))
         assert sock.recv(10) == b""
