@@ -1,21 +1,20 @@
 """The target as one run of one case sees it: connections, topics of its own, sending, polling."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.http import Address, Query, Transferred
-from wireproof_kit.iggy import generations, requests
+from wireproof_kit.iggy import asking, generations, requests
+from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.answers import Answer, Closed, Done
+from wireproof_kit.iggy.asking import POLLING, Polling
 from wireproof_kit.iggy.connection import Connection, connected
 from wireproof_kit.iggy.control import ControlClient
 from wireproof_kit.iggy.disk import Stored
-from wireproof_kit.iggy.door import Door
 from wireproof_kit.iggy.http import HttpClient, JsonPolled, json_polled, messages_body
 from wireproof_kit.iggy.observing import observe
-from wireproof_kit.iggy.polled import Head, Polled, read_polled
-from wireproof_kit.iggy.rooms import Rooms
+from wireproof_kit.iggy.polled import Polled, read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Stream, Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.outgoing import Outgoing
@@ -24,11 +23,10 @@ from wireproof_kit.transcript import Transcript
 from wireproof_kit.waiting import until
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.commands import Payload
-from wireproof_spec.iggy.consumer import CONSUMER_KIND
 from wireproof_spec.iggy.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
+from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.identifier import Identifier
 from wireproof_spec.iggy.partitioning import Partitioning, partition_id
-from wireproof_spec.iggy.poll_messages import OFFSET, PollMessages
 from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.topics import CreateTopic, TopicRequest
@@ -38,36 +36,6 @@ from wireproof_spec.wire_error import WireError
 PREPARING = PUSH
 
 
-@dataclass(frozen=True, slots=True)
-class Polling:
-    """What a poll asks for; the first hundred messages of the first partition unless said."""
-
-    consumer: int = 1
-    kind: int = CONSUMER_KIND
-    partition: int = FIRST_PARTITION
-    strategy: int = OFFSET
-    value: int = 0
-    count: int = 100
-    auto_commit: int = 0
-
-
-POLLING = Polling()
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How the target is met: what the user gave, and what opening the session has shown."""
-
-    address: Address
-    door: Door
-    rooms: Rooms
-    head: Callable[[], Head]
-    http: Address | None = None
-    control: Address | None = None
-    data: Path | None = None
-    http_seconds: float = 5.0
-
-
 class Server:
     """Not for several threads; closes every connection at the end, and deletes its topics."""
 
@@ -75,7 +43,7 @@ class Server:
         self.access = access
         self.transcript = transcript
         self.patience = patience
-        self.generation = access.door.generation
+        self.generation: Generation = access.door.generation
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
@@ -156,17 +124,7 @@ class Server:
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
         """Return the request to make a topic."""
-        wanted = CreateTopic(
-            stream=topic.stream.id,
-            topic_id=topic.number,
-            partitions_count=topic.partitions,
-            compression=None,
-            message_expiry=None,
-            max_topic_size=None,
-            replication_factor=None,
-            name=topic.name,
-        )
-        return generations.topic_to_create(wanted, self.generation)
+        return asking.topic_to_create(topic, self.generation)
 
     def will_delete(self, *made: Stream | Topic) -> None:
         """Count what a case made by itself among what is deleted with it."""
@@ -231,18 +189,7 @@ class Server:
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
         """Return the request of a poll."""
-        stream, name = by or (topic.stream.id, topic.id)
-        consumer = generations.consumer(polling.consumer, self.generation, kind=polling.kind)
-        payload = PollMessages(
-            consumer=consumer,
-            stream=stream,
-            topic=name,
-            partition_id=polling.partition,
-            strategy=polling.strategy,
-            value=polling.value,
-            count=polling.count,
-            auto_commit=polling.auto_commit,
-        )
+        payload = asking.poll_payload(topic, polling, self.generation, by=by)
         return self.request(commands.POLL_MESSAGES, payload)
 
     def poll(

@@ -14,6 +14,7 @@ from wireproof_kit.errors import (
 )
 from wireproof_kit.http import address_of
 from wireproof_kit.iggy import measuring
+from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.connection import connected
 from wireproof_kit.iggy.door import credentials_from
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, pinged
@@ -21,7 +22,7 @@ from wireproof_kit.iggy.polled import COUNT, PARTITION_OFFSET_COUNT, Head
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.rooms import Rooms
-from wireproof_kit.iggy.server import Access, Server
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.observation import observed
 from wireproof_kit.patience import machine_load
 from wireproof_kit.session import Control, Probe, SessionOptions

@@ -10,8 +10,10 @@ from wireproof_spec.iggy.send_messages import SentMessage
 
 EVERY_BYTE = bytes(range(256))
 PAYLOAD = b"orders_data"
+DISTINCT_ID = int.from_bytes(bytes(range(0x10, 0x20)), "little")
+"""An id whose bytes all differ."""
 
-PUBLISHED_PAYLOADS = (b"orders_data_2", b"orders_data_3")
+PUBLISHED_PAYLOADS: tuple[bytes, ...] = (b"orders_data_2", b"orders_data_3")
 PUBLISHED_CHECKSUMS = (2144931076, 148782482)
 PUBLISHED_IDS = (
     232071677777564499402827199894559175028,

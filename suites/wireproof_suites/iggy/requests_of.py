@@ -1,6 +1,7 @@
 """Requests that several cases send: refused ones, and right ones to be made wrong."""
 
-from wireproof_kit.iggy.server import Polling, Server
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.outgoing import Outgoing
 

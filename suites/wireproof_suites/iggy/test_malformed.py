@@ -10,8 +10,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.observing import observe_absence
-from wireproof_kit.iggy.server import Polling, Server
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.outgoing import Outgoing

@@ -4,8 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.observing import observe
-from wireproof_kit.iggy.server import Polling, Server
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.poll_messages import NEXT

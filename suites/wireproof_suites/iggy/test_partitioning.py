@@ -4,8 +4,9 @@ import mmh3
 import pytest
 
 from wireproof_kit.case import case
+from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.observing import MISSING, observe_unread
-from wireproof_kit.iggy.server import Polling, Server
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.partitioning import BALANCED, Partitioning, balanced, messages_key

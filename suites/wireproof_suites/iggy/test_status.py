@@ -7,8 +7,9 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.iggy import requests
 from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.observing import observe
-from wireproof_kit.iggy.server import Polling, Server
+from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.outgoing import Outgoing

@@ -1,0 +1,24 @@
+"""How a target is met: what the user gave, and what opening the session has shown."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_kit.http import Address
+from wireproof_kit.iggy.door import Door
+from wireproof_kit.iggy.polled import Head
+from wireproof_kit.iggy.rooms import Rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The same for every case; ``head`` tells which head polls are read with first."""
+
+    address: Address
+    door: Door
+    rooms: Rooms
+    head: Callable[[], Head]
+    http: Address | None = None
+    control: Address | None = None
+    data: Path | None = None
+    http_seconds: float = 5.0
