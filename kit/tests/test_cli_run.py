@@ -137,7 +137,8 @@ def test_a_reader_who_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
     assert bundle.footer.exit == 0
 
 
-def test_ctrl_c_closes_the_bundle(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_from_outside_closes_the_bundle(number: int, tmp_path: Path) -> None:
     out = tmp_path / "o.txt"
     with out.open("w") as file:
         process = subprocess.Popen(
@@ -154,7 +155,7 @@ def test_ctrl_c_closes_the_bundle(tmp_path: Path) -> None:
             not bundle.exists() or bundle.read_bytes().count(b"\n") < 5
         ):
             assert process.poll() is None, out.read_text()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=60)
 
     assert process.returncode == 130

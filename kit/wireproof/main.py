@@ -1,7 +1,9 @@
 """The entry point of the ``wireproof`` command: arguments in, exit code out, no traceback ever."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 import click
@@ -25,12 +27,19 @@ EXAMPLES = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the process's exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _end_as_if_interrupted()
     try:
         return _invoke(arguments)
     except BrokenPipeError:
         # Point stdout elsewhere, or the interpreter complains when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
+
+
+def _end_as_if_interrupted() -> None:
+    """Let SIGTERM do what Ctrl-C does: keep what was found, end what was started."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _invoke(arguments: list[str]) -> int:

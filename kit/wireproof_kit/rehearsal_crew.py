@@ -12,6 +12,7 @@ from wireproof_kit.rehearsal_trials import Shown, Trial
 
 END_WITHIN_S = 20.0
 TRIAL_WITHIN_S = 300.0
+ENDED = f"the process that rehearsed it ended, or was ended after {TRIAL_WITHIN_S:g} s"
 
 
 class Crew:
@@ -35,7 +36,7 @@ class Crew:
             threading.Thread(target=self._work, name="rehearsal", daemon=True).start()
         try:
             for _ in trials:
-                yield self._shown.get(timeout=TRIAL_WITHIN_S)
+                yield self._shown.get()
         finally:
             self._dismiss()
 
@@ -48,7 +49,7 @@ class Crew:
                 _close(worker)
                 return
             shown = _asked(worker, trial)
-            self._shown.put(shown or Shown(trial, trouble="the process that rehearsed it ended"))
+            self._shown.put(shown or Shown(trial, trouble=ENDED))
             if shown is None:
                 worker = self._hire()
 
@@ -79,12 +80,16 @@ class Crew:
 def _asked(worker: subprocess.Popen[bytes], trial: Trial) -> Shown | None:
     if worker.stdin is None or worker.stdout is None:
         return None
+    limit = threading.Timer(TRIAL_WITHIN_S, worker.kill)
+    limit.start()
     try:
         worker.stdin.write(msgspec.json.encode(trial) + b"\n")
         worker.stdin.flush()
         line = worker.stdout.readline()
     except (BrokenPipeError, ValueError):
         return None
+    finally:
+        limit.cancel()
     return msgspec.json.decode(line, type=Shown) if line else None
 
 
