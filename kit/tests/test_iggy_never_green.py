@@ -1,0 +1,80 @@
+"""Never falsely green: targets that speak no Iggy, or nonsense of it, through the command line.
+
+Each run must end soon, with exit code 1, 2 or 3 and without a traceback.
+"""
+
+from pathlib import Path
+
+import pytest
+from scripted_peer import Peer, Script, ScriptedPeer, saying
+from test_never_green import wireproof
+
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.frame import response
+
+POLLED_NONSENSE = (1).to_bytes(4, "little") + bytes(range(200))
+
+
+def frames(peer: Peer) -> int | None:
+    """Read a request and return its code; None when the client has gone."""
+    head = peer.exactly(4)
+    frame = peer.exactly(int.from_bytes(head, "little")) if head else b""
+    return int.from_bytes(frame[:4], "little") if frame else None
+
+
+def answering(body: bytes = b"", *, polls: bytes = b"", status: int = 0) -> Script:
+    """Answer every request with a status and a body; polls with a body of their own."""
+
+    def script(peer: Peer) -> None:
+        while (code := frames(peer)) is not None:
+            poll = code == commands.POLL_MESSAGES
+            if code == commands.PING:
+                peer.say(response(0))
+            else:
+                peer.say(response(status, polls if poll else body))
+
+    return script
+
+
+def endless_answers(peer: Peer) -> None:
+    while True:
+        peer.say(response(0) * 4096)
+
+
+def endless_answer(peer: Peer) -> None:
+    peer.say(b"\0\0\0\0\0\0\xff\0")
+    for _ in range(4000):
+        peer.say(bytes(65536))
+
+
+def silent(peer: Peer) -> None:
+    peer.rest()
+
+
+def closing(peer: Peer) -> None:
+    peer.exactly(1)
+
+
+HOSTILE: dict[str, Script] = {
+    "silent": silent,
+    "closes-at-once": closing,
+    "ok-to-everything": answering(),
+    "empty-polls": answering(polls=bytes(4)),
+    "nonsense-polls": answering(polls=POLLED_NONSENSE),
+    "refuses-everything": answering(status=3),
+    "http": saying(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"),
+    "garbage": saying(bytes(range(256)) * 8),
+    "endless-answers": endless_answers,
+    "endless-answer": endless_answer,
+}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("script", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_target_is_never_green(script: Script, tmp_path: Path) -> None:
+    with ScriptedPeer(script) as peer:
+        host, port = peer.address
+        url = f"iggy://{host}:{port}?http=127.0.0.1:{port}"
+        ended = wireproof("run", url, "--timeout", "0.3", folder=tmp_path)
+    assert ended.code in (1, 2, 3), ended
+    assert ended.err.strip() or ended.out.strip()
