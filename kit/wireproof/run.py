@@ -27,7 +27,7 @@ from wireproof.targets import REFERENCE, Named, given_keys, named_target, settin
 from wireproof.view.choice import choose_display
 from wireproof.view.display import Display
 from wireproof.view.summary import Result
-from wireproof.watcher import Watcher
+from wireproof.watcher import ENDS, Watcher
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
 from wireproof_kit.protocols import read_target
@@ -175,11 +175,12 @@ def _interruptible(watcher: Watcher) -> Generator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, watcher.interrupt)
+    before = {number: signal.signal(number, watcher.interrupt) for number in ENDS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _conclude(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pytest
 
 
+ENDS = (signal.SIGINT, signal.SIGTERM)
 _FINISHING = b"\nfinishing the case in progress; Ctrl-C again stops at once\n"
 
 
@@ -64,7 +65,8 @@ class Watcher:
 
     def interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """At the first Ctrl-C let the case in progress end; the next one stops at once."""
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ENDS:
+            signal.signal(number, signal.default_int_handler)
         if self._session is None or self.header is None:
             raise KeyboardInterrupt
         self._session.shouldstop = "interrupted"
