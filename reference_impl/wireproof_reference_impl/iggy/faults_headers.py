@@ -21,8 +21,8 @@ _MOST_KEPT = 15
 _READ = (
     "headers.delivered headers.kinds headers.other-kinds headers.block headers.limits "
     "headers.key-text headers.width message.layout message.headers-length json.headers-object "
-    "json.payload json.other-kinds json.types json.same-as-binary send.layout http.send "
-    "http.unchecked"
+    "json.payload json.other-kinds json.types json.same-as-binary send.layout send.limits "
+    "http.send http.unchecked"
 )
 """Clauses of which some case reads headers."""
 
@@ -83,7 +83,7 @@ FAULTS: tuple[Preset, ...] = (
         _kept(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
         way=BOUNDARY,
         breaks="headers.delivered",
-        may_break="headers.limits",
+        may_break="headers.limits send.limits",
     ),
     fault(
         "header-value-reversed",

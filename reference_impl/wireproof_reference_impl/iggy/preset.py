@@ -12,8 +12,8 @@ BINARY = (
     "message.byte-order message.generated-id message.repeated-id message.length "
     "message.headers-length headers.delivered headers.none headers.kinds headers.other-kinds "
     "headers.block headers.limits headers.key-text headers.width json.same-as-binary send.layout "
-    "send.order send.partitioning send.all-or-nothing poll.head poll.count poll.request "
-    "poll.again poll.strategy-offset poll.strategy-timestamp poll.strategy-first "
+    "send.order send.partitioning send.all-or-nothing send.limits poll.head poll.count "
+    "poll.request poll.again poll.strategy-offset poll.strategy-timestamp poll.strategy-first "
     "poll.strategy-last poll.strategy-next poll.auto-commit poll.group frame.trailing "
     "disk.same-layout disk.index disk.time-index disk.names http.send http.unchecked"
 )

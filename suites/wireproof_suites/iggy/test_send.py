@@ -4,14 +4,18 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.answers import Done
 from wireproof_kit.iggy.observing import observe, observe_absence, observe_messages
+from wireproof_kit.iggy.polled import read_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.patience import PUSH
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.limits import MAX_PAYLOADS_SIZE, MAX_VALUE_SIZE
+from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.contents import HEADER, THREE_HEADERS, message, numbered, sized
 
 SENTINEL = b"sentinel"
@@ -67,10 +71,8 @@ def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) ->
 def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
     """The payloads of a request may have 10485760 bytes together."""
     size = MAX_PAYLOADS_SIZE // count
-    with server.connect() as connection:
-        request = server.send_request(topic, *[message(bytes(size)) for _ in range(count)])
 
-        return observe(connection.ask(request), then=connection.goes_on())
+    return _accepted(server, topic, [message(sized(size), id=n) for n in range(1, count + 1)])
 
 
 @case("iggy/send/beyond-limit-payload", clause="iggy.send.limits")
@@ -87,23 +89,32 @@ def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Obser
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
     """The header values of a request may have 102400 bytes together."""
-    with server.connect() as connection:
-        request = _with_values(server, topic, WITHIN_LIMIT, count)
-
-        return observe(connection.ask(request), then=connection.goes_on())
+    return _accepted(server, topic, _with_values(WITHIN_LIMIT, count))
 
 
 @case("iggy/send/beyond-limit-headers", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_beyond_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
     """Header values of more bytes are refused."""
-    return server.refusal(_with_values(server, topic, BEYOND_LIMIT, count))
+    return server.refusal(server.send_request(topic, *_with_values(BEYOND_LIMIT, count)))
 
 
-def _with_values(server: Server, topic: Topic, values: int, count: int) -> Outgoing:
+def _with_values(values: int, count: int) -> list[SentMessage]:
     headers = [Header(f"{n}", RAW, sized(MAX_VALUE_SIZE)) for n in range(values)]
     parts = [headers[first::count] for first in range(count)]
-    return server.send_request(topic, *[message(b"payload", *each) for each in parts])
+    return [message(b"payload %d" % n, *each) for n, each in enumerate(parts)]
+
+
+def _accepted(server: Server, topic: Topic, sent: list[SentMessage]) -> Observation:
+    """Send on a connection of its own, and poll what was sent; so much of it takes a while."""
+    with server.connect() as connection:
+        answer = connection.ask(server.send_request(topic, *sent), PUSH)
+        seen = observe(answer, then=connection.goes_on())
+        if not isinstance(answer, Done):
+            return seen
+        polled = read_polled(connection.ask(server.poll_request(topic), PUSH))
+
+    return seen.then(observe_messages(polled, sent).value)
 
 
 def _damaged(right: Outgoing, place: int, fault: str) -> Outgoing:
