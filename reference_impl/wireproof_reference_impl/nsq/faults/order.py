@@ -99,6 +99,7 @@ _POSITION = "smart.order.position"
 _INCREASING = "smart.order.increasing"
 _MUST = "smart.order.is-must"
 _PLAIN = "smart.order.plain-topic"
+_PARTITION = "smart.order.partition"
 _HISTORY = "smart.history.order smart.history.kept"
 _READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
 
@@ -109,7 +110,7 @@ FAULTS: tuple[Preset, ...] = (
         "an ordered channel has two messages in flight",
         breaks=f"{_ONE} {_RDY}",
         # A client that holds one message does not look for the next one yet.
-        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} smart.order.partition",
+        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         settings=_sending(_at_most(2)),
         way=EXTRA,
         delivers_wrongly=True,
@@ -135,7 +136,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-window-of-50",
         "from RDY 50 on an ordered channel has five messages in flight",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY}",
+        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
         settings=_widened(lambda said, before: 5 if said >= 50 else 1),
         way=BOUNDARY,
     ),
@@ -143,7 +144,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-rdy-adds-up",
         "each RDY makes room for one more message",
         breaks=_RDY,
-        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ}",
+        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         settings=_widened(lambda said, before: before + 1 if before else 1),
         way=EXTRA,
     ),
@@ -168,7 +169,7 @@ FAULTS: tuple[Preset, ...] = (
         "later messages go before one that timed out",
         breaks=_AGAIN,
         # That nothing else comes for long is shown by what is held timing out and coming first.
-        may_break=f"{_ONE} {_RDY} {_HISTORY}",
+        may_break=f"{_ONE} {_RDY} {_HISTORY} {_PARTITION}",
         settings=_overtaken(Return.TIMED_OUT),
         way=CONDITION,
     ),
