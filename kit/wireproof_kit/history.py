@@ -25,7 +25,7 @@ KEPT = "kept"
 CHOICES = 8
 PROFILE = "HYPOTHESIS_PROFILE"
 LIGHT = "light"
-LIGHTER = 7
+LIGHTER = 13
 
 
 @dataclass(frozen=True, slots=True)
