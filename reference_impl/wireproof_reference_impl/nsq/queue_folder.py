@@ -141,8 +141,9 @@ def replace_file(path: Path, content: bytes, *, synced: bool = False) -> None:
 
 
 def compact_json(content: object) -> bytes:
-    """Return JSON without spaces, as the files beside a queue have it."""
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    """Return JSON without spaces, as the files beside a queue have it; bytes stay what they are."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _read(path: Path, schema: Schema[T]) -> T | None:
