@@ -70,7 +70,7 @@ help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
-	@echo "make selftest every fault, every variant, fifty mixes of variants: in 5 minutes"
+	@echo "make selftest every fault, every variant, fifty mixes of variants"
 	@echo "make matrix   the same, and what is legal against every case"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"

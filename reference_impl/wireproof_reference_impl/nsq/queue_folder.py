@@ -141,7 +141,7 @@ def replace_file(path: Path, content: bytes, *, synced: bool = False) -> None:
 
 
 def compact_json(content: object) -> bytes:
-    """Return JSON without spaces, as the files beside a queue have it; bytes stay what they are."""
+    """Return JSON as the files beside a queue have it: no spaces, bytes that are no text kept."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogateescape")
 
