@@ -71,7 +71,7 @@ help:
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
 	@echo "make selftest every fault, every variant, fifty mixes of variants"
-	@echo "make matrix   the same, and what is legal against every case"
+	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"

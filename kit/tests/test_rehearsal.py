@@ -62,6 +62,18 @@ def test_what_is_legal_meets_every_case_or_one_of_each_function() -> None:
     assert drawn[0] == about(msgspec.structs.replace(VARIANTS[0], every=False), instances)
 
 
+def test_a_fault_meets_every_case_of_its_clauses() -> None:
+    instances = collect("nsq")
+    clause = "ext.publish.header-name"
+    fault = msgspec.structs.replace(FAULTS[0], breaks=(clause,))
+    whole = about(fault, instances)
+    drawn = about(msgspec.structs.replace(fault, every=False), instances)
+    own = [item for item in instances if item.clause.id == clause]
+    assert whole[: len(own)] == drawn[: len(own)] == own
+    assert {item.id for item in drawn} < {item.id for item in whole}
+    assert {item.function for item in drawn} == {item.function for item in whole}
+
+
 def test_a_sample_has_a_fault_of_every_clause() -> None:
     chosen = sample((*FAULTS, *VARIANTS), seed=5)
     faults = [trial for trial in chosen if trial.kind == FAULT]

@@ -31,7 +31,7 @@ SIDE_BY_SIDE = 12
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
-    ("wireproof selftest --every-case", "and what is legal against every case; twice as long"),
+    ("wireproof selftest --every-case", "and every case that must not turn red; twice as long"),
     ("wireproof selftest --sample", "a sample of them in less than a minute"),
     ("wireproof selftest ext.dispatch", "the faults of some clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and what it turned red"),
@@ -53,7 +53,7 @@ EXAMPLES = (
     "--every-case",
     "every",
     is_flag=True,
-    help="What is legal meets every case, not one of each function.",
+    help="Try every case that must not turn red, not one of each function.",
 )
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of mixes and sample.")
 @click.option("-n", "size", type=click.IntRange(1, 64), default=SIDE_BY_SIDE, help="At a time.")

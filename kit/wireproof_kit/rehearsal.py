@@ -26,13 +26,16 @@ SEEDS = 1_000_000
 def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases a trial is run against, those that must tell first.
 
-    A fault: all cases of the interfaces that hold its clauses. Variants: every case, or one of
-    each function.
+    A fault: all cases of its clauses, and all others of their interfaces. Variants: all there
+    are. Of what only must not turn red, the trial meets every case or one of each function.
     """
+    drawn = list(instances) if trial.every else _one_of_each(trial, instances)
     if trial.kind != FAULT:
-        return list(instances) if trial.every else _one_of_each(trial, instances)
-    held = {interface(item.id) for item in instances if item.clause.id in trial.breaks}
-    near = [item for item in instances if interface(item.id) in held]
+        return drawn
+    own = [item for item in instances if item.clause.id in trial.breaks]
+    held = {interface(item.id) for item in own}
+    others = [item for item in drawn if item.clause.id not in trial.breaks]
+    near = own + [item for item in others if interface(item.id) in held]
     by_clause: dict[str, list[Instance]] = {}
     for item in near:
         by_clause.setdefault(item.clause.id, []).append(item)

@@ -141,8 +141,9 @@ def page(matrix: Matrix) -> Iterator[str]:
     )
     yield ""
     yield (
-        "A fault meets all cases of the interfaces that hold its clauses; once a clause is red, "
-        f"more cases of it are spared. What is legal meets {_met(matrix)}."
+        "A fault meets all cases of its clauses, until they are red. Of what must not turn red, "
+        "the other clauses of its interfaces, and everything when what is on is legal, a trial "
+        f"meets {_met(matrix)}."
     )
     yield from _group_table(matrix)
     yield from _fault_table(matrix.of(FAULT))
@@ -151,13 +152,9 @@ def page(matrix: Matrix) -> Iterator[str]:
 
 
 def _met(matrix: Matrix) -> str:
-    legal = (*matrix.of(VARIANT), *matrix.of(MIX))
-    if all(row.trial.every for row in legal):
+    if all(row.trial.every for row in matrix.rows):
         return "every case"
-    return (
-        "one case of each function, with other parameters in each trial; `make matrix` lets it "
-        "meet every case"
-    )
+    return "one case of each function, with other parameters each time; `make matrix` tries all"
 
 
 def _group_table(matrix: Matrix) -> Iterator[str]:

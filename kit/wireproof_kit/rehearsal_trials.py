@@ -23,8 +23,8 @@ class Trial(msgspec.Struct, frozen=True):
     """One run to come: which switches are on, and which clauses they break or may break.
 
     ``kind`` is fault, variant or mix; ``way`` in what way a fault is wrong; ``not_with`` which
-    variants a variant is never mixed with. What is legal meets ``every`` case, or of each case
-    function only one set of parameters, another one in each trial.
+    variants a variant is never mixed with. What must not turn red is tried with ``every`` case,
+    or with one set of parameters of each case function, another one in each trial.
     """
 
     name: str
