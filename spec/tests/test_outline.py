@@ -87,10 +87,10 @@ def test_a_message_with_headers_led_by_their_size() -> None:
     parts = dict(message.parts)
 
     assert parts["state"] == Choice((1, 10, 20, 30), 1)
-    assert parts["id"] == Whole(0, 2**128 - 1, 16)
-    assert parts["length"] == Derived(4, of="payload")
+    assert parts["id"] == Whole(0, 2**128 - 1, 16, "little")
+    assert parts["length"] == Derived(4, of="payload", order="little")
     assert isinstance(parts["headers"], Tuple)
-    assert parts["headers"].lead == ("length", 4)
+    assert parts["headers"].lead == ("length", Derived(4, of="", order="little"))
     assert isinstance(parts["headers"].each, Parts)
     assert parts["headers"].each.value_type is Header
     assert dict(parts["headers"].each.parts)["key"] == Letters()

@@ -7,12 +7,13 @@ from these outlines instead.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from wireproof_spec import layout, lengths, texts
 from wireproof_spec.decoding import Schema
 
 T = TypeVar("T")
+ByteOrder: TypeAlias = Literal["big", "little"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Whole:
     lowest: int
     highest: int
     width: int | None
+    order: ByteOrder = "big"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Choice:
 
     values: tuple[int, ...]
     width: int
+    order: ByteOrder = "big"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,15 @@ class Derived:
 
     width: int
     of: str
+    order: ByteOrder = "big"
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Any number of one outline; `lead` is the name and width of a size in front of all."""
+    """Any number of one outline; `lead` is the name of a size in front of all, and the size."""
 
     each: "Outline"
-    lead: tuple[str, int] | None = None
+    lead: tuple[str, Derived] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +149,12 @@ def _outline(shape: object) -> Outline:
 @_outline.register(layout.Integer)
 @_outline.register(layout.WideInteger)
 def _(shape: layout.Integer | layout.WideInteger) -> Outline:
-    return Whole(shape.lowest, shape.highest, shape.length)
+    return Whole(shape.lowest, shape.highest, shape.length, _order(shape))
 
 
 @_outline.register
 def _(shape: layout.OneOf) -> Outline:
-    return Choice(shape.values, shape.subcon.sizeof())
+    return Choice(shape.values, shape.subcon.sizeof(), _order(shape.subcon))
 
 
 @_outline.register
@@ -160,7 +164,7 @@ def _(shape: layout.Float) -> Outline:
 
 @_outline.register
 def _(shape: layout.Ranged) -> Outline:
-    return Whole(shape.lowest, shape.highest, shape.subcon.sizeof())
+    return Whole(shape.lowest, shape.highest, shape.subcon.sizeof(), _order(shape.subcon))
 
 
 @_outline.register
@@ -196,7 +200,7 @@ def _(shape: layout.Literal) -> Outline:
 @_outline.register(lengths.Declared)
 @_outline.register(lengths.Count)
 def _(shape: lengths.Declared | lengths.Count) -> Outline:
-    return Derived(shape.subcon.sizeof(), shape.of)
+    return Derived(shape.subcon.sizeof(), shape.of, _order(shape.subcon))
 
 
 @_outline.register(lengths.Many)
@@ -225,14 +229,23 @@ def _(shape: layout.Translated) -> Outline:
 
 @_outline.register
 def _(shape: lengths.Sized) -> Outline:
-    return _led(_outline(shape.subcon), shape.lead.name, shape.width)
+    size = Derived(shape.width, "", _order(shape.lead.subcon))
+    return _led(_outline(shape.subcon), shape.lead.name, size)
 
 
-def _led(outline: Outline, name: str, width: int) -> Outline:
+def _led(outline: Outline, name: str, size: Derived) -> Outline:
     if isinstance(outline, Made):
-        return Made(_led(outline.origin, name, width), outline.make)
+        return Made(_led(outline.origin, name, size), outline.make)
     if isinstance(outline, Parts):
-        return Parts(outline.value_type, ((name, Derived(width, of="")), *outline.parts))
+        return Parts(outline.value_type, ((name, size), *outline.parts))
     if isinstance(outline, Tuple):
-        return Tuple(outline.each, (name, width))
+        return Tuple(outline.each, (name, size))
     raise TypeError(f"a size in front of {outline!r}")
+
+
+def _order(integer: layout.Shape) -> ByteOrder:
+    """Return the byte order of a number, whatever is wrapped around it."""
+    if isinstance(integer, layout.Wrapping):
+        return _order(integer.subcon)
+    wide = isinstance(integer, layout.WideInteger)
+    return "little" if wide or getattr(integer, "fmtstr", "")[:1] == "<" else "big"
