@@ -1,0 +1,212 @@
+"""What the fuzzing core needs of a protocol: cases out of its grammar, and what they are owed.
+
+A protocol's folder gives one function, named as `fuzzing` in the protocols' table: it opens the
+grounds on a target. Nothing here knows a byte of any protocol.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from wireproof_kit.fuzz.case import Case, Step
+from wireproof_kit.http import Address
+from wireproof_kit.target import Target
+
+Ends: TypeAlias = Literal["no", "may", "must"]
+"""Whether the target may, or must, end the connection over a request."""
+
+
+class Answer(NamedTuple):
+    """One whole answer: its class, such as ``ok`` or ``E_BAD_BODY``, and its bytes."""
+
+    kind: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What one request is owed: an answer of one of these kinds, or, unless `ends` is no, a close.
+
+    An `optional` answer may be missing. When a kind in `success` comes, each of `stored` must be
+    delivered unchanged.
+    """
+
+    kinds: frozenset[str]
+    ends: Ends = "no"
+    optional: bool = False
+    stored: tuple[bytes, ...] = ()
+    success: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a connection's bytes are owed, request by request.
+
+    Not `certain`: behind these, nobody can tell by the grammar what the rest of the bytes means,
+    and any answers may come. `waits`: the bytes end within a request. `moves`: the connection is
+    not in the state it was in before.
+    """
+
+    owed: tuple[Owed, ...]
+    certain: bool = True
+    waits: bool = False
+    moves: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinel:
+    """A request behind a case whose answer cannot be that of another."""
+
+    data: bytes
+    answers: Callable[[Answer], bool]
+
+
+class AnswerReader(Protocol):
+    """Answers out of what the target sends, whatever pieces it arrives in."""
+
+    def feed(self, data: bytes) -> Sequence[Answer]:
+        """Take bytes, empty at the end of the stream; return what is whole now."""
+        ...
+
+    @property
+    def fault(self) -> str:
+        """Say what is wrong with the stream; empty while nothing is."""
+        ...
+
+    @property
+    def pending(self) -> bytes:
+        """The bytes of an answer that is not whole."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something a broker owes and did not do, seen beside the cases themselves."""
+
+    violated: str
+    words: str
+
+
+class Referee(Protocol):
+    """Knows what a broker owes."""
+
+    def address(self, case: Case) -> Address:
+        """Return where a case goes."""
+        ...
+
+    def reader(self, case: Case) -> AnswerReader:
+        """Return a reader for a new connection of a case."""
+        ...
+
+    def expect(self, case: Case, connection: int, data: bytes) -> Expectation:
+        """Return what is owed for the bytes of one connection of a case, in its state."""
+        ...
+
+    def entering(self, state: str) -> Expectation:
+        """Return what is owed for the bytes that bring a connection into a state."""
+        ...
+
+    def is_pushed(self, kind: str) -> bool:
+        """Tell whether answers of a kind come unasked."""
+        ...
+
+    def unasked(self, answer: Answer) -> bytes:
+        """Return what must be sent because of something that came unasked; often nothing."""
+        ...
+
+    def sentinel(self, case: Case, number: int) -> Sentinel | None:
+        """Return what to send behind a case to see whether both sides are in step."""
+        ...
+
+    def watched(self, case: Case) -> Case | None:
+        """Return the case with names under which what it stores is delivered to the kit."""
+        ...
+
+
+class Health(Protocol):
+    """Bystanders of the cases: other clients, who must notice nothing."""
+
+    def check(self) -> Trouble | None:
+        """Let neighbours and a fresh connection complete a round trip; say what went wrong."""
+        ...
+
+    def begin_watch(self) -> Trouble | None:
+        """Begin to receive what is stored under watched names."""
+        ...
+
+    def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
+        """Wait until all these were delivered unchanged; say which was not."""
+        ...
+
+    def close(self) -> None:
+        """End the bystanders' connections."""
+        ...
+
+
+class Generation(Protocol):
+    """Cases out of a grammar: a pure function of seed and index."""
+
+    def case(self, index: int) -> Case:
+        """Make one case anew."""
+        ...
+
+    def cases(self, first: int = 0) -> Iterator[Case]:
+        """Make all cases from an index on, without end."""
+        ...
+
+    def enter(self, state: str) -> tuple[Step, ...]:
+        """Return what brings a connection into a state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which cases are wanted; empty means all."""
+
+    seed: int
+    frames: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+
+
+class Grounds(Protocol):
+    """A target with what cases need on it."""
+
+    @property
+    def referee(self) -> Referee:
+        """Who knows what is owed."""
+        ...
+
+    @property
+    def health(self) -> Health:
+        """Who watches the bystanders."""
+        ...
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds after which an answer is overdue."""
+        ...
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the target says of itself."""
+        ...
+
+    def generation(self, choice: Choice) -> Generation:
+        """Return the cases wanted, for the names on this target."""
+        ...
+
+    def close(self) -> None:
+        """Delete what was made, end all connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GroundsOptions:
+    """How to talk to a target; `token` makes names unique to a campaign, the same on resuming."""
+
+    token: str
+    timeout_s: float | None = None
+    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+OpenGrounds = Callable[[Target, GroundsOptions], Grounds]
