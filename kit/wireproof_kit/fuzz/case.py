@@ -34,7 +34,8 @@ GRAMMAR = "grammar"
 class Field:
     """A leaf field of a frame: bytes `start` to `end`; dots and indices in `path`.
 
-    `covers` is the span that a length or count measures; a number on the wire has an `order`.
+    `covers` is the span that a length or count measures; a number on the wire has an `order`, one
+    in decimal digits has none. `measured_by` are the paths of the lengths that measure this one.
     """
 
     path: str
@@ -43,6 +44,7 @@ class Field:
     role: Role
     covers: tuple[int, int] | None = None
     order: ByteOrder | None = None
+    measured_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,169 @@
+"""Field maps out of schemas: which bytes of a frame are which field, and what for.
+
+Where the fields lie is asked of the grammar (`spans`); what they are for, of its outline. Nothing
+here describes a frame a second time.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from wireproof_kit.fuzz.case import ByteOrder, Field, Frame, Role
+from wireproof_spec import outline as known
+from wireproof_spec.decoding import Schema, encode, spans
+from wireproof_spec.outline import Outline
+
+T = TypeVar("T")
+Roles = Mapping[str, Role]
+"""Roles by pattern, where a protocol knows more of a field than its shape tells (json, text)."""
+
+NO_ROLES: Roles = MappingProxyType({})
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf of an outline: its role; of a size, length or count also what it measures.
+
+    `of` is the pattern of what is measured; None for a leaf that measures nothing.
+    """
+
+    role: Role
+    order: ByteOrder | None = None
+    of: str | None = None
+
+
+def pattern(path: str) -> str:
+    """Return a path without its numbers: `messages[3].size` is one of `messages[].size`."""
+    return _INDEX.sub("[]", path)
+
+
+@functools.cache
+def leaves(schema: Schema[Any]) -> Mapping[str, Leaf]:
+    """Return the leaves of a schema by their patterns."""
+    return dict(_leaves(known.outline(schema), ""))
+
+
+def frame(kind: str, schema: Schema[T], value: T, roles: Roles = NO_ROLES) -> Frame:
+    """Build a value and map its fields."""
+    data = encode(schema, value)
+    return Frame(kind, data, fields_of(schema, data, roles))
+
+
+def fields_of(schema: Schema[Any], data: bytes, roles: Roles = NO_ROLES) -> tuple[Field, ...]:
+    """Return the fields of some bytes of a schema, in their order and without gaps."""
+    told = leaves(schema)
+    found = [
+        (span.field, told.get(pattern(span.field), _SEPARATOR), span.offset, span.length)
+        for span in spans(schema, data)
+    ]
+    measured: dict[int, tuple[str, ...]] = {}
+    fields: list[Field] = []
+    for index, (path, leaf, start, length) in enumerate(found):
+        covers: tuple[int, int] | None = None
+        if leaf.of is not None:
+            end = start + length
+            inside = [
+                at for at in range(index + 1, len(found)) if _measures(path, leaf.of, found[at][0])
+            ]
+            measured |= {at: (*measured.get(at, ()), path) for at in inside}
+            last = max((found[at][2] + found[at][3] for at in inside), default=end)
+            covers = (end, last)
+        role = roles.get(pattern(path), leaf.role)
+        by = measured.get(index, ())
+        fields.append(Field(path, start, start + length, role, covers, leaf.order, by))
+    return tuple(fields)
+
+
+def shifted(
+    fields: Sequence[Field], by: int, measured_by: tuple[str, ...] = ()
+) -> Iterator[Field]:
+    """Yield fields that stand `by` bytes further on, perhaps measured by more than before."""
+    for each in fields:
+        covers = each.covers and (each.covers[0] + by, each.covers[1] + by)
+        outer = (*measured_by, *each.measured_by)
+        start, end = each.start + by, each.end + by
+        yield replace(each, start=start, end=end, covers=covers, measured_by=outer)
+
+
+def joined(kind: str, *frames: Frame) -> Frame:
+    """Return frames one behind the other as one of another kind."""
+    data = b"".join(each.data for each in frames)
+    fields: list[Field] = []
+    at = 0
+    for each in frames:
+        fields += shifted(each.fields, at)
+        at += len(each.data)
+    return Frame(kind, data, tuple(fields))
+
+
+def nested(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
+    """Return a frame with the fields of another one in the place of the field that holds it."""
+    fields: list[Field] = []
+    for each in outer.fields:
+        holds = each.path == path
+        fields += shifted(inner.fields, each.start, each.measured_by) if holds else [each]
+    return Frame(kind, outer.data, tuple(fields))
+
+
+_SEPARATOR = Leaf("line")
+_BLANKS = frozenset(b" \r\n")
+
+
+def _measures(path: str, of: str, name: str) -> bool:
+    """Tell whether a length measures a later field: a sibling of that name, or any."""
+    parent = path[: path.rfind(".") + 1]
+    if of:
+        whole = parent + of
+        return name == whole or name.startswith((f"{whole}.", f"{whole}["))
+    return name.startswith((parent, f"{parent[:-1]}["))
+
+
+def _leaves(outline: Outline, path: str) -> Iterator[tuple[str, Leaf]]:
+    match outline:
+        case known.Parts():
+            yield from _parts(outline, path)
+        case known.Made(origin=inner) | known.Perhaps(present=inner):
+            yield from _leaves(inner, path)
+        case known.Tuple():
+            if outline.lead is not None:
+                name, size = outline.lead
+                yield f"{path}.{name}", Leaf("length", size.order, "")
+            yield from _leaves(outline.each, f"{path}[]")
+        case _:
+            yield path, _leaf(outline)
+
+
+def _parts(outline: known.Parts, path: str) -> Iterator[tuple[str, Leaf]]:
+    shapes = dict(outline.parts)
+    for name, shape in outline.parts:
+        inner = f"{path}.{name}" if path else name
+        if isinstance(shape, known.Derived):
+            counted = isinstance(shapes.get(shape.of), known.Tuple)
+            yield inner, Leaf("count" if counted else "length", shape.order, shape.of)
+        else:
+            yield from _leaves(shape, inner)
+
+
+def _leaf(outline: Outline) -> Leaf:
+    match outline:
+        case known.Whole(width=None):
+            return Leaf("number")
+        case known.Whole(lowest, highest, width, order):
+            narrow = highest - lowest + 1 < 1 << 8 * (width or 0)
+            return Leaf("enumerator" if narrow else "number", order)
+        case known.Choice():
+            return Leaf("enumerator", outline.order)
+        case known.Real():
+            return Leaf("number", "little")
+        case known.Letters() | known.Word():
+            return Leaf("text")
+        case known.Fixed(data):
+            return Leaf("line" if _BLANKS.issuperset(data) else "fixed")
+        case known.Flag():
+            return _SEPARATOR
+        case _:
+            return Leaf("body")
