@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Self
 
+from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.queue_channels import (
     ChannelPosition,
     ChannelState,
@@ -113,7 +114,7 @@ class DiskQueue:
             OSError: they could not be written; nothing of any of them stays.
         """
         for record in records:
-            if extent(DISK_RECORD, record[:LENGTH_SIZE]) != len(record):
+            if packed.record_size(record) != len(record):
                 shown = record[:4].hex(" ")
                 raise ValueError(f"a record of {len(record)} bytes begins with {shown}")
         begin, finished = self._end, len(self._finished)
@@ -187,10 +188,13 @@ class DiskQueue:
     def _name(self) -> str:
         return f"{self._folder.topic}-{self._folder.partition}"
 
-    def _by_file(self, records: Sequence[bytes]) -> Iterator[list[bytes]]:
+    def _by_file(self, records: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
         """Divide records into those that go to one file each."""
-        batch: list[bytes] = []
         size = self._end.file_position
+        if size + sum(map(len, records)) < self._max_bytes_per_file:
+            yield records
+            return
+        batch: list[bytes] = []
         for record in records:
             batch.append(record)
             size += len(record)

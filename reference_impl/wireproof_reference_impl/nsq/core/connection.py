@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.access import BadSeal, Security
@@ -33,6 +34,19 @@ Reading = Generator[int, bytes, None]
 Handler = Callable[["Connection", Sequence[bytes]], Reading | None]
 
 
+class Row(Protocol):
+    """Commands that were all alike so far; more of them may be taken together."""
+
+    @property
+    def line(self) -> bytes:
+        """Return the line that each begins with."""
+        ...
+
+    def take(self, connection: "Connection", buffer: bytearray, place: int) -> int:
+        """Do those that stand in the buffer from a place on; return the place behind them."""
+        ...
+
+
 class Connection:
     """The protocol's side of one TCP connection. The owner moves the bytes."""
 
@@ -52,6 +66,7 @@ class Connection:
         self.body = b""
         self.pieces = 0
         self.cut = False
+        self.row: Row | None = None
         self._command = b""
         self._spoiled = False
         self._deaf = False
@@ -144,6 +159,13 @@ class Connection:
         """Send a response frame."""
         self._send(packed.RESPONSE, data)
 
+    def respond_often(self, data: bytes, times: int) -> None:
+        """Send so many response frames alike."""
+        if not self.closed:
+            frame = self.node.behaviour.output.frame(packed.RESPONSE, data)
+            self._output.append(frame * times)
+            self.node.changed[self] = None
+
     def push(self, data: bytes) -> None:
         """Send a message frame."""
         self._send(packed.MESSAGE, data)
@@ -218,6 +240,8 @@ class Connection:
     def _step(self) -> bool:
         if self._reading is not None:
             return self._feed(self._reading)
+        if self.row is not None and self._take_row(self.row):
+            return True
         line = read_line(self._buffer, self._place)
         if line is None:
             return False
@@ -230,6 +254,17 @@ class Connection:
             shown = " ".join(map(byte_list, line.words))
             raise Refusal(E_INVALID, f"invalid command [{shown}]")
         self._start(handler(self, line.words))
+        return True
+
+    def _take_row(self, row: Row) -> bool:
+        """Take commands that are like the last one, if they follow; tell whether any did."""
+        if not self._buffer.startswith(row.line, self._place):
+            return False
+        begin = self._place
+        self._place = row.take(self, self._buffer, begin)
+        if self._place == begin:
+            return False
+        self._last_read_ns = self.now_ns
         return True
 
     def _start(self, reading: Reading | None) -> None:

@@ -54,6 +54,11 @@ def record(
     return _RECORD_HEAD.pack(length, timestamp_ns, attempts, internal_id, trace_id) + rest
 
 
+def record_size(data: bytes) -> int:
+    """Return how many bytes a record takes that begins so, its length included."""
+    return 4 + int.from_bytes(data[:4])
+
+
 def read_record(data: bytes) -> tuple[int, int, int, int, int]:
     """Return length, timestamp, attempts, internal id and trace id of a record."""
     length, timestamp_ns, attempts, internal_id, trace_id = _RECORD_HEAD.unpack_from(data)

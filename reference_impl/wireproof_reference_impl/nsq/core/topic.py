@@ -1,7 +1,7 @@
 """Topics and their partitions on this node."""
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import accumulate, product
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
 from wireproof_reference_impl.nsq.cluster.rules import Role
@@ -40,25 +40,20 @@ class Partition:
         Raises:
             OSError: they could not be stored.
         """
-        messages: list[Message] = []
-        records: list[bytes] = []
-        offset = self.log.end
-        for entry in entries:
-            message, record = self._made(entry, now_ns, place=len(records), offset=offset)
-            messages.append(message)
-            records.append(record)
-            offset += message.size
-        self.log.append_all(records)
+        ids = self._ids(len(entries))
+        records = self._records(entries, ids, now_ns)
+        sizes = list(map(len, records))
+        offset = self.log.append_all(records)
         self._next_id += len(records) * self._behaviour.publish.id_step
         for follower, record in product(self.followers, records):
             follower.copy(record)
-        for channel in self.channels.values():
-            for message in messages:
-                channel.backlog.add(message)
-        first = messages[0]
-        trace_id = first.trace_id if len(messages) == 1 else 0
-        size = sum(message.size for message in messages)
-        return Stored(first.internal_id, trace_id, first.offset, size)
+        if self.channels:
+            offsets = accumulate(sizes, initial=offset)
+            numbers = range(self.log.count - len(entries), self.log.count)
+            for entry, *place in zip(entries, ids, offsets, sizes, numbers, strict=False):
+                self._hand_out(entry, place, now_ns)
+        trace_id = entries[0].trace_id if len(entries) == 1 else 0
+        return Stored(ids[0], trace_id, offset, sum(sizes))
 
     def channel(self, name: str) -> Channel:
         """Return the channel of that name, new if need be."""
@@ -164,30 +159,39 @@ class Partition:
             return 0, 0
         return self.log.end, self.log.count
 
-    def _made(
-        self, entry: Entry, now_ns: int, *, place: int, offset: int
-    ) -> tuple[Message, bytes]:
-        """Return the message that an entry becomes at its place in a batch, and its record."""
+    def _ids(self, count: int) -> list[int]:
+        """Return the internal ids of the next messages."""
         rules = self._behaviour.publish
-        internal_id = rules.numbered(self._next_id + place * rules.id_step)
-        extend = self.topic.extend
-        record = self._behaviour.disk.build(
-            entry, now_ns, internal_id=internal_id, extend=extend, version=rules.ext_version
-        )
+        end = self._next_id + count * rules.id_step
+        return list(map(rules.numbered, range(self._next_id, end, rules.id_step)))
+
+    def _records(self, entries: Sequence[Entry], ids: Sequence[int], now_ns: int) -> list[bytes]:
+        build, extend = self._behaviour.disk.build, self.topic.extend
+        version = self._behaviour.publish.ext_version
+        return [
+            build(entry, now_ns, internal_id=internal_id, extend=extend, version=version)
+            for entry, internal_id in zip(entries, ids, strict=True)
+        ]
+
+    def _hand_out(self, entry: Entry, place: Sequence[int], now_ns: int) -> None:
+        """Give every channel a message that was stored, with id, offset, size and number."""
+        internal_id, offset, size, number = place
+        version = 0 if entry.header is None else self._behaviour.publish.ext_version
         message = Message(
             now_ns,
             internal_id,
             entry.trace_id,
-            0 if entry.header is None else rules.ext_version,
+            version,
             entry.header,
             entry.body,
             offset,
-            len(record),
-            self.log.count + place,
+            size,
+            number,
             entry.tag,
-            not extend,
+            not self.topic.extend,
         )
-        return message, record
+        for channel in self.channels.values():
+            channel.backlog.add(message)
 
 
 class Topic:

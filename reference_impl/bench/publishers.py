@@ -1,0 +1,120 @@
+"""Publishers of pre-built buffers: so many connections, so many unanswered messages on each.
+
+All frames are alike, so what a publisher sends is a slice of one buffer made beforehand, and what
+it gets back is only counted: OK and nothing else is right.
+"""
+
+import gc
+import selectors
+import socket
+import time
+from dataclasses import dataclass
+
+from bare_server import MAGIC, OK, SIZE_BYTES
+
+BODY = bytes(range(200))
+LINE = b"PUB t 0\n"
+FRAME = LINE + len(BODY).to_bytes(SIZE_BYTES) + BODY
+PATIENCE_S = 30.0
+_READ_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round came to; ``waits_s`` are round trips, taken at depth 1 only."""
+
+    messages: int
+    seconds: float
+    own_cpu_s: float
+    waits_s: tuple[float, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """Return messages per second."""
+        return self.messages / self.seconds
+
+
+class Publishers:
+    """Connections to one server, open from round to round."""
+
+    def __init__(self, port: int, connections: int, depth: int) -> None:
+        self._depth = depth
+        self._frames = memoryview(FRAME * depth)
+        self._oks = OK * (depth + 1)
+        self._sockets = [_connected(port) for _ in range(connections)]
+
+    def round(self, seconds: float) -> Round:
+        """Publish for so long, wait for what is unanswered then, and return what was reached."""
+        gc.collect()
+        gc.disable()
+        try:
+            return self._alone(seconds) if self._is_alone() else self._windows(seconds)
+        finally:
+            gc.enable()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        for sock in self._sockets:
+            sock.close()
+
+    def _is_alone(self) -> bool:
+        return self._depth == len(self._sockets) == 1
+
+    def _alone(self, seconds: float) -> Round:
+        """Publish one message at a time on one connection, and time each."""
+        sock = self._sockets[0]
+        waits: list[float] = []
+        clock = time.perf_counter
+        begin, begin_cpu = clock(), time.process_time()
+        sent = begin
+        while sent - begin < seconds:
+            sock.send(FRAME)
+            answer = sock.recv(_READ_BYTES)
+            answered = clock()
+            if answer != OK:
+                raise SystemExit(f"expected OK, found {answer[:60]!r}")
+            waits.append(answered - sent)
+            sent = answered
+        return Round(len(waits), sent - begin, time.process_time() - begin_cpu, tuple(waits))
+
+    def _windows(self, seconds: float) -> Round:
+        """Keep a window of unanswered messages on each connection: answered ones are replaced."""
+        begin, begin_cpu = time.perf_counter(), time.process_time()
+        end = begin + seconds
+        pending = dict.fromkeys(self._sockets, b"")
+        unanswered = dict.fromkeys(self._sockets, self._depth)
+        sent = 0
+        with selectors.EpollSelector() as selector:
+            for sock in self._sockets:
+                selector.register(sock, selectors.EVENT_READ)
+                sock.sendall(self._frames)
+                sent += self._depth
+            while any(unanswered.values()):
+                ready = selector.select(PATIENCE_S)
+                if not ready:
+                    raise SystemExit(f"no answer within {PATIENCE_S:g} s")
+                goes_on = time.perf_counter() < end
+                for key, _ in ready:
+                    sock = key.fileobj
+                    assert isinstance(sock, socket.socket)
+                    count, pending[sock] = self._answers(pending[sock] + sock.recv(_READ_BYTES))
+                    if goes_on:
+                        sock.sendall(self._frames[: count * len(FRAME)])
+                        sent += count
+                    else:
+                        unanswered[sock] -= count
+        return Round(sent, time.perf_counter() - begin, time.process_time() - begin_cpu)
+
+    def _answers(self, data: bytes) -> tuple[int, bytes]:
+        """Return how many whole answers came, all OK, and what is there of one more."""
+        if not data or not self._oks.startswith(data):
+            raise SystemExit(f"expected OK and nothing else, found {data[:60]!r}")
+        count = len(data) // len(OK)
+        return count, data[count * len(OK) :]
+
+
+def _connected(port: int) -> socket.socket:
+    sock = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.sendall(MAGIC)
+    return sock

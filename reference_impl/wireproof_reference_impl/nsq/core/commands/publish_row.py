@@ -1,0 +1,110 @@
+"""PUBs in a row: what follows one that was taken, under the same line, is taken together.
+
+Most of what a broker under load is sent are such rows. One row is one write to the disk and one
+answer; whatever could be refused in it is left to be read command by command. Only rules that
+look at each message alone by its bytes may do without that: see `fits`.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+from wireproof_reference_impl.nsq.behaviour import (
+    Behaviour,
+    OutputBehaviour,
+    ParserBehaviour,
+    PublishBehaviour,
+)
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.message import Entry
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_spec.nsq.names import OK, PUB
+
+_SIZE_BYTES = 4
+_MOST_BYTES = 1 << 16
+"""How much is looked at at a time: as much as a few hundred messages."""
+
+
+def fits(behaviour: Behaviour) -> bool:
+    """Tell whether a row may be taken together: nothing in it is done in a way of its own."""
+    plain = PublishBehaviour()
+    publishing = behaviour.publish
+    return (
+        replace(behaviour.parser, split=ParserBehaviour().split) == ParserBehaviour()
+        and behaviour.output.frame is OutputBehaviour().frame
+        and publishing.plain_body is plain.plain_body
+        and publishing.plain_ok is plain.plain_ok
+        and publishing.lands is plain.lands
+        and publishing.strays is None
+    )
+
+
+def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes, None]:
+    """Store one message as it is, and look for more of the kind behind it from now on."""
+    yield from publish.pub(connection, words)
+    connection.row = Row(b" ".join(words) + b"\n", publish.address(connection, words))
+
+
+class Row:
+    """The line of a PUB that was taken, and where it led."""
+
+    __slots__ = ("_to", "line")
+
+    def __init__(self, line: bytes, to: publish.Address) -> None:
+        self.line = line
+        self._to = to
+
+    def take(self, connection: Connection, buffer: bytearray, place: int) -> int:
+        """Store the messages that stand in a row from a place on; return the place behind them.
+
+        It is the same place when the first one is incomplete, or any might be refused.
+        """
+        node = connection.node
+        partition = self._partition(node)
+        if partition is None:
+            return place
+        data = bytes(buffer[place : place + _MOST_BYTES])
+        bodies, end = self._bodies(data, node.limits.message)
+        if not bodies or not _publish(node, partition, bodies, connection.now_ns):
+            return place
+        connection.respond_often(OK, len(bodies))
+        return place + end
+
+    def _partition(self, node: Node) -> Partition | None:
+        """Return where the messages go now, if anything may."""
+        partition = node.find(self._to.topic, self._to.partition)
+        if partition is None or (partition.topic.ordered and self._to.partition is None):
+            return None
+        refusal = node.behaviour.cluster.refusal(partition.role(PUB))
+        return partition if refusal is None else None
+
+    def _bodies(self, data: bytes, limit: int) -> tuple[list[bytes], int]:
+        """Return the bodies of complete frames in a row, and where the last one ends."""
+        bodies: list[bytes] = []
+        place, known = 0, len(data)
+        skipped = len(self.line) + _SIZE_BYTES
+        while data.startswith(self.line, place):
+            head = data[place : place + skipped]
+            size = int.from_bytes(head[-_SIZE_BYTES:])
+            step = skipped + size
+            if len(head) < skipped or not 0 < size <= limit or place + step > known:
+                break
+            while place + step <= known and data.startswith(head, place):
+                bodies.append(data[place + skipped : place + step])
+                place += step
+        return bodies, place
+
+
+def _publish(node: Node, partition: Partition, bodies: Sequence[bytes], now_ns: int) -> bool:
+    """Store messages, all or none; tell whether they are stored."""
+    entries = list(map(Entry, bodies))
+    extend = partition.topic.extend
+    try:
+        node.behaviour.publish.check_record(entries, extend, node.limits.message)
+        partition.publish(entries, now_ns)
+    except (OSError, Refusal):
+        return False
+    node.touch(partition)
+    return True
