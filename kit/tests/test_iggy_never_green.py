@@ -78,3 +78,11 @@ def test_a_hostile_target_is_never_green(script: Script, tmp_path: Path) -> None
         ended = wireproof("run", url, "--timeout", "0.3", folder=tmp_path)
     assert ended.code in (1, 2, 3), ended
     assert ended.err.strip() or ended.out.strip()
+
+
+@pytest.mark.timeout(300)
+def test_a_server_that_takes_everything_and_keeps_nothing_fails(tmp_path: Path) -> None:
+    with ScriptedPeer(HOSTILE["empty-polls"]) as peer:
+        host, port = peer.address
+        ended = wireproof("run", f"iggy://{host}:{port}", "--timeout", "0.3", folder=tmp_path)
+    assert ended.code == 1, ended

@@ -9,7 +9,13 @@ from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.iggy.answers import Done
 from wireproof_kit.iggy.door import log_in
 from wireproof_kit.iggy.http import is_success
-from wireproof_kit.iggy.observing import observe, observe_http, observe_unread, state_text
+from wireproof_kit.iggy.observing import (
+    MISSING,
+    observe,
+    observe_http,
+    observe_unread,
+    state_text,
+)
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
@@ -33,9 +39,9 @@ Probe = Callable[[Server], Observation]
 
 
 def poll(server: Server) -> Observation:
-    """Send and poll a message: ``ok``, the answer's word, or ``error:empty`` for no bytes of it.
+    """Send and poll a message: ``ok``, ``missing`` without a byte of it, or the answer's word.
 
-    What the bytes say is the cases' matter.
+    Who takes a message and answers a poll is judged; what the bytes say is the cases' matter.
     """
     topic = server.new_topic()
     sent = server.send(topic, MESSAGE, wait=PUSH)
@@ -43,7 +49,7 @@ def poll(server: Server) -> Observation:
         return observe(sent)
     polled = server.polled(topic, 1)
     if isinstance(polled.answer, Done):
-        return observed("ok" if PAYLOAD[:-1] in polled.answer.body else "error:empty")
+        return observed("ok" if PAYLOAD[:-1] in polled.answer.body else MISSING)
     return observe(polled.answer)
 
 
@@ -65,7 +71,7 @@ def disk(server: Server) -> Observation:
     server.sent(topic, MESSAGE)
     segments = stored.wait_for(topic, PAYLOAD[:-1])
     found = any(PAYLOAD[:-1] in segment.log for segment in segments)
-    return observed("ok" if found else "missing")
+    return observed("ok" if found else MISSING)
 
 
 def control(server: Server) -> Observation:
@@ -133,7 +139,7 @@ def unknown_state(server: Server) -> Observation:
     if unread is not None:
         return unread
     if not polled.messages:
-        return observed("missing")
+        return observed(MISSING)
     state = polled.messages[0].state
     return observed("state:as-set" if state == NO_STATE else f"state:{state_text(state)}")
 

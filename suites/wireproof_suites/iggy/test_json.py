@@ -96,7 +96,7 @@ def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
     if unread is not None:
         return unread
     if not polled.objects:
-        return observed(MISSING)
+        return observed(MISSING, overdue=True)
     found = polled.objects[0].get("state")
 
     return observed("state:as-set" if str(found) == str(state) else "state:other")
