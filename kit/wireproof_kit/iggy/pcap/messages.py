@@ -1,0 +1,71 @@
+"""Messages: as they are sent, as they were polled before the published text, and by it."""
+
+from typing import ClassVar
+
+from scapy.fields import ByteEnumField, LEIntField, LELongField
+
+from wireproof_kit.iggy.pcap.parts import HEADERS, PAYLOAD, Wide
+from wireproof_kit.pcap.layer import Layer, Layers
+
+STATES = {1: "available", 10: "unavailable", 20: "poisoned", 30: "marked_for_deletion"}
+
+
+class SentMessage(Layer):
+    """A message of a request: the server adds the rest."""
+
+    name = "Iggy message to send"
+    fields_desc: ClassVar = [Wide("id", 0), *HEADERS, *PAYLOAD]
+
+
+class OldMessage(Layer):
+    """A polled message before the change: neither state nor checksum."""
+
+    name = "Iggy message (old)"
+    fields_desc: ClassVar = [
+        LELongField("offset", 0),
+        LELongField("timestamp", 0),
+        Wide("id", 0),
+        *HEADERS,
+        *PAYLOAD,
+    ]
+
+
+class Message(Layer):
+    """A polled message: the state behind the offset, the checksum behind the id."""
+
+    name = "Iggy message"
+    fields_desc: ClassVar = [
+        LELongField("offset", 0),
+        ByteEnumField("state", 1, STATES),
+        LELongField("timestamp", 0),
+        Wide("id", 0),
+        LEIntField("checksum", 0),
+        *HEADERS,
+        *PAYLOAD,
+    ]
+
+
+class Polled(Layer):
+    """What a poll is answered: how many messages, and they."""
+
+    name = "Iggy polled messages"
+    fields_desc: ClassVar = [LEIntField("messages_count", 0), Layers("messages", Message)]
+
+
+class OldPolled(Layer):
+    """The same before the change."""
+
+    name = "Iggy polled messages (old)"
+    fields_desc: ClassVar = [LEIntField("messages_count", 0), Layers("messages", OldMessage)]
+
+
+class PolledWithPlace(Layer):
+    """The same as later servers send it: partition and current offset before the count."""
+
+    name = "Iggy polled messages (tagged)"
+    fields_desc: ClassVar = [
+        LEIntField("partition_id", 1),
+        LELongField("current_offset", 0),
+        LEIntField("messages_count", 0),
+        Layers("messages", Message),
+    ]

@@ -1,0 +1,222 @@
+"""Requests: a length, a code, and what the code needs to know."""
+
+import struct
+from typing import ClassVar
+
+from scapy.fields import (
+    AnyField,
+    ByteEnumField,
+    ByteField,
+    FieldLenField,
+    LEIntEnumField,
+    LEIntField,
+    LELongField,
+    StrField,
+)
+from scapy.packet import Packet
+
+from wireproof_kit.iggy.pcap.messages import SentMessage
+from wireproof_kit.iggy.pcap.parts import Consumer, Identifier
+from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Octets, Refused, cut
+
+STRATEGIES = {1: "offset", 2: "timestamp", 3: "first", 4: "last", 5: "next"}
+PARTITIONINGS = {1: "balanced", 2: "partition_id", 3: "messages_key"}
+
+
+class Empty(Layer):
+    """A request that is its code alone."""
+
+    name = "Iggy empty request"
+    fields_desc: ClassVar[list[AnyField]] = []
+
+
+class GetClient(Layer):
+    """get_client."""
+
+    name = "Iggy get_client"
+    fields_desc: ClassVar = [LEIntField("client_id", 1)]
+
+
+class Partitioning(Layer):
+    """Where messages go: round robin, to a partition, or by a key."""
+
+    name = "Iggy partitioning"
+    fields_desc: ClassVar = [
+        ByteEnumField("kind", 2, PARTITIONINGS),
+        FieldLenField("length", None, length_of="value", fmt="B"),
+        Octets("value", b"\1\0\0\0", lambda pkt: pkt.length),
+    ]
+
+
+_PLACE = (Inner("stream", Identifier), Inner("topic", Identifier))
+
+
+class SendMessages(Layer):
+    """send_messages: the messages run to the end of the frame."""
+
+    name = "Iggy send_messages"
+    fields_desc: ClassVar = [
+        *_PLACE,
+        Inner("partitioning", Partitioning),
+        Layers("messages", SentMessage),
+    ]
+
+
+class PollMessages(Layer):
+    """poll_messages; a server ignores what stands behind it."""
+
+    name = "Iggy poll_messages"
+    fields_desc: ClassVar = [
+        Inner("consumer", Consumer),
+        *_PLACE,
+        LEIntField("partition_id", 1),
+        ByteEnumField("strategy", 1, STRATEGIES),
+        LELongField("value", 0),
+        LEIntField("count", 1),
+        ByteField("auto_commit", 0),
+        StrField("ignored", None),
+    ]
+
+
+class GetOffset(Layer):
+    """get_consumer_offset."""
+
+    name = "Iggy get_consumer_offset"
+    fields_desc: ClassVar = [Inner("consumer", Consumer), *_PLACE, LEIntField("partition_id", 1)]
+
+
+class StoreOffset(Layer):
+    """store_consumer_offset."""
+
+    name = "Iggy store_consumer_offset"
+    fields_desc: ClassVar = [
+        Inner("consumer", Consumer),
+        *_PLACE,
+        LEIntField("partition_id", 1),
+        LELongField("offset", 0),
+    ]
+
+
+class OfStream(Layer):
+    """get_stream, delete_stream, get_topics."""
+
+    name = "Iggy request of a stream"
+    fields_desc: ClassVar = [Inner("stream", Identifier)]
+
+
+class CreateStream(Layer):
+    """create_stream: the name is the rest of the frame."""
+
+    name = "Iggy create_stream"
+    fields_desc: ClassVar = [LEIntField("stream_id", 1), StrField("stream_name", b"s")]
+
+
+class OfTopic(Layer):
+    """get_topic, delete_topic, get_consumer_groups."""
+
+    name = "Iggy request of a topic"
+    fields_desc: ClassVar = [*_PLACE]
+
+
+class CreateTopic(Layer):
+    """create_topic: the name is the rest of the frame."""
+
+    name = "Iggy create_topic"
+    fields_desc: ClassVar = [
+        Inner("stream", Identifier),
+        LEIntField("topic_id", 1),
+        LEIntField("partitions_count", 1),
+        StrField("topic_name", b"t"),
+    ]
+
+
+class Partitions(Layer):
+    """create_partitions, delete_partitions."""
+
+    name = "Iggy request of partitions"
+    fields_desc: ClassVar = [*_PLACE, LEIntField("partitions_count", 1)]
+
+
+class OfGroup(Layer):
+    """Get, create, delete, join and leave a consumer group."""
+
+    name = "Iggy request of a consumer group"
+    fields_desc: ClassVar = [*_PLACE, LEIntField("consumer_group_id", 1)]
+
+
+COMMANDS: dict[int, tuple[str, type[Layer]]] = {
+    0: ("kill", Empty),
+    1: ("ping", Empty),
+    10: ("get_stats", Empty),
+    20: ("get_me", Empty),
+    21: ("get_client", GetClient),
+    22: ("get_clients", Empty),
+    100: ("poll_messages", PollMessages),
+    101: ("send_messages", SendMessages),
+    120: ("get_consumer_offset", GetOffset),
+    121: ("store_consumer_offset", StoreOffset),
+    200: ("get_stream", OfStream),
+    201: ("get_streams", Empty),
+    202: ("create_stream", CreateStream),
+    203: ("delete_stream", OfStream),
+    300: ("get_topic", OfTopic),
+    301: ("get_topics", OfStream),
+    302: ("create_topic", CreateTopic),
+    303: ("delete_topic", OfTopic),
+    402: ("create_partitions", Partitions),
+    403: ("delete_partitions", Partitions),
+    600: ("get_consumer_group", OfGroup),
+    601: ("get_consumer_groups", OfTopic),
+    602: ("create_consumer_group", OfGroup),
+    603: ("delete_consumer_group", OfGroup),
+    604: ("join_consumer_group", OfGroup),
+    605: ("leave_consumer_group", OfGroup),
+}
+"""Code → name and the layer of what follows it."""
+
+
+class Request(Enclosing):
+    """A request; `length` counts the code and what follows it."""
+
+    name = "Iggy request"
+    fields_desc: ClassVar = [
+        LEIntField("length", None),
+        LEIntEnumField("code", 1, {code: name for code, (name, _) in COMMANDS.items()}),
+    ]
+
+    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
+        """Fill the length in where none was given."""
+        if self.length is None:
+            pkt = struct.pack("<I", 4 + len(pay)) + pkt[4:]
+        return pkt + pay
+
+    def pre_dissect(self, s: bytes) -> bytes:
+        """Refuse a length that has no room for a code, before the code is waited for.
+
+        Raises:
+            Refused: the length is less than 4.
+        """
+        length = int.from_bytes(s[:4], "little")
+        if len(s) >= 4 > length:
+            raise Refused(f"length: expected 4 or more, found {length}")
+        return s
+
+    def enclosed(self) -> int:
+        """Return the bytes behind the code."""
+        return int(self.length) - 4
+
+    def guess_payload_class(self, payload: bytes) -> type[Packet]:
+        """Name the layer of what follows by the code."""
+        if self.code not in COMMANDS:
+            raise Refused(f"code: expected one that is known, found {self.code}")
+        return COMMANDS[self.code][1]
+
+
+def read_request(data: bytes) -> tuple[Request, bytes]:
+    """Read one request; return it and the bytes behind it.
+
+    Raises:
+        Refused: the code is unknown, or what follows it is not what it needs.
+        Short: the frame is not all there.
+    """
+    return cut(Request, data)

@@ -1,0 +1,268 @@
+"""Responses: a status, a length, and what the request asked for."""
+
+import struct
+from typing import ClassVar
+
+from scapy.fields import (
+    ByteEnumField,
+    FieldLenField,
+    LEIntField,
+    LELongField,
+    XLEIntField,
+)
+from scapy.packet import Packet, Raw
+
+from wireproof_kit.iggy.pcap.messages import Polled
+from wireproof_kit.iggy.pcap.parts import Single, Text
+from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Refused, cut, filling
+
+TRANSPORTS = {1: "tcp", 2: "quic"}
+
+
+class Stats(Layer):
+    """What get_stats is answered."""
+
+    name = "Iggy stats"
+    fields_desc: ClassVar = [
+        LEIntField("process_id", 0),
+        Single("cpu_usage"),
+        LELongField("memory_usage", 0),
+        LELongField("total_memory", 0),
+        LELongField("available_memory", 0),
+        LELongField("run_time", 0),
+        LELongField("start_time", 0),
+        LELongField("read_bytes", 0),
+        LELongField("written_bytes", 0),
+        LELongField("messages_size_bytes", 0),
+        LEIntField("streams_count", 0),
+        LEIntField("topics_count", 0),
+        LEIntField("partitions_count", 0),
+        LEIntField("segments_count", 0),
+        LELongField("messages_count", 0),
+        LEIntField("clients_count", 0),
+        LEIntField("consumer_groups_count", 0),
+        Inner("hostname", Text),
+        Inner("os_name", Text),
+        Inner("os_version", Text),
+        Inner("kernel_version", Text),
+    ]
+
+
+class Membership(Layer):
+    """One group that a client is in."""
+
+    name = "Iggy membership"
+    fields_desc: ClassVar = [
+        LEIntField("consumer_group_id", 0),
+        LEIntField("topic_id", 0),
+        LEIntField("stream_id", 0),
+    ]
+
+
+_CLIENT = (
+    XLEIntField("client_id", 0),
+    ByteEnumField("transport", 1, TRANSPORTS),
+    Inner("address", Text),
+)
+
+
+class Client(Layer):
+    """What get_me and get_client are answered."""
+
+    name = "Iggy client"
+    fields_desc: ClassVar = [
+        *_CLIENT,
+        FieldLenField("consumer_groups_count", None, count_of="consumer_groups", fmt="<I"),
+        Layers("consumer_groups", Membership, count_from=lambda pkt: pkt.consumer_groups_count),
+    ]
+
+
+class ClientInList(Layer):
+    """One client of many: in how many groups it is, not in which."""
+
+    name = "Iggy client in a list"
+    fields_desc: ClassVar = [*_CLIENT, LEIntField("consumer_groups_count", 0)]
+
+
+class Clients(Layer):
+    """What get_clients is answered."""
+
+    name = "Iggy clients"
+    fields_desc: ClassVar = [Layers("clients", ClientInList)]
+
+
+class Offset(Layer):
+    """What get_consumer_offset is answered."""
+
+    name = "Iggy consumer offset"
+    fields_desc: ClassVar = [LEIntField("consumer_id", 0), LELongField("offset", 0)]
+
+
+class Stream(Layer):
+    """One stream."""
+
+    name = "Iggy stream"
+    fields_desc: ClassVar = [
+        LEIntField("id", 0),
+        LEIntField("topics_count", 0),
+        LELongField("size_bytes", 0),
+        LELongField("messages_count", 0),
+        Inner("stream_name", Text),
+    ]
+
+
+class Topic(Layer):
+    """One topic."""
+
+    name = "Iggy topic"
+    fields_desc: ClassVar = [
+        LEIntField("id", 0),
+        LEIntField("partitions_count", 0),
+        LELongField("size_bytes", 0),
+        LELongField("messages_count", 0),
+        Inner("topic_name", Text),
+    ]
+
+
+class Partition(Layer):
+    """One partition of a topic."""
+
+    name = "Iggy partition"
+    fields_desc: ClassVar = [
+        LEIntField("id", 0),
+        LEIntField("segments_count", 0),
+        LELongField("current_offset", 0),
+        LELongField("size_bytes", 0),
+        LELongField("messages_count", 0),
+    ]
+
+
+class StreamDetails(Layer):
+    """What get_stream is answered: the stream, and its topics."""
+
+    name = "Iggy stream details"
+    fields_desc: ClassVar = [Inner("stream", Stream), Layers("topics", Topic)]
+
+
+class Streams(Layer):
+    """What get_streams is answered."""
+
+    name = "Iggy streams"
+    fields_desc: ClassVar = [Layers("streams", Stream)]
+
+
+class TopicDetails(Layer):
+    """What get_topic is answered: the topic, and its partitions."""
+
+    name = "Iggy topic details"
+    fields_desc: ClassVar = [Inner("topic", Topic), Layers("partitions", Partition)]
+
+
+class Topics(Layer):
+    """What get_topics is answered."""
+
+    name = "Iggy topics"
+    fields_desc: ClassVar = [Layers("topics", Topic)]
+
+
+class Group(Layer):
+    """One consumer group."""
+
+    name = "Iggy consumer group"
+    fields_desc: ClassVar = [
+        LEIntField("id", 0),
+        LEIntField("partitions_count", 0),
+        LEIntField("members_count", 0),
+    ]
+
+
+class Number(Layer):
+    """A partition's number in a member's list."""
+
+    name = "Iggy partition number"
+    fields_desc: ClassVar = [LEIntField("id", 0)]
+
+
+class Member(Layer):
+    """One member of a group, and the partitions it is to poll."""
+
+    name = "Iggy member"
+    fields_desc: ClassVar = [
+        XLEIntField("id", 0),
+        FieldLenField("partitions_count", None, count_of="partitions", fmt="<I"),
+        Layers("partitions", Number, count_from=lambda pkt: pkt.partitions_count),
+    ]
+
+
+class GroupDetails(Layer):
+    """What get_consumer_group is answered."""
+
+    name = "Iggy consumer group details"
+    fields_desc: ClassVar = [Inner("group", Group), Layers("members", Member)]
+
+
+class Groups(Layer):
+    """What get_consumer_groups is answered."""
+
+    name = "Iggy consumer groups"
+    fields_desc: ClassVar = [Layers("groups", Group)]
+
+
+BODIES: dict[int, type[Layer]] = {
+    10: Stats,
+    20: Client,
+    21: Client,
+    22: Clients,
+    100: Polled,
+    120: Offset,
+    200: StreamDetails,
+    201: Streams,
+    300: TopicDetails,
+    301: Topics,
+    600: GroupDetails,
+    601: Groups,
+}
+"""Code of the request → the layer of a body; all others are answered with none."""
+
+
+class Response(Enclosing):
+    """A response; `length` counts the body alone."""
+
+    name = "Iggy response"
+    fields_desc: ClassVar = [LEIntField("status", 0), LEIntField("length", None)]
+
+    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
+        """Fill the length in where none was given."""
+        if self.length is None:
+            pkt = pkt[:4] + struct.pack("<I", len(pay))
+        return pkt + pay
+
+    def enclosed(self) -> int:
+        """Return the bytes of the body."""
+        return int(self.length)
+
+    def guess_payload_class(self, payload: bytes) -> type[Packet]:
+        """Leave the body as it is; `read_response` knows what it should be."""
+        return Raw
+
+
+def read_response(
+    data: bytes, code: int, *, body: type[Layer] | None = None
+) -> tuple[Response, bytes]:
+    """Read one response to a request of a code; return it and the bytes behind it.
+
+    ``body`` is the layer of its body, where another server's is expected.
+
+    Raises:
+        Refused: the body is not what the request asks for.
+        Short: the response is not all there.
+    """
+    response, behind = cut(Response, data)
+    kind = body or BODIES.get(code)
+    if response.status == 0 and kind is not None:
+        content = bytes(response.payload)
+        response.remove_payload()
+        response.add_payload(filling(kind, content))
+    elif response.length:
+        raise Refused(f"body: expected none, found {response.length} bytes")
+    return response, behind

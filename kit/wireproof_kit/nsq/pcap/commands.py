@@ -1,0 +1,269 @@
+"""Commands: a line, and for some of them a body of the size that follows it."""
+
+from typing import ClassVar
+
+from scapy.fields import AnyField, FieldLenField, LongField, StrField, StrFixedLenField
+
+from wireproof_kit.nsq.pcap.lines import LineEnd, Name, Rest, Word, Words
+from wireproof_kit.pcap.layer import Bounded, Layer, Layers, Octets, Short, cut
+
+MAGIC = b"  V2"
+CUT_AT_OFFSETS = (b"FIN", b"REQ", b"TOUCH")
+"""Commands that a broker knows by their first letters; their message id may hold any byte."""
+
+
+class Magic(Layer):
+    """The four bytes that a connection begins with."""
+
+    name = "NSQ magic"
+    fields_desc: ClassVar = [StrFixedLenField("magic", MAGIC, 4)]
+
+
+class Plain(Layer):
+    """A command of words alone: RDY, CLS, NOP, and any that nobody knows."""
+
+    name = "NSQ command"
+    fields_desc: ClassVar = [Name("command", b"NOP"), Words("words"), LineEnd()]
+
+
+class Ready(Layer):
+    """RDY: how many messages may be in flight."""
+
+    name = "NSQ RDY"
+    fields_desc: ClassVar = [
+        Name("command", b"RDY"),
+        Word("count", b"1"),
+        Words("words"),
+        LineEnd(),
+    ]
+
+
+class Subscribe(Layer):
+    """SUB, SUB_ADVANCED, SUB_ORDERED, and SUB_ORDER as the text has it."""
+
+    name = "NSQ SUB"
+    fields_desc: ClassVar = [
+        Name("command", b"SUB"),
+        Word("topic", b"t"),
+        Word("channel", b"c"),
+        Word("partition", b"0"),
+        Word("offset", None),
+        Words("words"),
+        LineEnd(),
+    ]
+
+
+class CreateTopic(Layer):
+    """INTERNAL_CREATE_TOPIC: a topic, a partition, whether messages carry extend headers."""
+
+    name = "NSQ INTERNAL_CREATE_TOPIC"
+    fields_desc: ClassVar = [
+        Name("command", b"INTERNAL_CREATE_TOPIC"),
+        Word("topic", b"t"),
+        Word("partition", b"0"),
+        Word("extend", None),
+        Words("words"),
+        LineEnd(),
+    ]
+
+
+class Sized(Layer):
+    """IDENTIFY with its JSON, AUTH with its secret."""
+
+    name = "NSQ command with a body"
+    fields_desc: ClassVar = [
+        Name("command", b"IDENTIFY"),
+        Words("words"),
+        LineEnd(),
+        FieldLenField("size", None, length_of="body", fmt="!i"),
+        Octets("body", b"{}", lambda pkt: pkt.size),
+    ]
+
+
+class Body(Layer):
+    """A message as PUB has it."""
+
+    name = "NSQ body"
+    fields_desc: ClassVar = [StrField("body", b"body")]
+
+
+class TracedBody(Layer):
+    """A message behind its trace id."""
+
+    name = "NSQ body with a trace id"
+    fields_desc: ClassVar = [LongField("trace_id", 0), StrField("body", b"body")]
+
+
+class ExtendedBody(Layer):
+    """A message behind its JSON header, and the length of that."""
+
+    name = "NSQ body with a header"
+    fields_desc: ClassVar = [
+        FieldLenField("header_length", None, length_of="header", fmt="!H"),
+        Octets("header", b"{}", lambda pkt: pkt.header_length),
+        StrField("body", b"body"),
+    ]
+
+
+def _one(kind: type[Layer]) -> list[AnyField]:
+    """Return the fields of one message: its size and what the size covers."""
+    return [
+        FieldLenField("size", None, length_of="content", fmt="!i"),
+        Bounded("content", kind, lambda pkt: pkt.size),
+    ]
+
+
+def _publishing(word: bytes) -> list[AnyField]:
+    """Return the fields of the line of a command that publishes."""
+    return [
+        Name("command", word),
+        Word("topic", b"t"),
+        Word("partition", b"0"),
+        Words("words"),
+        LineEnd(),
+    ]
+
+
+class Publish(Layer):
+    """PUB."""
+
+    name = "NSQ PUB"
+    fields_desc: ClassVar = [*_publishing(b"PUB"), *_one(Body)]
+
+
+class PublishTraced(Layer):
+    """PUB_TRACE."""
+
+    name = "NSQ PUB_TRACE"
+    fields_desc: ClassVar = [*_publishing(b"PUB_TRACE"), *_one(TracedBody)]
+
+
+class PublishExtended(Layer):
+    """PUB_EXT."""
+
+    name = "NSQ PUB_EXT"
+    fields_desc: ClassVar = [*_publishing(b"PUB_EXT"), *_one(ExtendedBody)]
+
+
+class Published(Layer):
+    """One message of an MPUB."""
+
+    name = "NSQ MPUB message"
+    fields_desc: ClassVar = _one(Body)
+
+
+class PublishedTraced(Layer):
+    """One message of an MPUB_TRACE."""
+
+    name = "NSQ MPUB_TRACE message"
+    fields_desc: ClassVar = _one(TracedBody)
+
+
+class PublishedExtended(Layer):
+    """One message of an MPUB_EXT."""
+
+    name = "NSQ MPUB_EXT message"
+    fields_desc: ClassVar = _one(ExtendedBody)
+
+
+def _many(word: bytes, kind: type[Layer]) -> list[AnyField]:
+    """Return the fields of a command that publishes several messages.
+
+    They are read by their count; what the size says beyond them is the next command's.
+    """
+    return [
+        *_publishing(word),
+        FieldLenField("size", None, length_of="messages", fmt="!i", adjust=lambda _, n: n + 4),
+        FieldLenField("count", None, count_of="messages", fmt="!i"),
+        Layers("messages", kind, count_from=lambda pkt: pkt.count),
+    ]
+
+
+class PublishMany(Layer):
+    """MPUB."""
+
+    name = "NSQ MPUB"
+    fields_desc: ClassVar = _many(b"MPUB", Published)
+
+
+class PublishManyTraced(Layer):
+    """MPUB_TRACE."""
+
+    name = "NSQ MPUB_TRACE"
+    fields_desc: ClassVar = _many(b"MPUB_TRACE", PublishedTraced)
+
+
+class PublishManyExtended(Layer):
+    """MPUB_EXT."""
+
+    name = "NSQ MPUB_EXT"
+    fields_desc: ClassVar = _many(b"MPUB_EXT", PublishedExtended)
+
+
+def _acknowledging(word: bytes) -> list[AnyField]:
+    """Return the fields of a command that names a message: high half, low half of its id."""
+    return [
+        StrFixedLenField("command", word, len(word)),
+        StrFixedLenField("blank", b" ", 1),
+        LongField("internal_id", 1),
+        LongField("trace_id", 0),
+    ]
+
+
+class Finish(Layer):
+    """FIN; a broker ignores what stands behind the id."""
+
+    name = "NSQ FIN"
+    fields_desc: ClassVar = [*_acknowledging(b"FIN"), Rest("ignored", b""), LineEnd()]
+
+
+class Touch(Layer):
+    """TOUCH; a broker ignores what stands behind the id."""
+
+    name = "NSQ TOUCH"
+    fields_desc: ClassVar = [*_acknowledging(b"TOUCH"), Rest("ignored", b""), LineEnd()]
+
+
+class Requeue(Layer):
+    """REQ: the id, and in how many milliseconds the message is due again."""
+
+    name = "NSQ REQ"
+    fields_desc: ClassVar = [*_acknowledging(b"REQ"), Rest("timeout_ms", b" 0"), LineEnd()]
+
+
+COMMANDS: dict[bytes, type[Layer]] = {
+    b"IDENTIFY": Sized,
+    b"AUTH": Sized,
+    b"PUB": Publish,
+    b"PUB_TRACE": PublishTraced,
+    b"PUB_EXT": PublishExtended,
+    b"MPUB": PublishMany,
+    b"MPUB_TRACE": PublishManyTraced,
+    b"MPUB_EXT": PublishManyExtended,
+    b"SUB": Subscribe,
+    b"SUB_ADVANCED": Subscribe,
+    b"SUB_ORDERED": Subscribe,
+    b"SUB_ORDER": Subscribe,
+    b"INTERNAL_CREATE_TOPIC": CreateTopic,
+    b"RDY": Ready,
+    b"FIN": Finish,
+    b"REQ": Requeue,
+    b"TOUCH": Touch,
+}
+
+
+def read_command(data: bytes) -> tuple[Layer, bytes]:
+    """Read one command; return it and the bytes behind it.
+
+    Raises:
+        Refused: its body is not what the command describes.
+        Short: it is not all there.
+    """
+    for word in CUT_AT_OFFSETS:
+        if data.startswith(word):
+            return cut(COMMANDS[word], data)
+    end = data.find(b"\n")
+    if end < 0:
+        raise Short("line: expected a line feed, found none")
+    word = data[:end].removesuffix(b"\r").partition(b" ")[0]
+    return cut(COMMANDS.get(word, Plain), data)

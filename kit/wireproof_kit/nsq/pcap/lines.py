@@ -1,0 +1,115 @@
+"""Fields of a command line: words with single blanks between them, ended by a line feed."""
+
+from scapy.fields import Field, StrField
+from scapy.packet import Packet
+from scapy.volatile import RandBin, RandNum
+
+from wireproof_kit.pcap.layer import Refused, Short
+
+_BLANK = b" "
+_LINE_FEED = b"\n"
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-#:+!"
+
+
+class Word(StrField):
+    """One word with the blank before it; None where the line ends before it."""
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes | None]:  # type: ignore[override]  # a word may be missing
+        """Cut the word off; the line end stays."""
+        if not s.startswith(_BLANK):
+            return s, None
+        end = _word_end(s, 1)
+        return s[end:], s[1:end]
+
+    def addfield(self, pkt: Packet, s: bytes, val: bytes | None) -> bytes:
+        """Append a blank and the word."""
+        return s if val is None else s + _BLANK + val
+
+    def randval(self) -> RandBin:
+        """Return a random word: neither blank nor line feed is in it."""
+        return RandBin(RandNum(1, 70), _LETTERS)
+
+
+class Name(StrField):
+    """The first word of a line: the command."""
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
+        """Cut the word off; the blank or line end behind it stays."""
+        end = _word_end(s, 0)
+        return s[end:], s[:end]
+
+    def randval(self) -> None:  # type: ignore[override]  # a layer stays the command that it is
+        """Leave the command as it is."""
+
+
+class Words(Field[list[bytes], bytes]):
+    """All words up to the line end; those that a command has no name for."""
+
+    islist = 1
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, [])
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[bytes]]:
+        """Cut them off; the line end stays."""
+        end = _line_end(s)
+        return s[end:], s[1:end].split(_BLANK) if end else []
+
+    def addfield(self, pkt: Packet, s: bytes, val: list[bytes] | None) -> bytes:
+        """Append a blank before each."""
+        return s + b"".join(_BLANK + word for word in val or [])
+
+    def randval(self) -> None:  # type: ignore[override]  # nothing random for a list
+        """Leave the words as they are."""
+
+
+class LineEnd(StrField):
+    """The line feed; one carriage return before it belongs to it."""
+
+    def __init__(self) -> None:
+        super().__init__("end", _LINE_FEED)
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
+        """Cut it off.
+
+        Raises:
+            Refused: something else stands here.
+        """
+        for end in (b"\n", b"\r\n"):
+            if s.startswith(end):
+                return s[len(end) :], end
+        raise Refused(f"end: expected the line's end, found {s[:8]!r}")
+
+    def randval(self) -> None:  # type: ignore[override]  # without it there is no line
+        """Leave the line's end as it is."""
+
+
+class Rest(StrField):
+    """Everything up to the line feed, blanks and carriage returns too."""
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
+        """Cut it off; the line feed stays.
+
+        Raises:
+            Short: there is no line feed.
+        """
+        end = s.find(_LINE_FEED)
+        if end < 0:
+            raise Short("line: expected a line feed, found none")
+        return s[end:], s[:end]
+
+    def randval(self) -> None:  # type: ignore[override]  # a broker ignores it
+        """Leave it as it is."""
+
+
+def _line_end(data: bytes) -> int:
+    """Return where the line ends: at the line feed, or a carriage return right before it."""
+    end = data.find(_LINE_FEED)
+    if end < 0:
+        raise Short("line: expected a line feed, found none")
+    return end - 1 if data[:end].endswith(b"\r") else end
+
+
+def _word_end(data: bytes, start: int) -> int:
+    blank, end = data.find(_BLANK, start), _line_end(data)
+    return blank if 0 <= blank < end else end

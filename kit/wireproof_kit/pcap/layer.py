@@ -1,0 +1,211 @@
+"""scapy layers that refuse what does not fit, and the fields that both protocols' layers need.
+
+scapy itself forgives: a text that is cut short is a shorter text, a payload that cannot be read is
+raw bytes. A second reader that is to agree or disagree with the first must not forgive, so these
+layers raise where the bytes end early, and leave to the caller what comes behind them.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from scapy.base_classes import BasePacket
+from scapy.fields import PacketField, PacketLenField, PacketListField, StrField
+from scapy.packet import Packet, Padding, fuzz
+
+L = TypeVar("L", bound="Layer")
+
+Read = Callable[[Packet], int]
+"""Reads a length or a count off the fields that stand before."""
+
+
+class Refused(ValueError):
+    """The bytes are not what the layer describes; says which field and why."""
+
+
+class Short(Refused):
+    """The bytes end before the layer does: with more of them it may yet be read."""
+
+
+class Layer(Packet):
+    """A layer without a payload: what stands behind it belongs to others."""
+
+    def do_dissect(self, s: bytes) -> bytes:
+        """Read the fields in turn; a number that is cut short is `Short`."""
+        try:
+            return super().do_dissect(s)
+        except struct.error as error:
+            raise Short(f"{type(self).__name__}: {error}") from error
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
+        """Take nothing of what stands behind the fields."""
+        return b"", s
+
+
+class Enclosing(Layer):
+    """A layer around another one, of a length that it says; `enclosed` cuts that off."""
+
+    def enclosed(self) -> int:
+        """Return how many of the bytes behind the fields belong to the layer."""
+        raise NotImplementedError
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
+        """Take as much as the layer says.
+
+        Raises:
+            Refused: the layer says a length that it cannot have.
+            Short: fewer bytes are there.
+        """
+        length = self.enclosed()
+        require(type(self).__name__, s, length)
+        return s[:length], s[length:]
+
+    def do_dissect_payload(self, s: bytes) -> None:
+        """Read what is enclosed, also where it is no bytes; refuse what does not fill it."""
+        kind = self.guess_payload_class(s)
+        self.add_payload(filling(kind, s) if issubclass(kind, Layer) else kind(s))
+
+
+class Octets(StrField):
+    """As many bytes as the fields before say; not fewer, as scapy's own would take."""
+
+    __slots__ = ["length_from"]
+
+    def __init__(self, name: str, default: bytes, length_from: Read) -> None:
+        super().__init__(name, default)
+        self.length_from = length_from
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
+        """Cut the bytes off.
+
+        Raises:
+            Refused: the length is negative.
+            Short: fewer bytes are there.
+        """
+        length = self.length_from(pkt)
+        require(self.name, s, length)
+        return s[length:], s[:length]
+
+
+class Inner(PacketField):
+    """One layer inside another."""
+
+    def __init__(self, name: str, kind: type[Layer], default: Layer | None = None) -> None:
+        super().__init__(name, default or kind(), kind)
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, Packet]:
+        """Cut it off."""
+        layer, rest = cut(cast(type[Layer], self.cls), s)
+        return rest, layer
+
+
+class Bounded(PacketLenField):
+    """One layer inside another that fills so many bytes as the fields before say."""
+
+    def __init__(self, name: str, kind: type[Layer], length_from: Read) -> None:
+        super().__init__(name, kind(), kind, length_from=length_from)
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, Packet]:
+        """Cut it off.
+
+        Raises:
+            Refused: the length is negative, or the layer is longer or shorter.
+            Short: fewer bytes are there.
+        """
+        length = self.length_from(pkt)
+        require(self.name, s, length)
+        return s[length:], filling(cast(type[Layer], self.cls), s[:length])
+
+    def randval(self) -> Packet:  # type: ignore[override]  # as scapy's own PacketField
+        """Return such a layer with random fields."""
+        return fuzz(cast(type[Layer], self.cls)())
+
+
+class Layers(PacketListField):
+    """Layers of one kind behind each other, by count or until a length is used up."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: type[Layer],
+        *,
+        count_from: Read | None = None,
+        length_from: Read | None = None,
+    ) -> None:
+        super().__init__(name, [], kind, count_from=count_from, length_from=length_from)
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, list[BasePacket]]:
+        """Read them; without count and length, to the end of the bytes.
+
+        Raises:
+            Refused: count or length is negative, or one of them cannot be read.
+            Short: the bytes end before all of them are read.
+        """
+        length = len(s) if self.length_from is None else self.length_from(pkt)
+        require(self.name, s, length)
+        rest, behind = s[:length], s[length:]
+        count = None if self.count_from is None else self.count_from(pkt)
+        if count is not None and count < 0:
+            raise Refused(f"{self.name}: expected a count, found {count}")
+        found: list[BasePacket] = []
+        while len(found) < count if count is not None else rest:
+            layer, rest = cut(cast(type[Layer], self.cls), rest)
+            found.append(layer)
+        return rest + behind, found
+
+
+def require(name: str, data: bytes, length: int) -> None:
+    """Refuse a negative length, and one that runs past the bytes.
+
+    Raises:
+        Refused: the length is negative.
+        Short: fewer bytes are there.
+    """
+    if length < 0:
+        raise Refused(f"{name}: expected a length, found {length}")
+    if len(data) < length:
+        raise Short(f"{name}: expected {length} bytes, found {len(data)}")
+
+
+def cut(kind: type[L], data: bytes) -> tuple[L, bytes]:
+    """Read one layer off the beginning; return it and the bytes behind it.
+
+    Raises:
+        Refused: the bytes are not such a layer.
+        Short: they end before it does.
+    """
+    layer = kind()
+    layer.dissect(data)  # the constructor would answer no bytes with the defaults
+    last = layer.lastlayer()
+    behind = b""
+    if isinstance(last, Padding) and last.underlayer is not None:
+        behind = bytes(last.load)
+        last.underlayer.remove_payload()
+    return layer, behind
+
+
+def within(kind: type[L], data: bytes) -> tuple[L, bytes]:
+    """Read one layer off bytes that nothing more will follow; as `cut`, but never `Short`."""
+    try:
+        return cut(kind, data)
+    except Short as error:
+        raise Refused(str(error)) from error
+
+
+def filling(kind: type[L], data: bytes) -> L:
+    """Read one layer that all of the bytes are.
+
+    Raises:
+        Refused: they are not such a layer, or fewer or more than it needs.
+    """
+    layer, behind = within(kind, data)
+    if behind:
+        raise Refused(f"{layer.name}: {len(behind)} bytes stand behind its end")
+    return layer
+
+
+def rebuilt(layer: Packet) -> bytes:
+    """Return the bytes as the fields give them, not as they were read."""
+    again = layer.copy()
+    again.clear_cache()
+    return bytes(again)
