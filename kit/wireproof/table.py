@@ -24,5 +24,6 @@ COMMANDS = {
     "diff": Entry("wireproof.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."),
     "selftest": Entry("wireproof.selftest:selftest", "Prove the judge on faults and variants."),
     "baseline": Entry("wireproof.baseline:baseline", "Keep the file of known deviations."),
+    "ingest": Entry("wireproof.ingest:ingest", "Take bundles into a history."),
     "doctor": Entry("wireproof.doctor:doctor", "Check this machine and a target."),
 }

@@ -41,11 +41,19 @@ class Bundle:
         Raises:
             BundleFault: this version knows no such protocol.
         """
-        protocol = self.header.target.protocol
-        law = resources.files("wireproof_spec") / protocol / "catalogue"
-        if not protocol.isidentifier() or not law.is_dir():
-            raise BundleFault(f"{self.name}: protocol {protocol!r} is unknown to this version")
-        return load_catalogue(protocol)
+        return law_of(self.name, self.header.target.protocol)
+
+
+def law_of(name: str, protocol: str) -> Catalogue:
+    """Return the law of the protocol that the bundle of that name is about.
+
+    Raises:
+        BundleFault: this version knows no such protocol.
+    """
+    law = resources.files("wireproof_spec") / protocol / "catalogue"
+    if not protocol.isidentifier() or not law.is_dir():
+        raise BundleFault(f"{name}: protocol {protocol!r} is unknown to this version")
+    return load_catalogue(protocol)
 
 
 class _Opening(msgspec.Struct, frozen=True):
@@ -73,13 +81,13 @@ def read_bundle(path: Path) -> Bundle:
 def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
     numbered = enumerate(lines, start=1)
     _, first = next(numbered, (0, b""))
-    header = _header(name, first)
+    header = header_of(name, first)
     digest = hashlib.sha256(first)
     cases: list[CaseRecord] = []
     for number, line in numbered:
         record = _record(name, number, line)
         if isinstance(record, FooterRecord):
-            _check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
+            check_end(name, record, digest.hexdigest(), rest=(line for _, line in numbered))
             return Bundle(name, header, tuple(cases), record)
         if isinstance(record, HeaderRecord):
             raise BundleFault(f"{name}: line {number} is a second header; is this two bundles?")
@@ -91,7 +99,12 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
     )
 
 
-def _header(name: str, line: bytes) -> HeaderRecord:
+def header_of(name: str, line: bytes) -> HeaderRecord:
+    """Read the first line of the bundle of that name.
+
+    Raises:
+        BundleFault: it is no header, or of a newer format.
+    """
     if not line.strip():
         raise BundleFault(f"{name} is empty; a bundle begins with a header line")
     try:
@@ -120,7 +133,12 @@ def _record(name: str, number: int, line: bytes) -> BundleRecord:
         raise BundleFault(f"{name}: line {number} is damaged: {error}") from error
 
 
-def _check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[bytes]) -> None:
+def check_end(name: str, footer: FooterRecord, digest: str, *, rest: Iterator[bytes]) -> None:
+    """Compare a footer with the hash of all lines before it, and look behind it.
+
+    Raises:
+        BundleFault: the lines have another hash, or the file goes on.
+    """
     if any(line.strip() for line in rest):
         raise BundleFault(f"{name} goes on after its footer; is this two bundles in one file?")
     if footer.sha256 != digest:

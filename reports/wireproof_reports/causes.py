@@ -41,7 +41,7 @@ def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
     folded: dict[tuple[str, str, str], list[CaseRecord]] = {}
     for case in cases:
         if case.verdict == "fail":
-            folded.setdefault(_key(case), []).append(case)
+            folded.setdefault(cause_key(case), []).append(case)
     ordered = sorted(folded.items(), key=lambda item: (_rank(item[1][0].level), -len(item[1])))
     return tuple(
         Cause(number, clause, members[0].level, field, value, tuple(members))
@@ -68,7 +68,7 @@ def counts_up_to(profile: str, level: str) -> bool:
     return _rank(level) <= _rank(profile)
 
 
-def _key(case: CaseRecord) -> tuple[str, str, str]:
+def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     """Return clause, first differing field, class of the value.
 
     Where the observation itself names what is wrong, as in ``trace:little-endian``, the field

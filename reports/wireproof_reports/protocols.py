@@ -11,7 +11,8 @@ class ProtocolEntry:
 
     ``parts`` names the parts of received bytes. ``presumption`` says in which field an answer
     differs. ``plan`` makes an exchange fit for another run. ``words`` say what is observed.
-    ``http_behind`` is how far behind the target's own port its HTTP port usually is.
+    ``http_behind`` is how far behind the target's own port its HTTP port usually is. ``vendor``
+    tells from a target's fingerprint who made it.
     """
 
     parts: str = ""
@@ -19,6 +20,7 @@ class ProtocolEntry:
     plan: str = ""
     words: str = ""
     http_behind: int | None = None
+    vendor: str = ""
 
 
 PROTOCOLS = {
@@ -28,6 +30,7 @@ PROTOCOLS = {
         plan="wireproof_reports.nsq.replayed:replayed",
         words="wireproof_reports.nsq.words:WORDS",
         http_behind=1,
+        vendor="wireproof_reports.nsq.vendor:vendor",
     ),
     "iggy": ProtocolEntry(
         parts="wireproof_reports.iggy.received:received_parts",

@@ -1,0 +1,1 @@
+"""The memory: bundles taken into Parquet, once each, whatever interrupts it."""

@@ -1,0 +1,136 @@
+"""What a history consists of: one small file that names all others, replaced as a whole.
+
+A Parquet file that the manifest does not name is not there: it was left by an ingest that was
+killed, or has been merged into another one. So one rename makes an ingest happen.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from wireproof_spec.history import FORMAT, NO_DAY, PARTITIONS, VERSION
+
+NAME = "history.json"
+NEW_NAME = "history.json.new"
+STAGING = "_staging"
+
+
+class HistoryFault(Exception):
+    """A history that cannot be read or written; ``str()`` is one sentence for the user."""
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One Parquet file: its table, where it lies, and what it holds."""
+
+    table: str
+    protocol: str
+    day: str
+    name: str
+    rows: int
+    size_bytes: int
+
+    @property
+    def place(self) -> str:
+        """Its path below the history's folder, with slashes."""
+        return f"{self.folder}/{self.name}"
+
+    @property
+    def folder(self) -> str:
+        """The folder of its partition."""
+        first, second = PARTITIONS
+        return f"{self.table}/{first}={self.protocol}/{second}={self.day or NO_DAY}"
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """All files of a history; ``sequence`` counts the ingests that changed it."""
+
+    history: str = "wireproof"
+    format: int = FORMAT
+    version: int = VERSION
+    kit: str = ""
+    sequence: int = 0
+    parts: tuple[Part, ...] = ()
+
+    def of(self, table: str) -> Iterator[Part]:
+        """Return the files of one table."""
+        return (part for part in self.parts if part.table == table)
+
+    def count(self, table: str) -> int:
+        """Return how many rows a table has."""
+        return sum(part.rows for part in self.of(table))
+
+
+class _Opening(msgspec.Struct, frozen=True):
+    history: str = ""
+    format: int = 0
+    version: int = 0
+    kit: str = ""
+
+
+_OPENING = msgspec.json.Decoder(_Opening)
+_MANIFEST = msgspec.json.Decoder(Manifest)
+
+
+def read_manifest(history: Path) -> Manifest:
+    """Read what a history consists of.
+
+    Raises:
+        HistoryFault: there is none, it is damaged, or a newer version wrote it.
+    """
+    try:
+        data = (history / NAME).read_bytes()
+    except OSError as error:
+        raise HistoryFault(
+            f"{history} is no history: its {NAME} cannot be read ({error.strerror}); "
+            "make one with `wireproof ingest BUNDLE --history DIR`"
+        ) from error
+    return parse_manifest(str(history), data)
+
+
+def parse_manifest(name: str, data: bytes) -> Manifest:
+    """Read a manifest's bytes; ``name`` is the history's, for messages.
+
+    Raises:
+        HistoryFault: it is damaged, none of ours, or a newer version wrote it.
+    """
+    try:
+        opening = _OPENING.decode(data)
+        if opening.history != "wireproof":
+            raise HistoryFault(f"{name} is no history: its {NAME} is not of wireproof")
+        _refuse_newer(name, opening)
+        return _MANIFEST.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HistoryFault(f"{name}: {NAME} is damaged: {error}") from error
+
+
+def write_manifest(history: Path, manifest: Manifest) -> None:
+    """Replace the manifest; once this returns, it will also survive a loss of power."""
+    new = history / NEW_NAME
+    with new.open("wb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(history / NAME)
+    sync_folder(history)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have a folder's names on the disk."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _refuse_newer(name: str, opening: _Opening) -> None:
+    known = (("format", opening.format, FORMAT), ("tables", opening.version, VERSION))
+    for what, found, newest in known:
+        if found > newest:
+            by = f" by wireproof {opening.kit}" if opening.kit else ""
+            raise HistoryFault(
+                f"{name} was written{by}: {what} {found}, this version reads up to {newest}; "
+                "use the version of wireproof that wrote it, or a newer one"
+            )

@@ -1,0 +1,33 @@
+"""Who a bundle is about: the maker, the version, and the order of versions."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from wireproof_reports.protocols import known
+from wireproof_spec.record import TargetRecord
+
+_VERSIONS = ("version", "generation")
+_NUMBER = re.compile(r"0*(\d+)")
+_EARLY = re.compile(r"[-.]?(alpha|beta|rc|pre|preview|dev|snapshot)(?![a-z])")
+_BEFORE, _END = "!", '"'
+"""Of two versions with the same beginning comes first: an early one, the version itself, a
+longer one. These two stand before every letter and every sign that versions are written with."""
+
+
+def vendor(target: TargetRecord) -> str:
+    """Return the maker's name as the protocol's own knowledge tells it, else the protocol."""
+    tell = cast(Callable[[Mapping[str, str]], str] | None, known(target.protocol, "vendor"))
+    return tell(target.fingerprint) if tell is not None else target.protocol
+
+
+def version(target: TargetRecord) -> str:
+    """Return the version that the target says it has, or an empty text."""
+    said = target.fingerprint
+    return next((said[name] for name in _VERSIONS if said.get(name)), "")
+
+
+def version_key(text: str) -> str:
+    """Return a text that sorts as versions do: numbers by value, early versions first."""
+    marked = _EARLY.sub(lambda match: _BEFORE + match[1], text.lower())
+    return _NUMBER.sub(lambda match: f"{len(match[1]):03d}{match[1]}", marked) + _END

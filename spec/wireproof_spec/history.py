@@ -1,0 +1,121 @@
+"""The history's tables: what many bundles leave behind, one row for each thing told.
+
+Additive only: a column is never removed, renamed or given another meaning; a new one says
+since which version of the tables it is there, and holds nothing in rows that are older.
+Integers that may exceed 2^53 stand as text.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+FORMAT = 1
+"""Of the history as a whole: how its files lie. A newer one cannot be read."""
+
+VERSION = 1
+"""Of the tables' columns; older rows can be read, newer ones cannot."""
+
+Kind = Literal["text", "texts", "count", "flag", "time", "bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: ``count`` is a 64-bit integer, ``time`` is in UTC with microseconds."""
+
+    name: str
+    kind: Kind
+    since: int = 1
+
+
+_TARGET = (
+    Column("bundle", "text"),
+    Column("vendor", "text"),
+    Column("version", "text"),
+    Column("version_key", "text"),
+    Column("started", "time"),
+)
+
+RESULTS = (
+    *_TARGET,
+    Column("case", "text"),
+    Column("case_hash", "text"),
+    Column("interface", "text"),
+    Column("clause", "text"),
+    Column("group", "text"),
+    Column("level", "text"),
+    Column("verdict", "text"),
+    Column("reading", "text"),
+    Column("observation", "text"),
+    Column("reason", "text"),
+    Column("accepted", "texts"),
+    Column("signature", "text"),
+    Column("cause_field", "text"),
+    Column("cause_value", "text"),
+    Column("difference_field", "text"),
+    Column("difference_expected", "text"),
+    Column("difference_found", "text"),
+    Column("duration_us", "count"),
+    Column("runs", "count"),
+    Column("same", "count"),
+    Column("hazard", "flag"),
+    Column("overdue", "flag"),
+    Column("deviation", "text"),
+    Column("deviation_expires", "text"),
+    Column("deviation_expired", "flag"),
+)
+"""One row a case of a bundle; what is empty is empty text, never null."""
+
+RUNS = (
+    *_TARGET,
+    Column("file", "text"),
+    Column("format", "count"),
+    Column("kit", "text"),
+    Column("spec", "texts"),
+    Column("seed", "text"),
+    Column("fingerprint", "texts"),
+    Column("given", "texts"),
+    Column("profile", "text"),
+    Column("reading", "text"),
+    Column("selection", "texts"),
+    Column("readings", "texts"),
+    Column("claims", "texts"),
+    Column("not_judged", "texts"),
+    Column("cases", "count"),
+    Column("quarantined", "count"),
+    Column("exit", "count"),
+    Column("statement", "text"),
+    Column("interrupted", "flag"),
+)
+"""One row a bundle; pairs stand as ``name=value``."""
+
+GRAMMAR = (
+    *_TARGET,
+    Column("frame", "text"),
+    Column("field", "text"),
+    Column("way", "text"),
+    Column("sent", "count"),
+    Column("values", "count"),
+)
+"""One row for a field of a frame in a bundle: how often it was sent ``whole``, ``cut`` or
+``wrong`` on purpose, and how many different values it had."""
+
+QUARANTINE = (
+    Column("bundle", "text"),
+    Column("file", "text"),
+    Column("line", "count"),
+    Column("reason", "text"),
+    Column("record", "bytes"),
+)
+"""One row for a line of a bundle that is no record of this version, as it was."""
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "results": RESULTS,
+    "runs": RUNS,
+    "grammar": GRAMMAR,
+    "quarantine": QUARANTINE,
+}
+
+PARTITIONS = ("protocol", "day")
+"""Folders of every table, ``protocol=nsq/day=2026-11-21``; the day on which the run began."""
+
+NO_DAY = "__HIVE_DEFAULT_PARTITION__"
+"""The folder of runs that do not say when they began; read as null."""
