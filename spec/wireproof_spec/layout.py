@@ -19,7 +19,7 @@ A shape is written with these and construct's `this`. Integers are in network by
 import math
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import construct
@@ -115,7 +115,8 @@ class Float(Shape):
             data = struct.pack("<f", obj)
         except (struct.error, OverflowError):
             raise Refused(expected="a number of single precision", found=shown(obj)) from None
-        if type(obj) is not float or struct.unpack("<f", data)[0] != obj:
+        exact = type(obj) is float and struct.unpack("<f", data)[0] == obj
+        if not exact or not math.isfinite(cast(float, obj)):
             raise Refused(expected="a number of single precision", found=shown(obj))
         return stream.write(data)
 
@@ -128,6 +129,12 @@ Float32l = Float()
 
 class Bytes(construct.Bytes):
     """So many bytes: a number, or a declared length of the same record (`this.name`)."""
+
+    def _parse(self, stream: Stream, context: Context, path: str) -> bytes:
+        length = self.length(context) if callable(self.length) else self.length
+        if length < 0:
+            raise Refused(expected="a start before its end", found=f"{-length} behind it")
+        return construct.stream_read(stream, length, path)
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         if not isinstance(obj, bytes):
@@ -312,6 +319,48 @@ class Translated(Wrapping):
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
         value: Any = of_type(self.value_type, obj)
         return self.subcon._build(self.before(value), stream, context, path)
+
+
+class Lifted(Translated):
+    """A record of one part, itself a record, whose `number` has some bits lifted out of it.
+
+    Of that number the lowest `bits` stay with the part; those above become the field `into` of
+    `value_type`, beside the part. `offset` is where the number stands, for errors.
+    """
+
+    def __init__(
+        self, shape: Record, value_type: type, *, number: str, bits: int, into: str, offset: int
+    ) -> None:
+        super().__init__(shape, value_type, after=self._apart, before=self._together)
+        self.part = shape.parts[0].name
+        self.inner = cast(Record, shape.parts[0].subcon)
+        self.whole_type = shape.value_type
+        self.number = number
+        self.bits = bits
+        self.into = into
+        self.offset = offset
+        self.most_low = (1 << bits) - 1
+        ranged = next(each.subcon for each in self.inner.parts if each.name == number)
+        self.most_high: int = cast(Ranged, ranged).subcon.highest >> bits
+
+    def _apart(self, whole: object) -> object:
+        inner = getattr(whole, self.part)
+        number: int = getattr(inner, self.number)
+        part = replace(inner, **{self.number: number & self.most_low})
+        return self.value_type(**{self.part: part, self.into: number >> self.bits})
+
+    def _together(self, value: object) -> object:
+        part: Any = of_type(self.inner.value_type, getattr(value, self.part))
+        name = f"{self.part}.{self.number}"
+        low = self._checked(getattr(part, self.number), self.most_low, name)
+        high = self._checked(getattr(value, self.into), self.most_high, self.into)
+        return self.whole_type(replace(part, **{self.number: high << self.bits | low}))
+
+    def _checked(self, value: object, most: int, name: str) -> int:
+        if type(value) is not int or not 0 <= value <= most:
+            found = shown(value)
+            raise Refused(field=name, offset=self.offset, expected=f"0 to {most}", found=found)
+        return value
 
 
 def minimum(shape: Shape) -> int:

@@ -7,7 +7,7 @@ makes a decoder allocate, or loop, beyond the bytes that are there.
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from wireproof_spec.dissection import Refused
@@ -77,6 +77,18 @@ class Sized(Wrapping):
 
 Bounds: TypeAlias = "tuple[int, int] | Callable[[Context], tuple[int, int] | None]"
 """The least and the greatest length; a function, where earlier parts say which (None: any)."""
+
+
+class BoundsBy:
+    """Bounds that an earlier integer of the same record chooses."""
+
+    def __init__(self, name: str, bounds: Mapping[int, tuple[int, int]]) -> None:
+        self.name = name
+        self.bounds = bounds
+
+    def __call__(self, context: Context) -> tuple[int, int] | None:
+        """Return the bounds for a record read or written so far."""
+        return self.bounds.get(context[self.name])
 
 
 class Declared(Wrapping):

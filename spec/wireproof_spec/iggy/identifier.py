@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from construct import this
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Context, Int8ub, Ranged, Record, field
-from wireproof_spec.lengths import Declared
+from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
+from wireproof_spec.lengths import BoundsBy, Declared
 
 NUMERIC = 1
 STRING = 2
 
-_BOUNDS = {NUMERIC: (4, 4), STRING: (1, 255)}
+_BOUNDS = BoundsBy("kind", {NUMERIC: (4, 4), STRING: (1, 255)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,6 @@ def named(name: str) -> Identifier:
     return Identifier(STRING, name.encode())
 
 
-def _bounds(context: Context) -> tuple[int, int]:
-    return _BOUNDS[context["kind"]]
-
-
 IDENTIFIER = Schema(
     "identifier",
     "iggy.frame.identifier",
@@ -53,7 +49,7 @@ IDENTIFIER = Schema(
     Record(
         Identifier,
         field("kind", Ranged(Int8ub, NUMERIC, STRING)),
-        field("length", Declared(Int8ub, of="value", bounds=_bounds)),
+        field("length", Declared(Int8ub, of="value", bounds=_BOUNDS)),
         field("value", Bytes(this.length)),
     ),
 )

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from construct import this
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.layout import Bytes, Context, Int8ub, Ranged, Record, field
-from wireproof_spec.lengths import Declared
+from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
+from wireproof_spec.lengths import BoundsBy, Declared
 
 BALANCED = 1
 PARTITION_ID = 2
@@ -47,9 +47,7 @@ def messages_key(key: bytes) -> Partitioning:
     return Partitioning(MESSAGES_KEY, key)
 
 
-def _bounds(context: Context) -> tuple[int, int]:
-    return (0, 255) if context["kind"] == BALANCED else (1, 255)
-
+_BOUNDS = BoundsBy("kind", {BALANCED: (0, 255), PARTITION_ID: (1, 255), MESSAGES_KEY: (1, 255)})
 
 PARTITIONING = Schema(
     "partitioning",
@@ -58,7 +56,7 @@ PARTITIONING = Schema(
     Record(
         Partitioning,
         field("kind", Ranged(Int8ub, BALANCED, MESSAGES_KEY)),
-        field("length", Declared(Int8ub, of="value", bounds=_bounds)),
+        field("length", Declared(Int8ub, of="value", bounds=_BOUNDS)),
         field("value", Bytes(this.length)),
     ),
 )

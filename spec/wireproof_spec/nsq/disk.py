@@ -4,22 +4,13 @@ Records stand one after the other in numbered files and are never split; offsets
 first byte of the first file and run on across files. For the files beside them see `queue_files`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from construct import this
+
 from wireproof_spec.decoding import Schema
-from wireproof_spec.dissection import Refused, shown
-from wireproof_spec.layout import (
-    Context,
-    Int16ub,
-    Int32ub,
-    Ranged,
-    Record,
-    Translated,
-    When,
-    field,
-    of_type,
-)
+from wireproof_spec.layout import Int16ub, Int32ub, Lifted, Ranged, Record, When, field
 from wireproof_spec.lengths import Sized
 from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.message import Message, extend_layout, message_layout
@@ -32,8 +23,8 @@ an upgraded topic hold both)."""
 _LENGTH_SIZE = 4
 _LEAST_SIZE = _LENGTH_SIZE + 26  # timestamp, attempts, message id
 _ATTEMPTS_AT = _LENGTH_SIZE + 8  # after length and timestamp
-_MOST_ATTEMPTS = 0x0FFF
-_MOST_INDICATOR = 0xF
+_COUNTER_BITS = 12
+_MOST_ATTEMPTS = (1 << _COUNTER_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +47,6 @@ class _Stored:
     message: Message  # its attempts still hold the indicator
 
 
-def _indicator(attempts: int) -> int:
-    # The measured broker looks at the high 4 bits only when the field exceeds 4000, its greatest
-    # counter; from there to 4095 they are zero anyway.
-    return attempts >> 12
-
-
-def _taken_apart(stored: _Stored) -> DiskRecord:
-    attempts = stored.message.attempts
-    message = replace(stored.message, attempts=attempts & _MOST_ATTEMPTS)
-    return DiskRecord(message, _indicator(attempts))
-
-
-def _put_together(record: DiskRecord) -> _Stored:
-    message, indicator = record.message, record.indicator
-    of_type(Message, message)
-    _refuse_beyond(_MOST_ATTEMPTS, message.attempts, field="message.attempts")
-    _refuse_beyond(_MOST_INDICATOR, indicator, field="indicator")
-    return _Stored(replace(message, attempts=indicator << 12 | message.attempts))
-
-
-def _refuse_beyond(most: int, value: object, *, field: str) -> None:
-    if type(value) is not int or not 0 <= value <= most:
-        found = shown(value)
-        raise Refused(field=field, offset=_ATTEMPTS_AT, expected=f"0 to {most}", found=found)
-
-
 def disk_record_schema(kind: RecordKind, *, length_always: bool = False) -> Schema[DiskRecord]:
     """Return the shape of a record; `length_always` as in `message.extend_layout`.
 
@@ -93,17 +58,24 @@ def disk_record_schema(kind: RecordKind, *, length_always: bool = False) -> Sche
 
 
 def _schema(kind: RecordKind, *, length_always: bool) -> Schema[DiskRecord]:
-    def is_extended(context: Context) -> bool:
-        return _indicator(context["attempts"]) != 0
-
+    # The measured broker looks at the high 4 bits only when the field exceeds 4000, its greatest
+    # counter; from there to 4095 they are zero anyway.
+    has_indicator = this.attempts > _MOST_ATTEMPTS
     lowest = _MOST_ATTEMPTS + 1 if kind == "ext" else 0
     highest = _MOST_ATTEMPTS if kind == "plain" else Int16ub.highest
     message = message_layout(
-        field("extend", When(is_extended, extend_layout(length_always=length_always))),
+        field("extend", When(has_indicator, extend_layout(length_always=length_always))),
         attempts=Ranged(Int16ub, lowest, highest),
     )
     stored = Record(_Stored, field("message", message))
-    record = Translated(stored, DiskRecord, after=_taken_apart, before=_put_together)
+    record = Lifted(
+        stored,
+        DiskRecord,
+        number="attempts",
+        bits=_COUNTER_BITS,
+        into="indicator",
+        offset=_ATTEMPTS_AT,
+    )
     clause = "ext.disk.plain-record" if kind == "plain" else "ext.disk.layout"
     shape = Sized(Int32ub, record, name="length")
     return Schema(f"disk record, {kind}", clause, DiskRecord, shape)
