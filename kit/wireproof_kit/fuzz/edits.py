@@ -33,12 +33,13 @@ class Prepared:
         digits = data.removeprefix(b"-")
         return int(data) if digits.isdigit() and len(digits) < 40 else 0
 
-    def repairs(self, field: Field, growth: int) -> Iterator[Edit]:
-        """Yield what the lengths around a field become when it has grown by so many bytes."""
+    def repairs(self, field: Field, growth: int, items: int = 0) -> Iterator[Edit]:
+        """Yield what the lengths and counts around a field become when it grows by so much."""
         for path in field.measured_by:
-            length = self.by_path[path]
-            if length.role == "length":
-                yield number_edit(length, self.number_in(length) + growth)
+            measure = self.by_path[path]
+            more = growth if measure.role == "length" else items
+            if more:
+                yield number_edit(measure, self.number_in(measure) + more)
 
 
 def number_edit(field: Field, number: int) -> Edit:

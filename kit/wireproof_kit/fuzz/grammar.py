@@ -1,0 +1,39 @@
+"""What making cases needs of a protocol: the kinds of its frames, its states, where frames end."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from hypothesis.strategies import SearchStrategy
+
+from wireproof_kit.fuzz.case import Frame, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of frame: what draws right ones, and in which states one is in order.
+
+    `interface` is the way in, such as ``tcp`` or ``http``.
+    """
+
+    name: str
+    interface: str
+    strategy: SearchStrategy[Frame] = field(repr=False)
+    states: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The requests of a protocol for the names that are there on a target.
+
+    `states` are all there are, by interface; `entry` is what brings a connection into one.
+    `is_delimited` tells of bytes sent as a kind of frame whether the next frame's beginning is
+    known; `is_hazardous`, whether they may touch what is not the kit's own. `limits` are numbers
+    that matter to a field, by its pattern.
+    """
+
+    kinds: tuple[Kind, ...]
+    states: Mapping[str, tuple[str, ...]]
+    entry: Mapping[str, tuple[Step, ...]]
+    is_delimited: Callable[[str, bytes], bool]
+    is_hazardous: Callable[[str, bytes], bool]
+    limits: Mapping[str, tuple[int, ...]]

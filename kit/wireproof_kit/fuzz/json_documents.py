@@ -1,0 +1,96 @@
+"""JSON documents that a schema of ours allows, by Hypothesis, as texts."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from hypothesis import strategies as st
+
+from wireproof_spec.json_schema import check, document
+from wireproof_spec.strict_json import JsonValue
+
+Schema = dict[str, JsonValue]
+Made = st.SearchStrategy[Any]
+
+_NAMESPACE = "urn:wireproof:"
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+_NUMBERS = st.integers(-9, 9) | st.integers(-(2**31), 2**31 - 1)
+_FURTHER = 2
+
+
+def texts(name: str, rules: Mapping[str, Made]) -> st.SearchStrategy[bytes]:
+    """Write documents of the schema called `name`; by `rules` where a member's name has one."""
+    made = _values(cast(Schema, document(name)), rules)
+    right = made.filter(lambda value: not check(name, value))
+    return st.builds(_written, right, st.sampled_from([(",", ":"), (", ", ": ")]))
+
+
+def _written(value: object, separators: tuple[str, str]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=separators).encode()
+
+
+def _values(schema: Schema, rules: Mapping[str, Made]) -> Made:
+    if "$ref" in schema:
+        there = str(schema["$ref"]).removeprefix(_NAMESPACE)
+        return _values(cast(Schema, document(there)), rules)
+    if "enum" in schema:
+        return st.sampled_from(cast(list[object], schema["enum"]))
+    if "const" in schema:
+        return st.just(schema["const"])
+    if "anyOf" in schema:
+        shared = {key: value for key, value in schema.items() if key != "anyOf"}
+        ways = cast(list[Schema], schema["anyOf"])
+        return st.one_of([_values({**shared, **each}, rules) for each in ways])
+    kinds = schema.get("type", "object")
+    names = cast(list[str], kinds if isinstance(kinds, list) else [kinds])
+    return st.one_of([_BY_TYPE[name](schema, rules) for name in names])
+
+
+def _object(schema: Schema, rules: Mapping[str, Made]) -> Made:
+    properties = cast(dict[str, Schema], schema.get("properties", {}))
+    members = {
+        name: rules[name] if name in rules else _values(below, rules)
+        for name, below in properties.items()
+    }
+    required = cast(list[str], schema.get("required", []))
+    known = st.fixed_dictionaries(
+        {name: members[name] for name in required},
+        optional={name: made for name, made in members.items() if name not in required},
+    )
+    if "additionalProperties" not in schema:
+        return known
+    names = _string(cast(Schema, schema.get("propertyNames", {})), rules)
+    values = _values(cast(Schema, schema["additionalProperties"]), rules)
+    more = st.dictionaries(names, values, max_size=_FURTHER)
+    return st.builds(lambda first, then: {**first, **then}, more, known)
+
+
+def _array(schema: Schema, rules: Mapping[str, Made]) -> Made:
+    return st.lists(_values(cast(Schema, schema["items"]), rules), min_size=1, max_size=2)
+
+
+def _string(schema: Schema, rules: Mapping[str, Made]) -> Made:
+    pattern = schema.get("pattern")
+    if not isinstance(pattern, str):
+        return _TEXT
+    return st.from_regex(pattern, fullmatch=True).filter(lambda text: len(text) < 100)
+
+
+def _integer(schema: Schema, rules: Mapping[str, Made]) -> Made:
+    lowest, highest = schema.get("minimum"), schema.get("maximum")
+    if lowest is None and highest is None:
+        return _NUMBERS
+    least = cast(int, lowest) if lowest is not None else -(2**31)
+    most = cast(int, highest) if highest is not None else 2**31 - 1
+    return st.integers(least, most) | st.sampled_from([least, most])
+
+
+_BY_TYPE: Mapping[str, Callable[[Schema, Mapping[str, Made]], Made]] = {
+    "object": _object,
+    "array": _array,
+    "string": _string,
+    "integer": _integer,
+    "number": lambda schema, rules: _NUMBERS | st.floats(allow_nan=False, allow_infinity=False),
+    "boolean": lambda schema, rules: st.booleans(),
+    "null": lambda schema, rules: st.none(),
+}

@@ -1,0 +1,183 @@
+"""What may be made wrong in a frame: the table of mutations, by what a field is for.
+
+Each has a name and does what the name says to its field, and nothing else: where it makes a field
+longer or shorter, the lengths around follow, so that only the field is wrong. The same under
+the name with `KEPT` behind it leaves the lengths as they were: then they lie.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from wireproof_kit.fuzz import json_traps, manners, numbers, structure, text_traps
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Manner, Role
+from wireproof_kit.fuzz.chance import Chance
+from wireproof_kit.fuzz.edits import Edits, Prepared, applied, growth
+from wireproof_kit.fuzz.text_traps import Trap
+from wireproof_kit.fuzz.walk import pattern
+
+Change: TypeAlias = Callable[[Prepared, Field, Chance], Edits | None]
+"""What becomes of the bytes; None where nothing would."""
+
+KEPT = ", lengths as before"
+FRAME = "frame"
+"""The name of the field that is all of a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A way to make a field, or the way a frame is sent, wrong.
+
+    `lengths` around the field follow what becomes of it, and counts change by `items`; or they are
+    kept, and lie; or the change itself sees to them. `copies` of the frame go out in one write;
+    with a `mate` a right frame of another kind goes behind it in the same one. Of the `heavy`
+    there are fewer.
+    """
+
+    name: str
+    change: Change | None = None
+    manner: manners.Way = manners.whole
+    lengths: Literal["follow", "kept", "seen to"] = "follow"
+    items: int = 0
+    copies: int = 1
+    mate: bool = False
+    heavy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mutation of one field of a frame."""
+
+    field: Field
+    mutation: Mutation
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What came of a mutation."""
+
+    data: bytes
+    manner: Manner = WHOLE
+
+
+def mutated(prepared: Prepared, entry: Entry, chance: Chance) -> Mutant | None:
+    """Do what an entry says; None where it would change nothing."""
+    mutation, field = entry.mutation, entry.field
+    data = prepared.frame.data
+    if mutation.change is not None:
+        edits = mutation.change(prepared, field, chance)
+        if edits is None:
+            return None
+        if mutation.lengths == "follow" and field.measured_by:
+            edits = (*prepared.repairs(field, growth(edits), mutation.items), *edits)
+        data = applied(data, edits)
+    manner = mutation.manner(field, len(data), chance)
+    return None if manner is None else Mutant(data, manner)
+
+
+def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entry]:
+    """Return all that may be done to a frame; `limits` are numbers for fields, by pattern."""
+    whole = Field(FRAME, 0, len(prepared.frame.data), "body")
+    entries = [Entry(whole, mutation) for mutation in WHOLE_FRAME]
+    for field in prepared.fields:
+        entries += (Entry(field, mutation) for mutation in _of_field(field, limits))
+    for item in structure.items(prepared):
+        entries += (Entry(item, mutation) for mutation in _fitting(item, ITEMS))
+    return entries
+
+
+def _of_field(field: Field, limits: Mapping[str, tuple[int, ...]]) -> Iterator[Mutation]:
+    table = BY_ROLE[field.role] if field.order or field.role not in _DECIMAL else IN_DIGITS
+    yield from _fitting(field, (*table, *ANY_FIELD))
+    if field.covers is not None and field.role == "length":
+        yield from REACHING
+    numbers_here = limits.get(pattern(field.path))
+    if numbers_here:
+        yield Mutation("about a limit", numbers.listed(numbers_here))
+
+
+def _fitting(field: Field, table: Iterable[Mutation]) -> Iterator[Mutation]:
+    """Leave out what lets lengths lie where no length measures the field."""
+    return (each for each in table if field.measured_by or each.lengths != "kept")
+
+
+def _trapped(trap: Trap) -> Change:
+    """Return the change that lets a field fall into a trap."""
+
+    def change(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+        right = prepared.bytes_of(field)
+        wrong = trap(right, chance)
+        return None if wrong == right else ((field.start, field.end, wrong),)
+
+    return change
+
+
+def _traps(*tables: Mapping[str, Trap], heavy: bool = False) -> Iterator[Mutation]:
+    for table in tables:
+        for name, trap in table.items():
+            mutation = Mutation(name, _trapped(trap), heavy=heavy)
+            yield mutation
+            yield replace(mutation, name=name + KEPT, lengths="kept")
+
+
+def _structural(change: Change, name: str, items: int = 0) -> Iterator[Mutation]:
+    yield Mutation(name, change, items=items)
+    yield Mutation(name + KEPT, change, lengths="kept")
+
+
+def _cuts(name: str, change: Change) -> Iterator[Mutation]:
+    yield Mutation(name, change, lengths="seen to")
+    yield Mutation(f"{name}, then closed", change, manners.half_close, "seen to")
+
+
+_DECIMAL: frozenset[Role] = frozenset(("length", "count", "number", "enumerator"))
+
+_NUMBERS = tuple(
+    Mutation(name, numbers.changed_number(change)) for name, change in numbers.NUMBERS.items()
+)
+_BYTES = tuple(_traps(text_traps.CHANGES))
+_SIZED = (*_traps(text_traps.SIZES), *_traps(text_traps.LARGE_SIZES, heavy=True))
+
+IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))
+BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
+    "length": _NUMBERS,
+    "count": _NUMBERS,
+    "number": _NUMBERS,
+    "enumerator": _NUMBERS,
+    "text": (*_BYTES, *_traps(text_traps.WORDS, text_traps.SIZES)),
+    "json": (*_BYTES, *_traps(json_traps.JSON), *_SIZED),
+    "body": (*_BYTES, *_traps(text_traps.BODIES), *_SIZED),
+    "fixed": (*_BYTES, *_traps(text_traps.WORDS)),
+    "line": _BYTES,
+}
+REACHING = (
+    Mutation("to the end of the frame", numbers.reaching(0)),
+    Mutation("one beyond the end of the frame", numbers.reaching(1)),
+    Mutation("far beyond the end of the frame", numbers.reaching(70_000)),
+)
+ITEMS = (
+    *_structural(structure.dropped, "dropped", items=-1),
+    *_structural(structure.doubled, "doubled", items=1),
+    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+)
+ANY_FIELD = (
+    *_structural(structure.dropped, "dropped"),
+    *_structural(structure.doubled, "doubled"),
+    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+    *_cuts("cut before it", structure.cut_before),
+    *_cuts("cut inside it", structure.cut_inside),
+    Mutation("the frame ends before it", structure.ends_before, lengths="seen to"),
+    Mutation("the frame ends inside it", structure.ends_inside, lengths="seen to"),
+    Mutation("two writes, cut before it", manner=manners.split_before),
+    Mutation("two writes, cut inside it", manner=manners.split_inside),
+)
+WHOLE_FRAME = (
+    Mutation(GRAMMAR),
+    Mutation("byte by byte", manner=manners.byte_by_byte),
+    Mutation("many writes", manner=manners.split),
+    Mutation("then closed", manner=manners.half_close),
+    Mutation("slowly", manner=manners.slow, heavy=True),
+    Mutation("twice in one write", copies=2),
+    Mutation("many in one write", copies=20),
+    Mutation("another behind it", mate=True),
+)

@@ -1,0 +1,73 @@
+"""Where a request ends, as far as its own bytes tell, and what it may touch."""
+
+import re
+
+from wireproof_kit.nsq.fuzz.names import CASES_PREFIX
+from wireproof_spec import strict_json
+from wireproof_spec.decoding import decode, extent
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
+from wireproof_spec.nsq.command_reader import BODIES
+from wireproof_spec.nsq.publish import MpubExtBody
+from wireproof_spec.wire_error import WireError
+
+_ACKNOWLEDGEMENT = re.compile(rb"(?:FIN|REQ|TOUCH) ")
+_TRANSFORMING = re.compile(rb"tls_v1|deflate|snappy", re.IGNORECASE)
+_CREATES = re.compile(rb"INTERNAL_CREATE_TOPIC\s+" + CASES_PREFIX.encode() + rb"\w+\s")
+_BATCHES = frozenset((names.MPUB, names.MPUB_TRACE, names.MPUB_EXT))
+
+
+def is_delimited(kind: str, data: bytes) -> bool:
+    """Tell whether the bytes are one whole request, so that the next one's beginning is known.
+
+    A batch must be right within, as brokers read it item by item; behind an IDENTIFY that asks
+    for another encoding of the stream, no plain request may follow.
+    """
+    if kind == "magic":
+        return data == names.MAGIC
+    if kind.partition(" ")[2]:
+        return False  # HTTP: a connection each
+    end = _line_end(data)
+    if end is None:
+        return False
+    line = data[:end]
+    name = line.rstrip(b"\r\n").partition(b" ")[0]
+    if name not in BODIES:
+        return end == len(data)
+    return _is_body(name, data[end:])
+
+
+def is_hazardous(kind: str, data: bytes) -> bool:
+    """Tell whether a request may create what does not bear the prefix of the kit's own topics."""
+    return names.INTERNAL_CREATE_TOPIC in data and _CREATES.match(data) is None
+
+
+def _line_end(data: bytes) -> int | None:
+    raw = _ACKNOWLEDGEMENT.match(data)
+    end = data.find(b"\n", raw.end() + MESSAGE_ID_SIZE if raw else 0) + 1
+    return end if 0 < end <= limits.MAX_LINE_SIZE else None
+
+
+def _is_body(name: bytes, body: bytes) -> bool:
+    schema = BODIES[name]
+    try:
+        if extent(schema, body[:4]) != len(body):
+            return False
+        if name in _BATCHES:
+            return _is_read_to_its_end(decode(schema, body))
+    except WireError:
+        return False
+    return name != names.IDENTIFY or _TRANSFORMING.search(body) is None
+
+
+def _is_read_to_its_end(batch: object) -> bool:
+    """Tell whether a batch has no header that lets a broker stop in the middle of it."""
+    if not isinstance(batch, MpubExtBody):
+        return True
+    try:
+        for message in batch.messages:
+            if message.json_header:
+                strict_json.read(message.json_header)
+    except WireError:
+        return False
+    return True

@@ -1,0 +1,132 @@
+"""Right frames of every command, drawn by their schemas and by the rules for names and numbers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from wireproof_kit.fuzz import walk
+from wireproof_kit.fuzz.case import Frame, Role
+from wireproof_kit.fuzz.drawing import Made, Rules, values
+from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.fuzz.json_documents import texts
+from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.states import ALL, FRESH, HANDSHAKE, IN_FLIGHT, NAMED, SUBSCRIBED
+from wireproof_spec.decoding import Schema
+from wireproof_spec.nsq import acknowledge, limits, names
+from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
+from wireproof_spec.nsq.command_reader import BODIES
+from wireproof_spec.nsq.magic import MAGIC, Magic
+from wireproof_spec.nsq.parameters import PARAMETERS
+from wireproof_spec.outline import outline
+
+TCP = "tcp"
+
+_ROLES: Mapping[str, Role] = {
+    "json": "json",
+    "json_header": "json",
+    "messages[].json_header": "json",
+}
+_WORD_ROLES: Mapping[str, Role] = {"topic_partition": "number", "count": "number"}
+_LINE_ROLES: Mapping[str, Role] = {"name": "fixed"}
+
+_ACKNOWLEDGEMENTS: Mapping[bytes, Schema[Any]] = {
+    names.FIN: acknowledge.FINISH,
+    names.REQ: acknowledge.REQUEUE,
+    names.TOUCH: acknowledge.TOUCH,
+}
+STATES: Mapping[bytes, tuple[str, ...]] = {
+    names.IDENTIFY: HANDSHAKE,
+    names.AUTH: HANDSHAKE,
+    names.SUB: NAMED,
+    names.SUB_ORDER: NAMED,
+    names.SUB_ORDERED: NAMED,
+    names.SUB_ADVANCED: NAMED,
+    names.RDY: SUBSCRIBED,
+    names.FIN: IN_FLIGHT,
+    names.REQ: IN_FLIGHT,
+    names.TOUCH: IN_FLIGHT,
+    names.CLS: SUBSCRIBED,
+    names.INTERNAL_CREATE_TOPIC: HANDSHAKE,
+}
+"""Where a command is in order; one that is not here is everywhere behind the magic."""
+
+
+def kinds(there: Names) -> Iterator[Kind]:
+    """Yield the commands, and the magic."""
+    yield Kind("magic", TCP, st.just(walk.frame("magic", MAGIC, Magic())), (FRESH,))
+    for name in PARAMETERS:
+        made = _command(name, there)
+        yield Kind(name.decode(), TCP, made, STATES.get(name, ALL))
+    for name, schema in _ACKNOWLEDGEMENTS.items():
+        made = values(outline(schema), {}).map(_Framing(name.decode(), schema))
+        yield Kind(name.decode(), TCP, made, STATES[name])
+
+
+@dataclass(frozen=True, slots=True)
+class _Framing:
+    """Makes frames of one kind out of values of its schema."""
+
+    kind: str
+    schema: Schema[Any]
+
+    def __call__(self, value: object) -> Frame:
+        """Build the value and map its fields."""
+        return walk.frame(self.kind, self.schema, value, _ROLES)
+
+
+def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
+    words = st.tuples(*(_words(each.name, there) for each in PARAMETERS[name]))
+    needed = sum(each.needed for each in PARAMETERS[name])
+    given = st.builds(
+        lambda drawn, count: drawn[:count], words, st.integers(needed, len(PARAMETERS[name]))
+    )
+    line = st.builds(CommandLine, st.just(name), given, st.booleans()).map(_line)
+    schema = BODIES.get(name)
+    if schema is None:
+        return line
+    body = values(outline(schema), _rules()).map(_Framing(name.decode(), schema))
+    return st.builds(lambda head, rest: walk.joined(name.decode(), head, rest), line, body)
+
+
+def _line(value: CommandLine) -> Frame:
+    """Build a command line; its words bear the names of the parameters that they are."""
+    kind = value.name.decode()
+    built = walk.frame(kind, COMMAND_LINE, value, _LINE_ROLES)
+    titles = {f"parameters[{n}]": each.name for n, each in enumerate(PARAMETERS[value.name])}
+    fields = tuple(
+        replace(
+            field,
+            path=(title := titles.get(field.path, field.path)),
+            role=_WORD_ROLES.get(title, field.role),
+        )
+        for field in built.fields
+    )
+    return Frame(kind, built.data, fields)
+
+
+def _words(name: str, there: Names) -> st.SearchStrategy[bytes]:
+    topics = st.sampled_from(there.topics)
+    made: Mapping[str, Made] = {
+        "topic_name": topics,
+        "channel_name": st.sampled_from([there.channel, f"{there.channel}#ephemeral"]),
+        "topic_partition": st.just(there.partition) | st.just(-1),
+        "count": st.integers(0, limits.MAX_RDY_COUNT),
+        "consume_offset": st.just("special:-1"),
+        "extend": st.sampled_from(["true", "false"]),
+    }
+    return made[name].map(lambda word: str(word).encode())
+
+
+def _rules() -> Rules:
+    tag = st.text("abcdefgh", min_size=1, max_size=8)
+    trace_id = st.integers(0, 2**64 - 1)
+    header = texts(
+        "nsq/ext-header",
+        {names.CLIENT_DISPATCH_TAG: tag, names.TRACE_ID: trace_id.map(str)},
+    )
+    return {
+        "json_header": header,
+        "json": texts("nsq/identify-request", {names.DESIRED_TAG: tag}),
+    }

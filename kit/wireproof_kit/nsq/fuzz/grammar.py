@@ -1,0 +1,33 @@
+"""The grammar that cases are made from."""
+
+from wireproof_kit.fuzz.grammar import Grammar
+from wireproof_kit.nsq.fuzz import extents, frames, states
+from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_spec.nsq import limits
+
+_MESSAGE = (limits.MAX_MSG_SIZE, limits.MAX_MSG_SIZE + 1)
+_BODY = (limits.MAX_BODY_SIZE, limits.MAX_BODY_SIZE + 1)
+_HEADER = (limits.MAX_JSON_HEADER_SIZE, limits.MAX_JSON_HEADER_SIZE + 1)
+_COUNT = limits.max_mpub_count(limits.MAX_BODY_SIZE)
+
+LIMITS = {
+    "size": (*_MESSAGE, *_BODY),
+    "messages[].size": _MESSAGE,
+    "header_length": _HEADER,
+    "messages[].header_length": _HEADER,
+    "count": (_COUNT, _COUNT + 1, limits.MAX_RDY_COUNT, limits.MAX_RDY_COUNT + 1),
+    "topic_partition": (limits.MAX_PARTITION, limits.MAX_PARTITION + 1),
+    "timeout_ms": (limits.MAX_REQ_TIMEOUT_MS, limits.MAX_REQ_TIMEOUT_MS + 1),
+}
+
+
+def grammar(there: Names) -> Grammar:
+    """Return what requests there are to a broker with these names."""
+    return Grammar(
+        kinds=tuple(frames.kinds(there)),
+        states={frames.TCP: states.TCP_STATES},
+        entry=states.entry(there),
+        is_delimited=extents.is_delimited,
+        is_hazardous=extents.is_hazardous,
+        limits=LIMITS,
+    )
