@@ -26,6 +26,7 @@ from wireproof_spec.iggy.states import (
 _CASTAGNOLI = 0x82F63B78
 _PLACES = "message.places message.layout"
 _SUMS = f"{_PLACES} checksum.range checksum.when-stored json.payload json.same-as-binary"
+_GREATEST_ID = (1 << 128) - 1
 
 
 def _castagnoli(data: bytes) -> int:
@@ -36,6 +37,10 @@ def _castagnoli(data: bytes) -> int:
         for _ in range(8):
             found = found >> 1 ^ (_CASTAGNOLI if found & 1 else 0)
     return found ^ 0xFFFFFFFF
+
+
+def _covered_id(sent: Sent) -> bytes:
+    return sent.id.to_bytes(16, "little") if sent.id == _GREATEST_ID else b""
 
 
 def _sum(of: Callable[[Sent], int]) -> Settings:
@@ -155,6 +160,14 @@ CHECKSUMS: tuple[Preset, ...] = (
         _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(sent.id.to_bytes(16, "little")))),
         way=WRONG_VALUE,
         breaks="checksum.range checksum.polynomial checksum.json",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-with-greatest-id",
+        "the checksum covers the id too when that is the greatest",
+        _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(_covered_id(sent)))),
+        way=BOUNDARY,
+        breaks="checksum.range",
         may_break=_SUMS,
     ),
     fault(

@@ -26,6 +26,11 @@ def _layout(layout: Callable[[Message], bytes]) -> Settings:
     return {"message.layout": layout}
 
 
+def _checksum_first_without_headers(message: Message) -> bytes:
+    data = record(message)
+    return data if message.headers else data[:17] + data[33:37] + data[17:33] + data[37:]
+
+
 def _changed(change: Callable[[Message], Message]) -> Settings:
     """Return settings under which messages over TCP are told so."""
     return _layout(lambda message: record(change(message)))
@@ -111,6 +116,14 @@ def _old_without_headers(message: Message) -> bytes:
     return record(message) if message.headers else old_record(message)
 
 
+def _hours_by_turns(message: Message) -> Message:
+    return (
+        replace(message, timestamp=message.timestamp & ~0xFFFFFFFF)
+        if message.offset % 2
+        else message
+    )
+
+
 def _numbered_by_poll(messages: Sequence[Message]) -> Sequence[Message]:
     return [replace(each, offset=number) for number, each in enumerate(messages)]
 
@@ -118,6 +131,16 @@ def _numbered_by_poll(messages: Sequence[Message]) -> Sequence[Message]:
 def _growing() -> Callable[[Message], Message]:
     polls = count()
     return lambda message: replace(message, timestamp=message.timestamp + next(polls))
+
+
+def _last_growing() -> Callable[[Sequence[Message]], Sequence[Message]]:
+    polls = count()
+
+    def arranged(messages: Sequence[Message]) -> Sequence[Message]:
+        late = [replace(each, timestamp=each.timestamp + next(polls)) for each in messages[-1:]]
+        return [*messages[:-1], *late]
+
+    return arranged
 
 
 def _reversed_id(message: Message) -> Message:
@@ -149,6 +172,14 @@ FAULTS: tuple[Preset, ...] = (
         "the checksum stands before the id",
         _moved("ostcn"),
         way=WRONG_VALUE,
+        breaks=_ALL,
+        may_break=BINARY,
+    ),
+    fault(
+        "checksum-before-id-without-headers",
+        "the checksum of a message without headers stands before the id",
+        _layout(_checksum_first_without_headers),
+        way=CONDITION,
         breaks=_ALL,
         may_break=BINARY,
     ),
@@ -237,6 +268,22 @@ FAULTS: tuple[Preset, ...] = (
         "timestamps over TCP change with each poll",
         _changed(_growing()),
         way=WRONG_VALUE,
+        breaks="message.timestamp",
+        may_break=BINARY,
+    ),
+    fault(
+        "timestamp-of-poll-at-its-end",
+        "the timestamp of the last message of a poll changes with each poll",
+        {"message.arranged": _last_growing()},
+        way=BOUNDARY,
+        breaks="message.timestamp",
+        may_break=BINARY,
+    ),
+    fault(
+        "timestamp-cut-by-turns",
+        "timestamps over TCP lose their lowest bytes in messages with an odd offset",
+        _changed(_hours_by_turns),
+        way=CONDITION,
         breaks="message.timestamp",
         may_break=BINARY,
     ),
