@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from wireproof_kit.fuzz import json_traps, manners, numbers, structure, text_traps
+from wireproof_kit.fuzz import http_traps, json_traps, manners, numbers, structure, text_traps
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Manner, Role
 from wireproof_kit.fuzz.chance import Chance
 from wireproof_kit.fuzz.edits import Edits, Prepared, applied, growth
+from wireproof_kit.fuzz.http_frames import END_OF_HEAD, METHOD, VERSION
 from wireproof_kit.fuzz.text_traps import Trap
 from wireproof_kit.fuzz.walk import pattern
 
@@ -87,13 +88,23 @@ def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entr
 
 
 def _of_field(field: Field, limits: Mapping[str, tuple[int, ...]]) -> Iterator[Mutation]:
-    table = BY_ROLE[field.role] if field.order or field.role not in _DECIMAL else IN_DIGITS
-    yield from _fitting(field, (*table, *ANY_FIELD))
+    table = BY_ROLE[field.role]
+    if field.role == "json" and field.path.startswith("query."):
+        table = JSON_IN_QUERY
+    elif field.role in _DECIMAL and not field.order:
+        table = IN_DIGITS
+    yield from _fitting(field, (*table, *_of_http(field.path), *ANY_FIELD))
     if field.covers is not None and field.role == "length":
         yield from REACHING
     numbers_here = limits.get(pattern(field.path))
     if numbers_here:
         yield Mutation("about a limit", numbers.listed(numbers_here))
+
+
+def _of_http(path: str) -> tuple[Mutation, ...]:
+    if path.startswith(("path", "query.")):
+        return _ESCAPES
+    return IN_HEAD.get(path, ())
 
 
 def _fitting(field: Field, table: Iterable[Mutation]) -> Iterator[Mutation]:
@@ -138,6 +149,7 @@ _NUMBERS = tuple(
 _BYTES = tuple(_traps(text_traps.CHANGES))
 _SIZED = (*_traps(text_traps.SIZES), *_traps(text_traps.LARGE_SIZES, heavy=True))
 
+JSON_IN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
 IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))
 BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
     "length": _NUMBERS,
@@ -149,6 +161,12 @@ BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
     "body": (*_BYTES, *_traps(text_traps.BODIES), *_SIZED),
     "fixed": (*_BYTES, *_traps(text_traps.WORDS)),
     "line": _BYTES,
+}
+_ESCAPES = tuple(_traps(http_traps.ESCAPES))
+IN_HEAD: Mapping[str, tuple[Mutation, ...]] = {
+    METHOD: tuple(_traps(http_traps.METHODS)),
+    VERSION: tuple(_traps(http_traps.VERSIONS)),
+    END_OF_HEAD: tuple(_traps(http_traps.ENDS)),
 }
 REACHING = (
     Mutation("to the end of the frame", numbers.reaching(0)),

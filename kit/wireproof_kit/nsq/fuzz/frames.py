@@ -31,6 +31,7 @@ _ROLES: Mapping[str, Role] = {
 _WORD_ROLES: Mapping[str, Role] = {"topic_partition": "number", "count": "number"}
 _LINE_ROLES: Mapping[str, Role] = {"name": "fixed"}
 
+_TAG = st.text("abcdefgh", min_size=1, max_size=8)
 _ACKNOWLEDGEMENTS: Mapping[bytes, Schema[Any]] = {
     names.FIN: acknowledge.FINISH,
     names.REQ: acknowledge.REQUEUE,
@@ -60,8 +61,12 @@ def kinds(there: Names) -> Iterator[Kind]:
         made = _command(name, there)
         yield Kind(name.decode(), TCP, made, STATES.get(name, ALL))
     for name, schema in _ACKNOWLEDGEMENTS.items():
-        made = values(outline(schema), {}).map(_Framing(name.decode(), schema))
-        yield Kind(name.decode(), TCP, made, STATES[name])
+        yield Kind(name.decode(), TCP, framed_values(name.decode(), schema), STATES[name])
+
+
+def framed_values(kind: str, schema: Schema[Any]) -> st.SearchStrategy[Frame]:
+    """Draw right values of a schema, as frames of a kind."""
+    return values(outline(schema), _rules()).map(_Framing(kind, schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
     schema = BODIES.get(name)
     if schema is None:
         return line
-    body = values(outline(schema), _rules()).map(_Framing(name.decode(), schema))
+    body = framed_values(name.decode(), schema)
     return st.builds(lambda head, rest: walk.joined(name.decode(), head, rest), line, body)
 
 
@@ -119,14 +124,12 @@ def _words(name: str, there: Names) -> st.SearchStrategy[bytes]:
     return made[name].map(lambda word: str(word).encode())
 
 
+def headers() -> st.SearchStrategy[bytes]:
+    """Draw JSON headers as the text asks for them."""
+    trace_id = st.integers(0, 2**64 - 1).map(str)
+    return texts("nsq/ext-header", {names.CLIENT_DISPATCH_TAG: _TAG, names.TRACE_ID: trace_id})
+
+
 def _rules() -> Rules:
-    tag = st.text("abcdefgh", min_size=1, max_size=8)
-    trace_id = st.integers(0, 2**64 - 1)
-    header = texts(
-        "nsq/ext-header",
-        {names.CLIENT_DISPATCH_TAG: tag, names.TRACE_ID: trace_id.map(str)},
-    )
-    return {
-        "json_header": header,
-        "json": texts("nsq/identify-request", {names.DESIRED_TAG: tag}),
-    }
+    said = texts("nsq/identify-request", {names.DESIRED_TAG: _TAG})
+    return {"json_header": headers(), "json": said}

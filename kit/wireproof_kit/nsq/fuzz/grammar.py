@@ -1,7 +1,7 @@
 """The grammar that cases are made from."""
 
 from wireproof_kit.fuzz.grammar import Grammar
-from wireproof_kit.nsq.fuzz import extents, frames, states
+from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_spec.nsq import limits
 
@@ -24,8 +24,8 @@ LIMITS = {
 def grammar(there: Names) -> Grammar:
     """Return what requests there are to a broker with these names."""
     return Grammar(
-        kinds=tuple(frames.kinds(there)),
-        states={frames.TCP: states.TCP_STATES},
+        kinds=(*frames.kinds(there), *http.kinds(there)),
+        states={frames.TCP: states.TCP_STATES, states.HTTP: (states.HTTP,)},
         entry=states.entry(there),
         is_delimited=extents.is_delimited,
         is_hazardous=extents.is_hazardous,

@@ -1,0 +1,121 @@
+"""Right requests to the HTTP API, drawn by the same rules as commands."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from wireproof_kit.fuzz.case import Frame, Role
+from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.fuzz.http_frames import Body, Request, http_frame
+from wireproof_kit.fuzz.walk import shifted
+from wireproof_kit.nsq.fuzz.frames import framed_values, headers
+from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.states import HTTP
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.publish import MPUB_BODY, PUB_BODY
+
+_ROLES: Mapping[str, Role] = {"partition": "number", "trace_id": "number", "ext": "json"}
+_SIZE = 4  # bytes of the outer size, which HTTP leaves to its own length
+
+Made = st.SearchStrategy[Request]
+Query = tuple[tuple[str, str], ...]
+
+
+def kinds(there: Names) -> Iterator[Kind]:
+    """Yield the requests that publish, and some that only ask."""
+    made: Mapping[str, Made] = {
+        "POST /pub": _publishing("/pub", _bodies(), _topic(there)),
+        "POST /pub_ext": _extended(there),
+        "POST /pubtrace": _publishing("/pubtrace", _bodies(), _traced(there)),
+        "POST /mpub": _publishing("/mpub", _lines(), _topic(there)),
+        "POST /mpub?binary": _publishing("/mpub", _batches(), _binary(there)),
+        "GET /ping": st.just(Request("GET", ("/ping",))),
+        "GET /info": st.just(Request("GET", ("/info",))),
+        "GET /stats": _stats(there),
+    }
+    for kind, requests in made.items():
+        yield Kind(kind, HTTP, requests.map(_Written(kind)), (HTTP,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """Writes requests of one kind."""
+
+    kind: str
+
+    def __call__(self, request: Request) -> Frame:
+        """Write a request."""
+        return http_frame(self.kind, request, _ROLES)
+
+
+def _publishing(
+    path: str, bodies: st.SearchStrategy[Body], query: st.SearchStrategy[Query]
+) -> Made:
+    accept = st.sampled_from([(), (("Accept", names.V1_ACCEPT),)])
+    return st.builds(
+        Request,
+        st.just("POST"),
+        st.just((path,)),
+        query,
+        accept,
+        bodies,
+        st.sampled_from([False, False, False, True]),
+    )
+
+
+def _extended(there: Names) -> Made:
+    query = st.builds(lambda topic, ext: (*topic, ("ext", ext.decode())), _topic(there), headers())
+    name = st.text("abc-_#", min_size=1, max_size=6)
+    value = st.text("abc xyz", max_size=8).map(str.strip)
+    further = st.lists(st.builds(lambda n, v: (names.X_NSQEXT + n, v), name, value), max_size=2)
+    made = _publishing("/pub_ext", _bodies(), query)
+    return st.builds(
+        lambda request, more: replace(request, headers=(*request.headers, *more)), made, further
+    )
+
+
+def _topic(there: Names) -> st.SearchStrategy[Query]:
+    partition = st.sampled_from([(), (("partition", str(there.partition)),)])
+    return st.builds(
+        lambda topic, place: (("topic", topic), *place), st.sampled_from(there.topics), partition
+    )
+
+
+def _traced(there: Names) -> st.SearchStrategy[Query]:
+    trace_id = st.integers(0, 2**64 - 1).map(str)
+    return st.builds(lambda topic, trace: (*topic, ("trace_id", trace)), _topic(there), trace_id)
+
+
+def _binary(there: Names) -> st.SearchStrategy[Query]:
+    return _topic(there).map(lambda query: (*query, ("binary", "true")))
+
+
+def _stats(there: Names) -> Made:
+    formats = st.sampled_from([(("format", "json"),), ()])
+    query = st.builds(lambda form, topic: (*form, *topic), formats, _topic(there))
+    return st.builds(lambda asked: Request("GET", ("/stats",), asked), query)
+
+
+def _bodies() -> st.SearchStrategy[Body]:
+    return framed_values("POST /pub", PUB_BODY).map(lambda frame: Body(frame.data[_SIZE:]))
+
+
+def _lines() -> st.SearchStrategy[Body]:
+    line = st.text("abcdefgh 0123", min_size=1, max_size=20)
+    return st.lists(line, min_size=1, max_size=4).map(
+        lambda lines: Body("\n".join(lines).encode())
+    )
+
+
+def _batches() -> st.SearchStrategy[Body]:
+    return framed_values("POST /mpub", MPUB_BODY).map(_without_size)
+
+
+def _without_size(frame: Frame) -> Body:
+    fields = (
+        replace(each, measured_by=tuple(by for by in each.measured_by if by != "size"))
+        for each in frame.fields
+        if each.path != "size"
+    )
+    return Body(frame.data[_SIZE:], fields=tuple(shifted(tuple(fields), -_SIZE)))
