@@ -26,6 +26,7 @@ baseline = "deviations.toml"
 bundle = "out/run.jsonl"
 junit = "out/junit.xml"
 html = "/abs/report.html"
+allure = "out/allure"
 """
 
 
@@ -54,6 +55,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         bundle=str(tmp_path / "out/run.jsonl"),
         junit=str(tmp_path / "out/junit.xml"),
         html="/abs/report.html",
+        allure=str(tmp_path / "out/allure"),
     )
 
 
@@ -130,8 +132,8 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
         ("[target]\nuri = 'x'", "[target] uri is no known key; did you mean 'url'?"),
         ("[targets]\nurl = 'x'", "[targets] is no known table; did you mean 'target'?"),
         (
-            "[reports]\nallure = 'x'",
-            "[reports] allure is no known key; known: bundle, junit, html",
+            "[reports]\nspark = 'x'",
+            "[reports] spark is no known key; known: bundle, junit, html, allure",
         ),
         ("url = 'x'", "[url] is no known table"),
         ("run = 3", "'run' expected to be a table"),

@@ -25,7 +25,13 @@ def test_without_an_option_a_page_lies_beside_the_bundle(
 
 
 def test_every_form_is_written_where_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    forms = {"html": "new/r.html", "junit": "r.xml", "md": "r.md", "badge": "r.json"}
+    forms = {
+        "html": "new/r.html",
+        "junit": "r.xml",
+        "md": "r.md",
+        "badge": "r.json",
+        "statement": "s.html",
+    }
     arguments = [word for name, file in forms.items() for word in (f"--{name}", file)]
 
     assert main(["report", "b.jsonl", *arguments, "--json"]) == 0
@@ -49,6 +55,32 @@ def test_several_bundles_go_into_a_folder(capsys: pytest.CaptureFixture[str]) ->
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 
+def test_allure_results_are_a_folder_one_for_each_of_several_bundles(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["report", "b.jsonl", "--allure", "results"]) == 0
+    assert capsys.readouterr().out == "allure results\n"
+    assert Path("results/categories.json").exists()
+
+    made.write(Path("c.jsonl"), list(made.conforming()))
+    assert main(["report", "b.jsonl", "c.jsonl", "--allure", "many"]) == 0
+    assert sorted(path.name for path in Path("many").iterdir()) == ["b", "c"]
+
+
+def test_without_allure_its_site_is_refused_with_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(Path.cwd()))
+    monkeypatch.delenv("ALLURE_HOME", raising=False)
+
+    assert main(["report", "b.jsonl", "--allure-html", "site"]) == 2
+
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert "no Allure was found; install Allure 3 with `npm install --global allure`" in err
+    assert not Path("site").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -58,6 +90,9 @@ def test_several_bundles_go_into_a_folder(capsys: pytest.CaptureFixture[str]) ->
         (["b.jsonl", "b.jsonl", "--html", "x.html"], "expected a folder for several bundles"),
         (["b.jsonl", "--html", "b.jsonl/x.html"], "cannot be written"),
         (["b.jsonl", "--htm", "x"], "'--html'"),
+        (["b.jsonl", "--allure", "b.jsonl"], "cannot be written"),
+        (["b.jsonl", "--allure-html", "b.jsonl"], "expected a folder for the site"),
+        (["b.jsonl", "--allure-html", "."], "holds something else than an Allure site"),
     ],
 )
 def test_mistakes_get_one_sentence(

@@ -31,7 +31,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     folder = tmp_path_factory.mktemp("run")
     done = wireproof(
         *("run", "--reference", SMALL, "--seed", "7", "--bundle", "b.jsonl"),
-        *("--html", "r.html", "--junit", "r.xml"),
+        *("--html", "r.html", "--junit", "r.xml", "--allure", "allure"),
         cwd=folder,
     )
     return done, folder
@@ -55,8 +55,25 @@ def test_a_run_tells_its_cases_and_what_it_comes_to(ran: tuple[Done, Path]) -> N
 def test_a_run_writes_what_was_asked_for_and_nothing_else(ran: tuple[Done, Path]) -> None:
     _, folder = ran
 
-    assert sorted(path.name for path in folder.iterdir()) == ["b.jsonl", "out", "r.html", "r.xml"]
+    written = ["allure", "b.jsonl", "out", "r.html", "r.xml"]
+    assert sorted(path.name for path in folder.iterdir()) == written
     assert [path.name for path in (folder / "out").iterdir()] == [".pytest_cache"]
+
+
+def test_a_run_leaves_allure_results_of_every_case(ran: tuple[Done, Path]) -> None:
+    _, folder = ran
+    bundle = read_bundle(folder / "b.jsonl")
+    found = [json.loads(p.read_text()) for p in (folder / "allure").glob("*-result.json")]
+
+    assert sorted(item["fullName"] for item in found) == sorted(c.case for c in bundle.cases)
+    assert "target=reference" in (folder / "allure" / "environment.properties").read_text()
+
+
+def test_the_bundle_says_the_command_that_repeats_it(ran: tuple[Done, Path]) -> None:
+    _, folder = ran
+
+    header = read_bundle(folder / "b.jsonl").header
+    assert header.command == f"wireproof run --reference {SMALL} --seed 7"
 
 
 def test_events_end_with_the_verdict_and_the_bundle_has_a_name_of_its_own(tmp_path: Path) -> None:
@@ -315,7 +332,8 @@ def options(**changes: object) -> RunOptions:
 def test_nothing_said_means_nothing_passed_on() -> None:
     passed = plugin_options(Named("nsq://a:1"), options(), Settings(), bundle=Path("b"))
 
-    assert passed == ["--broker-url=nsq://a:1", "--bundle=b"]
+    command = "--wireproof-command=wireproof run nsq://a:1"
+    assert passed == ["--broker-url=nsq://a:1", "--bundle=b", command]
 
 
 def test_every_option_reaches_the_plug_in() -> None:
@@ -369,6 +387,10 @@ def test_every_option_reaches_the_plug_in() -> None:
         "-k",
         "x or y",
         "--lf",
+        "--wireproof-command=wireproof run nsq://a:1 ext nsq/http --exclude e --http a:2 "
+        "--lookupd l:1 --claim ext=true --topic ext=t --restart cmd --hazardous --profile may "
+        "--reading deployed --spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 "
+        "--case-timeout 9.0 -n 4 --repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
     }
 
 

@@ -19,11 +19,11 @@ TABLES = {
     "target": ("url", *_KEYS, "reset"),
     "claims": (),
     "run": ("profile", "reading", "baseline"),
-    "reports": ("bundle", "junit", "html"),
+    "reports": ("bundle", "junit", "html", "allure"),
 }
 PATHS = (
     *(key for key, known in _KEYS.items() if known.form in ("directory", "file")),
-    *("baseline", "bundle", "junit", "html"),
+    *("baseline", "bundle", "junit", "html", "allure"),
 )
 CHOICES = {
     **{key: ("true", "false") for key, known in _KEYS.items() if known.form == "flag"},
@@ -53,6 +53,7 @@ class Settings:
     bundle: str | None = None
     junit: str | None = None
     html: str | None = None
+    allure: str | None = None
     claims: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

@@ -16,17 +16,24 @@ WRITERS = {
     "html": "wireproof_reports.html:write",
     "junit": "wireproof_reports.junit:write",
     "md": "wireproof_reports.markdown:write",
+    "statement": "wireproof_reports.statement:write",
     "badge": "wireproof_reports.badge:write",
+    "allure": "wireproof.allure:write_results",
+    "allure-html": "wireproof.allure:write_site",
 }
-ENDINGS = {"html": ".html", "junit": ".xml", "md": ".md", "badge": ".json"}
+ENDINGS = {"html": ".html", "junit": ".xml", "md": ".md", "statement": ".html", "badge": ".json"}
+FOLDERS = ("allure", "allure-html")
+"""Reports that are folders, not files."""
 
 EXAMPLES = (
     ("wireproof report out/run.jsonl", "an HTML page beside the bundle"),
     ("wireproof report out/run.jsonl --html report.html --junit junit.xml", "files by name"),
     ("wireproof report out/*.jsonl --html pages/", "one page a bundle in a folder"),
+    ("wireproof report out/run.jsonl --allure-html site/", "Allure's site, if Allure is here"),
 )
 
 _FILE = click.Path(path_type=Path)
+_FOLDER = click.Path(path_type=Path)
 
 
 @click.command("report", cls=Command, examples=EXAMPLES)
@@ -34,13 +41,17 @@ _FILE = click.Path(path_type=Path)
 @click.option("--html", type=_FILE, metavar="FILE", help="One self-contained page.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="JUnit XML for CI viewers.")
 @click.option("--md", type=_FILE, metavar="FILE", help="Compatibility statement in Markdown.")
-@click.option("--badge", type=_FILE, metavar="FILE", help="JSON for a badge.")
+@click.option("--statement", type=_FILE, metavar="FILE", help="The same as an HTML page.")
+@click.option("--badge", type=_FILE, metavar="FILE", help="A badge: SVG, and JSON beside it.")
+@click.option("--allure", type=_FOLDER, metavar="DIR", help="Allure results.")
+@click.option("--allure-html", type=_FOLDER, metavar="DIR", help="Allure's own site of them.")
 def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
     """Make reports of bundles; each option's FILE is a folder for several bundles.
 
-    Without an option: an HTML page beside each bundle.
+    Without an option: an HTML page beside each bundle. Of several bundles each has a folder of
+    its own in DIR. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine.
     """
-    asked = {name: path for name, path in files.items() if path is not None}
+    asked = {name.replace("_", "-"): path for name, path in files.items() if path is not None}
     written: list[dict[str, str]] = []
     for bundle in bundles:
         for name, out in _places(bundle, asked, many=len(bundles) > 1):
@@ -50,7 +61,11 @@ def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
         click.echo(json.dumps(written, indent=2))
     elif not manner().quiet:
         for line in written:
-            click.echo(f"{line['format']:<6} {line['file']}")
+            click.echo(f"{line['format']:<{_width(written)}} {line['file']}")
+
+
+def _width(written: list[dict[str, str]]) -> int:
+    return max(6, *(len(line["format"]) for line in written))
 
 
 def write_report(name: str, bundle: Path, out: Path) -> None:
@@ -75,10 +90,13 @@ def refuse_unwritable(files: Mapping[str, Path]) -> None:
     """Say before a run that a report could not be written after it.
 
     Raises:
-        UsageFault: a path is a folder, or lies below a file.
+        UsageFault: a path is a folder where a file is due or the other way round, or lies below
+            a file.
     """
     for name, path in files.items():
-        if path.is_dir():
+        if name in FOLDERS and path.exists() and not path.is_dir():
+            raise UsageFault(f"--{name} {path}: expected a folder, found a file")
+        if name not in FOLDERS and path.is_dir():
             raise UsageFault(f"--{name} {path}: expected a file, found a folder")
         above = next((parent for parent in path.absolute().parents if parent.exists()), None)
         if above is not None and not above.is_dir():
@@ -89,9 +107,15 @@ def _places(bundle: Path, asked: Mapping[str, Path], *, many: bool) -> Iterator[
     if not asked:
         yield "html", bundle.with_suffix(ENDINGS["html"])
     for name, path in asked.items():
-        if path.is_dir() or (many and not path.suffix):
+        if name in FOLDERS:
+            yield name, path / _stem(bundle) if many else path
+        elif path.is_dir() or (many and not path.suffix):
             yield name, path / f"{bundle.stem}{ENDINGS[name]}"
         elif many:
             raise UsageFault(f"--{name} {path}: expected a folder for several bundles")
         else:
             yield name, path
+
+
+def _stem(bundle: Path) -> str:
+    return bundle.name.removesuffix(".gz").removesuffix(".jsonl")

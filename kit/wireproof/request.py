@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypedDict
 
+from wireproof.command_line import command_line
 from wireproof.config import Settings
 from wireproof.targets import Named
 from wireproof_kit.protocols import target_keys
@@ -36,6 +37,7 @@ class RunOptions(TypedDict):
     allow_unstable: bool
     html: Path | None
     junit: Path | None
+    allure: Path | None
     dry_run: bool
 
 
@@ -43,10 +45,14 @@ def plugin_options(
     named: Named, options: RunOptions, settings: Settings, *, bundle: Path
 ) -> list[str]:
     """Return the plug-in's and pytest's options for a run."""
+    given = _given(named, options, settings)
+    return [*given, *_pair("--bundle", bundle), *_pair("--wireproof-command", command_line(given))]
+
+
+def _given(named: Named, options: RunOptions, settings: Settings) -> list[str]:
     return [
         *_pair("--broker-url", named.url),
         *_pair("--reference-protocol", named.protocol),
-        *_pair("--bundle", bundle),
         *_each("--wireproof-select", named.prefixes),
         *_each("--wireproof-exclude", options["exclude"]),
         *_target(named, options, settings),

@@ -141,6 +141,7 @@ def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
     asked = {
         "html": options["html"] or settings.html,
         "junit": options["junit"] or settings.junit,
+        "allure": options["allure"] or settings.allure,
     }
     return {name: Path(path) for name, path in asked.items() if path}
 

@@ -78,6 +78,7 @@ def _file_options() -> Iterator[click.Option]:
     )
     yield click.Option(["--html"], type=_FILE, metavar="FILE", help="Also write this page.")
     yield click.Option(["--junit"], type=_FILE, metavar="FILE", help="Also write JUnit XML.")
+    yield click.Option(["--allure"], type=_FILE, metavar="DIR", help="Also write Allure results.")
 
 
 def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -62,6 +62,7 @@ _SINGLE = {
     "--spec-rev": "only clauses known at that revision",
     "--baseline": "deviations file",
     "--bundle": "file the run's bundle is written to",
+    "--wireproof-command": "the command that repeats the run, as its bundle shall tell it",
     "--reference-protocol": "whose embedded reference; else by the cases asked for",
     "--reference-option": "options for the embedded reference, in one string",
 }
@@ -96,6 +97,7 @@ def make_plan(config: pytest.Config) -> RunPlan:
         hazardous=bool(config.getoption("--hazardous")),
         timeout=_seconds(config, "--timeout-seconds"),
         seed=_whole(config, "--seed"),
+        command=_one(config, "--wireproof-command") or _typed(config),
         reference_options=tuple(shlex.split(_one(config, "--reference-option") or "")),
     )
 
@@ -131,6 +133,11 @@ def bundle_path(config: pytest.Config) -> Path | None:
 def today() -> date:
     """Return the date that deviations expire by."""
     return date.today()
+
+
+def _typed(config: pytest.Config) -> str:
+    """Return the command line by which pytest itself was called."""
+    return shlex.join(["pytest", *(str(word) for word in config.invocation_params.args)])
 
 
 def _keys(config: pytest.Config) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from wireproof_reports.page import Page, read_page
 
-__all__ = ["render", "write"]
+__all__ = ["page_from", "render", "write"]
 
 _SHEET = "report.css"
 _SCRIPT = "report.js"
@@ -34,12 +34,21 @@ def render(bundle: Path) -> str:
     Raises:
         BundleFault: the bundle cannot be read.
     """
-    return _rendered(read_page(bundle))
+    return page_from("report.html.jinja", bundle)
 
 
-def _rendered(page: Page) -> str:
+def page_from(template: str, bundle: Path) -> str:
+    """Return a bundle's page made by one of the templates, which may load nothing.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return _rendered(template, read_page(bundle))
+
+
+def _rendered(template: str, page: Page) -> str:
     sheet, script = _asset(_SHEET), _asset(_SCRIPT)
-    return _ENVIRONMENT.get_template("report.html.jinja").render(
+    return _ENVIRONMENT.get_template(template).render(
         page=page,
         sheet=Markup(sheet),
         script=Markup(script),

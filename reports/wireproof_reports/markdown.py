@@ -33,6 +33,7 @@ def _lines(page: Page) -> Iterator[str]:
     yield ""
     yield f"**{plain(page.headline.title)}.** {plain(' '.join(page.headline.details))}"
     yield ""
+    yield from _reached(page)
     yield from _groups(page.groups)
     yield from _causes(page)
     yield from _cases("Known deviations", page.known)
@@ -40,6 +41,15 @@ def _lines(page: Page) -> Iterator[str]:
     yield from _unsupported(page)
     yield from _cases("Undecided", page.undecided)
     yield from _run(page)
+
+
+def _reached(page: Page) -> Iterator[str]:
+    yield "| Protocol | Level reached | Known deviations | |"
+    yield "|---|---|---:|---|"
+    for item in page.reached:
+        about = f"{code(item.document)} r{item.revision} | {item.level or 'none'} | {item.known}"
+        yield f"| {about} | {plain(item.but)} |"
+    yield ""
 
 
 def _groups(groups: Sequence[GroupView]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """All that one report says, gathered from a bundle and the catalogue."""
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from wireproof_reports.choices import ClaimView, ReadingView, claim_views, readi
 from wireproof_reports.clauses import CaseView, ClauseView, GroupView, group_views
 from wireproof_reports.findings import CauseView, Lack, cause_views, lacks, with_verdict
 from wireproof_reports.headline import Headline, headline
+from wireproof_reports.reached import Reached, levels_reached
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
 
 NAMING = ("name", "product", "server")
@@ -54,6 +56,7 @@ class Page:
     started: str
     statement: str
     headline: Headline
+    reached: tuple[Reached, ...]
     facts: tuple[Fact, ...]
     fingerprint: tuple[Fact, ...]
     tally: tuple[tuple[Word, int], ...]
@@ -102,6 +105,7 @@ def page_of(bundle: Bundle) -> Page:
         started=header.started,
         statement=bundle.footer.statement,
         headline=headline(bundle, causes),
+        reached=levels_reached(bundle),
         facts=tuple(_facts(bundle)),
         fingerprint=tuple(Fact(*item) for item in header.target.fingerprint.items()),
         tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
@@ -124,11 +128,14 @@ def page_of(bundle: Bundle) -> Page:
 def run_command(bundle: Bundle) -> str:
     """Return the exact command to repeat the run."""
     header = bundle.header
+    seed = f"--seed {header.seed}"
     if header.command:
-        return header.command
-    words = ["wireproof", "run", header.target.url, *header.selection]
+        return header.command if "--seed" in header.command else f"{header.command} {seed}"
+    url = header.target.url
+    target = url if "://" in url else f"--{url}"
+    words = ["wireproof", "run", target, *header.selection]
     words += ["--profile", header.profile, "--reading", header.reading]
-    return " ".join([*words, "--seed", str(header.seed)])
+    return f"{shlex.join(words)} {seed}"
 
 
 def _product(bundle: Bundle) -> str:

@@ -4,6 +4,7 @@ A Parquet file that the manifest does not name is not there: it was left by an i
 killed, or has been merged into another one. So one rename makes an ingest happen.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -113,7 +114,9 @@ def write_manifest(history: Path, manifest: Manifest) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(history / NAME)
-    sync_folder(history)
+    # From here on it has happened: a disk that is full now changes nothing any more.
+    with contextlib.suppress(OSError):
+        sync_folder(history)
 
 
 def sync_folder(folder: Path) -> None:

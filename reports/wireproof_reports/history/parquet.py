@@ -1,5 +1,6 @@
 """The history's tables as Parquet: explicit schemas, rows in, rows of older files completed."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -79,6 +80,14 @@ class TableWriter:
         trace: TracebackType | None,
     ) -> None:
         if not self._file.closed:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the file as it is, to be removed."""
+        with contextlib.suppress(OSError, ValueError):
+            self._writer.close()
+        self._writer.is_open = False  # or it is closed once more when it is collected
+        with contextlib.suppress(OSError):
             self._file.close()
 
     def _flush(self) -> None:

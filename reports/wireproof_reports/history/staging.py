@@ -75,11 +75,12 @@ class Staging:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for key in list(self._open):
-            if error is None:
+        try:
+            for key in list(self._open) if error is None else ():
                 self._close(key)
-            else:
-                self._open.pop(key).__exit__(kind, error, trace)
+        finally:
+            for writer in self._open.values():
+                writer.abandon()
 
     def _writer(self, key: _Partition) -> TableWriter:
         if key not in self._open:

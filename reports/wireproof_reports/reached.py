@@ -1,0 +1,63 @@
+"""The level that a target reached in each published document, never more than was judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wireproof_reports.bundle_file import Bundle
+from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.record import GroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What came of one document (a name in the header's ``spec``).
+
+    ``level`` is the weakest level up to which every asserted case conforms, empty when that is
+    not shown even for must. ``but`` says in a sentence what stands against more.
+    """
+
+    document: str
+    revision: int
+    level: str
+    but: str
+    known: int
+
+
+def levels_reached(bundle: Bundle) -> tuple[Reached, ...]:
+    """Return the level reached in each document that the run was about."""
+    return tuple(
+        _reached(bundle, document, revision) for document, revision in bundle.header.spec.items()
+    )
+
+
+def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
+    own = [g for g in bundle.footer.groups if g.group.partition(".")[0] == document]
+    judged = [group for group in own if group.judged]
+    if not judged:
+        why = "none of its groups was judged" if own else "nothing of it was selected"
+        return Reached(document, revision, "", f"not judged: {why}", 0)
+    level, stop = _climb(judged)
+    known = sum(
+        case.verdict == "known" and case.clause.partition(".")[0] == document
+        for case in bundle.cases
+    )
+    waiting = [group.group for group in own if not group.judged]
+    skipped = [name for name in bundle.header.not_selected if name.partition(".")[0] == document]
+    doubts = [stop] if stop else []
+    doubts += [f"not judged: {', '.join(waiting)}"] if waiting else []
+    doubts += [f"not selected: {', '.join(skipped)}"] if skipped else []
+    return Reached(document, revision, level, "; ".join(doubts), known)
+
+
+def _climb(groups: Sequence[GroupRecord]) -> tuple[str, str]:
+    """Return the last level at which all conforms, and what stopped at the next."""
+    reached = ""
+    for level in LEVELS:
+        counts = [group.counts.get(level, (0, 0)) for group in groups]
+        conforming, asserted = sum(c for c, _ in counts), sum(a for _, a in counts)
+        if conforming < asserted:
+            return reached, f"{asserted - conforming} of {asserted} {level} cases deviate"
+        if level == "must" and not asserted:
+            return "", "no must case was asserted"
+        reached = level if asserted else reached
+    return reached, ""
