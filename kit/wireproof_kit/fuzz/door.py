@@ -27,8 +27,8 @@ class Answer(NamedTuple):
 class Owed:
     """What one request is owed: an answer of one of these kinds, or, unless `ends` is no, a close.
 
-    An `optional` answer may be missing. When a kind in `success` comes, each of `stored` must be
-    delivered unchanged.
+    An `optional` answer may be missing. When a kind in `success` comes, it must hold `echo`, and
+    each of `stored` must be delivered unchanged.
     """
 
     kinds: frozenset[str]
@@ -36,6 +36,7 @@ class Owed:
     optional: bool = False
     stored: tuple[bytes, ...] = ()
     success: frozenset[str] = frozenset()
+    echo: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,15 @@ class Expectation:
     """What a connection's bytes are owed, request by request.
 
     Not `certain`: behind these, nobody can tell by the grammar what the rest of the bytes means,
-    and any answers may come. `waits`: the bytes end within a request. `moves`: the connection is
-    not in the state it was in before.
+    and any answers may come; `opaque`: nor can they be read. `waits`: the bytes end within a
+    request. `moves`: the connection is not in the state it was in before.
     """
 
     owed: tuple[Owed, ...]
     certain: bool = True
     waits: bool = False
     moves: bool = False
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,19 @@ class Trouble:
     words: str
 
 
-class Referee(Protocol):
+class Listener(Protocol):
+    """Knows what comes unasked."""
+
+    def is_pushed(self, kind: str) -> bool:
+        """Tell whether answers of a kind come unasked."""
+        ...
+
+    def unasked(self, answer: Answer) -> bytes:
+        """Return what must be sent because of something that came unasked; often nothing."""
+        ...
+
+
+class Referee(Listener, Protocol):
     """Knows what a broker owes."""
 
     def address(self, case: Case) -> Address:
@@ -98,28 +112,19 @@ class Referee(Protocol):
         """Return a reader for a new connection of a case."""
         ...
 
-    def expect(self, case: Case, connection: int, data: bytes) -> Expectation:
-        """Return what is owed for the bytes of one connection of a case, in its state."""
-        ...
+    def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
+        """Return what is owed for bytes on a connection of a case, behind those that opened it.
 
-    def entering(self, state: str) -> Expectation:
-        """Return what is owed for the bytes that bring a connection into a state."""
-        ...
-
-    def is_pushed(self, kind: str) -> bool:
-        """Tell whether answers of a kind come unasked."""
-        ...
-
-    def unasked(self, answer: Answer) -> bytes:
-        """Return what must be sent because of something that came unasked; often nothing."""
+        Without a case, the bytes are those that bring a connection into a state.
+        """
         ...
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
         """Return what to send behind a case to see whether both sides are in step."""
         ...
 
-    def watched(self, case: Case) -> Case | None:
-        """Return the case with names under which what it stores is delivered to the kit."""
+    def watched(self, case: Case) -> Case:
+        """Return the case under names by which what it stores is delivered to the kit."""
         ...
 
 

@@ -1,0 +1,308 @@
+"""Sends batches of cases and judges every answer.
+
+Cases that leave their connection as it was go many at a time over one connection for each state
+(in-frame). All others get connections of their own, some dozens side by side (reconnecting).
+After each batch the bystanders are asked, and what was acknowledged is waited for.
+"""
+
+import select
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.conversation import Conversation
+from wireproof_kit.fuzz.door import Generation, Grounds, Trouble
+from wireproof_kit.fuzz.lane import Lane, Piped, is_pipeable, may_end
+from wireproof_kit.fuzz.oracle import DELIVERY, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.talk import Talk
+from wireproof_kit.transcript import Transcript
+
+SIDE_BY_SIDE = 32
+SILENCES = 3
+"""So many answers are waited for in vain in one batch before the rest of it is left."""
+TICK_S = 0.05
+
+
+Trigger = tuple[str, str, str, str]
+"""State, frame, field and mutation of a case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """Something violated: by this case, or by any of the batch when nobody knows."""
+
+    trouble: Trouble
+    batch: tuple[Case, ...]
+    case: Case | None = None
+    answer: str = ""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many cases were executed, over what, in how many seconds."""
+
+    piped: int = 0
+    piped_s: float = 0.0
+    single: int = 0
+    single_s: float = 0.0
+    answers: int = 0
+    left: int = 0
+
+
+@dataclass(slots=True)
+class Engine:
+    """Performs batches on one target."""
+
+    grounds: Grounds
+    generation: Generation
+    is_stopped: Callable[[], bool] = lambda: False
+    counts: Counts = field(default_factory=Counts)
+    _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    _entries: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    _closers: set[Trigger] = field(default_factory=set[Trigger])
+    _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
+    _number: int = 0
+    _silences: int = 0
+
+    def perform(self, batch: Sequence[Case], *, watch: bool) -> list[Suspicion]:
+        """Send a batch; return what was violated, most telling first. `watch`: deliveries too."""
+        referee, health = self.grounds.referee, self.grounds.health
+        if watch and (trouble := health.begin_watch()) is not None:
+            return [Suspicion(trouble, tuple(batch))]
+        cases = [referee.watched(case) for case in batch] if watch else list(batch)
+        originals = {id(sent): case for sent, case in zip(cases, batch, strict=True)}
+        self._silences = 0
+        found: list[Suspicion] = []
+        stored: list[bytes] = []
+        piped, single = self._sorted(cases)
+        self._perform_piped(piped, found, stored, single)
+        self._perform_single(single, found, stored)
+        whole = tuple(batch)
+        found = [
+            Suspicion(each.trouble, whole, originals.get(id(each.case), each.case), each.answer)
+            for each in found
+        ]
+        if not found and watch and (trouble := health.end_watch(stored)) is not None:
+            found.append(Suspicion(trouble, whole))
+        if (trouble := health.check()) is not None:
+            found.insert(0, Suspicion(trouble, whole, found[0].case if found else None))
+        return found
+
+    def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
+        """Send one case on connections of its own, recorded if so asked."""
+        talk = self._conversation(case, transcript)
+        try:
+            talk.start()
+            self._converse([talk])
+            judgement = talk.judgement()
+        finally:
+            talk.close()
+        if judgement.trouble is None:
+            return None
+        return Suspicion(judgement.trouble, (case,), case, judgement.answer)
+
+    def close(self) -> None:
+        """End the connections of all lanes."""
+        for lane in self._lanes.values():
+            lane.close()
+        self._lanes.clear()
+
+    def _sorted(self, cases: Sequence[Case]) -> tuple[dict[str, list[Piped]], list[Case]]:
+        """Sort cases into those for each state's lane and those that need their own."""
+        piped: dict[str, list[Piped]] = {}
+        single: list[Case] = []
+        expect = self.grounds.referee.expect
+        for case in cases:
+            if len(case.steps) > 1 or not case.delimited or _trigger(case) in self._closers:
+                single.append(case)
+                continue
+            data = case.steps[0].data
+            expected = expect(case, self._entry(case.state), data)
+            if self._is_lane(case.state) and is_pipeable(case, expected):
+                piped.setdefault(case.state, []).append(Piped(case, data, expected.owed))
+            else:
+                single.append(case)
+        return piped, single
+
+    def _entry(self, state: str) -> bytes:
+        found = self._entries.get(state)
+        if found is None:
+            found = b"".join(step.data for step in self.generation.enter(state))
+            self._entries[state] = found
+        return found
+
+    def _is_lane(self, state: str) -> bool:
+        """Tell whether what brings a connection into a state is answered in one way only."""
+        found = self._are_lanes.get(state)
+        if found is None:
+            entry = self._entry(state)
+            owed = self.grounds.referee.expect(None, b"", entry).owed if entry else ()
+            found = all(each.ends == "no" and not each.optional for each in owed)
+            self._are_lanes[state] = found
+        return found
+
+    def _perform_piped(
+        self,
+        piped: dict[str, list[Piped]],
+        found: list[Suspicion],
+        stored: list[bytes],
+        single: list[Case],
+    ) -> None:
+        started = time.monotonic()
+        todo = dict(piped)
+        while todo and not self.is_stopped():
+            lanes = {state: self._lane(state) for state in todo}
+            for state, lane in lanes.items():
+                lane.begin(todo[state])
+            self._wait_for_lanes(list(lanes.values()))
+            todo = {
+                state: rest
+                for state, lane in lanes.items()
+                if (rest := self._finished(lane, todo[state], found, stored, single))
+            }
+        self.counts.piped_s += time.monotonic() - started
+
+    def _finished(
+        self,
+        lane: Lane,
+        cases: Sequence[Piped],
+        found: list[Suspicion],
+        stored: list[bytes],
+        single: list[Case],
+    ) -> list[Piped]:
+        """Judge what came on a lane; return what must be sent again on a fresh connection."""
+        outcome = lane.finish()
+        stored += outcome.stored
+        self._count_piped(cases[: outcome.executed])
+        rest = list(cases[outcome.executed :])
+        if outcome.wrong is not None and outcome.wrong.trouble is not None:
+            trouble, case = outcome.wrong.trouble, cases[outcome.executed - 1].case
+            found.append(Suspicion(trouble, (), case, outcome.wrong.answer))
+            if self._is_given_up(trouble):
+                self.counts.left += len(rest)
+                return []
+        elif rest:
+            # One of them, or the one before, ended the connection, as it may.
+            for piped in [*cases[max(outcome.executed - 1, 0) : outcome.executed], *rest]:
+                if may_end(piped):
+                    self._closers.add(_trigger(piped.case))
+                    break
+            single += [piped.case for piped in rest if may_end(piped)]
+            rest = [piped for piped in rest if not may_end(piped)]
+        return rest
+
+    def _count_piped(self, cases: Sequence[Piped]) -> None:
+        self.counts.piped += len(cases)
+        self.counts.answers += sum(len(each.owed) for each in cases)
+
+    def _is_given_up(self, trouble: Trouble) -> bool:
+        if trouble.violated in (NO_ANSWER, NOT_CLOSED, DELIVERY):
+            self._silences += 1
+        return self._silences >= SILENCES
+
+    def _lane(self, state: str) -> Lane:
+        lane = self._lanes.get(state)
+        if lane is None:
+            lane = Lane(self.grounds.referee, self.grounds.patience_s, self._entry(state))
+            self._lanes[state] = lane
+        return lane
+
+    def _wait_for_lanes(self, lanes: Sequence[Lane]) -> None:
+        patience_s = self.grounds.patience_s
+        deadline = time.monotonic() + patience_s
+        while talks := [talk for lane in lanes for talk in lane.talks()]:
+            if _pump(talks, deadline - time.monotonic()):
+                deadline = time.monotonic() + patience_s
+            elif time.monotonic() >= deadline:
+                return
+
+    def _perform_single(
+        self, cases: Sequence[Case], found: list[Suspicion], stored: list[bytes]
+    ) -> None:
+        started = time.monotonic()
+        waiting = list(reversed(cases))
+        active: list[Conversation] = []
+        while (waiting or active) and not (self.is_stopped() and not active):
+            while waiting and len(active) < SIDE_BY_SIDE and self._silences < SILENCES:
+                active.append(self._started(waiting.pop()))
+            if not active:
+                self.counts.left += len(waiting)
+                break
+            self._turn(active)
+            for each in [talk for talk in active if talk.over]:
+                active.remove(each)
+                self._conclude(each, found, stored)
+        self.counts.single_s += time.monotonic() - started
+
+    def _started(self, case: Case) -> Conversation:
+        talk = self._conversation(case, None)
+        talk.start()
+        return talk
+
+    def _conversation(self, case: Case, transcript: Transcript | None) -> Conversation:
+        self._number += 1
+        return Conversation(
+            case,
+            self.grounds.referee,
+            self.generation.enter(case.state),
+            self.grounds.patience_s,
+            number=self._number,
+            transcript=transcript,
+        )
+
+    def _conclude(self, talk: Conversation, found: list[Suspicion], stored: list[bytes]) -> None:
+        judgement = talk.judgement()
+        talk.close()
+        self.counts.single += 1
+        stored += judgement.stored
+        if judgement.trouble is not None:
+            self._is_given_up(judgement.trouble)
+            found.append(Suspicion(judgement.trouble, (), talk.case, judgement.answer))
+
+    def _converse(self, talks: list[Conversation]) -> None:
+        active = list(talks)
+        while active:
+            self._turn(active)
+            active = [talk for talk in active if not talk.over]
+
+    def _turn(self, active: Sequence[Conversation]) -> None:
+        """Wait until something happens in any conversation, or one has waited long enough."""
+        now = time.monotonic()
+        due = min(each.deadline for each in active)
+        wakes = [each.wake for each in active if each.is_slow]
+        _pump(
+            [talk for each in active for talk in each.talks()],
+            min([due, *wakes]) - now,
+        )
+        for each in active:
+            each.advance()
+            if not each.over and time.monotonic() >= each.deadline:
+                each.expire()
+
+
+def _trigger(case: Case) -> Trigger:
+    return case.state, case.frame_kind, case.field, case.mutation
+
+
+def _pump(talks: Sequence[Talk], seconds: float) -> bool:
+    """Move bytes on the connections where that can be done; tell whether anything was moved."""
+    if not talks:
+        time.sleep(max(0.0, min(seconds, TICK_S)))
+        return False
+    poll = select.poll()
+    by_number: dict[int, Talk] = {}
+    for talk in talks:
+        if talk.sock is not None:
+            number = talk.sock.fileno()
+            by_number[number] = talk
+            poll.register(number, talk.events)
+    moved = False
+    for number, events in poll.poll(max(0.0, seconds) * 1000):
+        talk = by_number[number]
+        if events & ~select.POLLOUT:
+            talk.read()
+        if talk.events & select.POLLOUT:
+            talk.write()
+        moved = True
+    return moved

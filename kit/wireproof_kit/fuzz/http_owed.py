@@ -1,0 +1,100 @@
+"""HTTP requests of cases: reading what is answered, and what is owed for the bytes of one."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import h11
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.door import Answer, Expectation, Owed
+
+METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
+STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
+BODY_LIMIT: Final = 16 * 1024 * 1024
+_LINE = re.compile(rb"(GET|POST|PUT|DELETE) (/[!-~]*) HTTP/1\.1")
+_FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
+
+
+def is_http(case: Case) -> bool:
+    """Tell whether a case is a request over HTTP."""
+    return case.frame_kind.partition(" ")[0] in METHODS
+
+
+class HttpReader:
+    """Responses out of a stream; each is an answer of the kind `HTTP` and its status."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self.pending = b""
+        self._peer = _peer()
+        self._status = 0
+        self._size = 0
+
+    def feed(self, data: bytes) -> Sequence[Answer]:
+        """Take bytes, empty at the end; return the responses that are whole now."""
+        if self.fault:
+            return ()
+        self.pending += data
+        try:
+            self._peer.receive_data(data)
+            return self._found()
+        except h11.RemoteProtocolError as error:
+            if data or self.pending:
+                self.fault = f"no HTTP response ({error})"
+        return ()
+
+    def _found(self) -> list[Answer]:
+        found: list[Answer] = []
+        while True:
+            event = self._peer.next_event()
+            if isinstance(event, h11.Response):
+                self._status = event.status_code
+            elif isinstance(event, h11.Data):
+                self._size += len(event.data)
+                if self._size > BODY_LIMIT:
+                    self.fault = "the response never ends"
+            elif isinstance(event, h11.EndOfMessage):
+                found.append(Answer(f"HTTP {self._status}", self.pending))
+                rest, _ = self._peer.trailing_data
+                self.pending, self._size = rest, 0
+                self._peer = _peer()
+                if not rest:
+                    return found
+                self._peer.receive_data(rest)
+            elif not isinstance(event, h11.InformationalResponse):
+                return found
+
+
+def expect_http(data: bytes) -> Expectation:
+    """Return what is owed for a request: one answer when it is whole, as long as it is one."""
+    head, mark, rest = data.partition(b"\r\n\r\n")
+    line, *fields = head.split(b"\r\n")
+    pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
+    values = {pair[1].lower(): pair[2] for pair in pairs}
+    length = values.get(b"content-length", b"0")
+    sound = (
+        bool(mark)
+        and _LINE.fullmatch(line) is not None
+        and len(pairs) == len(fields) == len(values)
+        and b"host" in values
+        and b"transfer-encoding" not in values
+        and b"expect" not in values
+        and length.isdigit()
+        and len(length) < 10
+    )
+    if not sound:
+        return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
+    if int(length) > len(rest):
+        return Expectation((Owed(STATUSES, "may", optional=True),), certain=False, waits=True)
+    owed = Owed(STATUSES)
+    if int(length) < len(rest):
+        return Expectation((owed,), certain=False)
+    return Expectation((owed,))
+
+
+def _peer() -> h11.Connection:
+    peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
+    peer.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
+    peer.send(h11.EndOfMessage())
+    return peer

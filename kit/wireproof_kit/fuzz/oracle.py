@@ -1,0 +1,115 @@
+"""Judging answers by what was owed: pure functions, no sockets, no clock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wireproof_kit.fuzz.door import Answer, Expectation, Owed, Trouble
+
+WRONG_ANSWER: Final = "answer"
+NO_ANSWER: Final = "no-answer"
+CLOSED: Final = "closed"
+NONSENSE: Final = "nonsense"
+NOT_CLOSED: Final = "not-closed"
+DEAD: Final = "dead"
+ROUND_TRIP: Final = "round-trip"
+DELIVERY: Final = "delivery"
+NEIGHBOUR: Final = "neighbour"
+MEMORY: Final = "memory"
+FILES: Final = "files"
+
+MEANINGS: Final = {
+    WRONG_ANSWER: "an answer that the grammar does not allow for that input",
+    NO_ANSWER: "no answer within patience",
+    CLOSED: "the connection was ended over something that is as it should be",
+    NONSENSE: "what was sent back is no answer of the protocol",
+    NOT_CLOSED: "the connection stays open though the other side has ended",
+    DEAD: "the target accepts no connection any more",
+    ROUND_TRIP: "a fresh connection does not complete a round trip",
+    DELIVERY: "what was acknowledged was not delivered unchanged",
+    NEIGHBOUR: "another connection was disturbed",
+    MEMORY: "memory climbs",
+    FILES: "open files climb",
+}
+"""What may be violated, in the words of people."""
+
+NOTHING: Final = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a connection came to: its answers, how it ended, what was wrong with the stream."""
+
+    answers: Sequence[Answer]
+    ended: str = ""
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is violated, if anything; `answer` is the class of what came; `at` counts requests.
+
+    ``stored`` is what must be delivered.
+    """
+
+    trouble: Trouble | None = None
+    answer: str = NOTHING
+    at: int = 0
+    stored: tuple[bytes, ...] = ()
+
+
+def judge(expected: Expectation, seen: Seen) -> Judgement:
+    """Judge all that one connection was answered."""
+    if seen.fault and not expected.opaque:
+        return Judgement(Trouble(NONSENSE, seen.fault), NONSENSE)
+    stored: list[bytes] = []
+    may_end = False
+    answers = list(reversed(seen.answers))
+    for at, owed in enumerate(expected.owed):
+        may_end = may_end or owed.ends != "no"
+        if owed.optional and not (answers and answers[-1].kind in owed.kinds):
+            continue
+        if not answers:
+            return _missing(owed, at, seen, may_end=may_end, stored=stored)
+        answer = answers.pop()
+        if (wrong := wrong_answer(owed, answer, at)) is not None:
+            return wrong
+        stored += owed.stored if answer.kind in owed.success else ()
+    if expected.certain and answers:
+        return _wrong(answers[-1], len(expected.owed), "no further answer was due")
+    return Judgement(stored=tuple(stored))
+
+
+def wrong_answer(owed: Owed, answer: Answer, at: int = 0) -> Judgement | None:
+    """Judge one answer to one request; None when it is allowed."""
+    if answer.kind not in owed.kinds:
+        return _wrong(answer, at, _due(owed))
+    if answer.kind in owed.success and owed.echo not in answer.data:
+        return _wrong(answer, at, f"an answer that holds {owed.echo.hex()} was due")
+    return None
+
+
+def owed_count(expected: Expectation) -> int:
+    """Return how many answers must come."""
+    return sum(not owed.optional for owed in expected.owed)
+
+
+def _missing(
+    owed: Owed, at: int, seen: Seen, *, may_end: bool, stored: Sequence[bytes]
+) -> Judgement:
+    if not seen.ended:
+        return Judgement(Trouble(NO_ANSWER, f"{_due(owed)}, nothing came"), NOTHING, at)
+    if may_end:
+        return Judgement(stored=tuple(stored))
+    return Judgement(Trouble(CLOSED, f"{_due(owed)}, the connection ended"), CLOSED, at)
+
+
+def _wrong(answer: Answer, at: int, due: str) -> Judgement:
+    words = f"{due}, {answer.kind} came"
+    return Judgement(Trouble(WRONG_ANSWER, words), answer.kind, at)
+
+
+def _due(owed: Owed) -> str:
+    kinds = sorted(owed.kinds)
+    shown = " or ".join(kinds[:3]) if len(kinds) < 4 else "an error"
+    return f"{shown} was due" if kinds else "no answer was due"

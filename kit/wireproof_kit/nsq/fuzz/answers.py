@@ -1,0 +1,132 @@
+"""Reading what a broker sends, fast: frames and their kinds, and messages as they were stored."""
+
+import re
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+
+from wireproof_kit.fuzz.door import Answer
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
+    FRAME_TYPE_MESSAGE,
+    FRAME_TYPE_RESPONSE,
+    response_frame,
+)
+from wireproof_spec.nsq.names import CLOSE_WAIT, HEARTBEAT, OK
+
+OK_KIND: Final = "OK"
+TRACE: Final = "trace response"
+JSON: Final = "JSON response"
+CLOSING: Final = "CLOSE_WAIT"
+BEAT: Final = "heartbeat"
+MESSAGE: Final = "message"
+OTHER: Final = "unknown response"
+STRANGE: Final = "unknown error"
+
+ERRORS: Final = frozenset(
+    value for name, value in vars(error_codes).items() if name.isupper() and isinstance(value, str)
+)
+"""Every error code there is, on the wire or over HTTP."""
+
+LARGEST: Final = 16 * 1024 * 1024
+"""Bytes; no broker sends a greater frame."""
+
+_HEAD = Struct(">II")
+_HEAD_SIZE = 8
+_TRACE_SIZE = 30
+_OK_FRAME = response_frame(OK)
+_OK = Answer(OK_KIND, _OK_FRAME)
+_RESPONSES = {OK: OK_KIND, CLOSE_WAIT: CLOSING, HEARTBEAT: BEAT}
+_CODE = re.compile(rb"[A-Z_]+")
+
+
+class FrameReader:
+    """Frames out of a stream, whatever pieces it arrives in."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self.pending = b""
+
+    def feed(self, data: bytes) -> Sequence[Answer]:
+        """Take bytes; return the answers that are whole now."""
+        if self.fault or not data:
+            return ()
+        if self.pending:
+            data = self.pending + data
+        found: list[Answer] = []
+        at, end = 0, len(data)
+        while end - at >= _HEAD_SIZE:
+            if data.startswith(_OK_FRAME, at):
+                found.append(_OK)
+                at += len(_OK_FRAME)
+                continue
+            size, frame_type = _HEAD.unpack_from(data, at)
+            if not 4 <= size <= LARGEST or frame_type > FRAME_TYPE_MESSAGE:
+                self.fault = f"size {size} and type {frame_type} begin no frame"
+                break
+            if end - at < 4 + size:
+                break
+            found.append(_answer(frame_type, data[at : at + 4 + size]))
+            at += 4 + size
+        self.pending = data[at:]
+        return found
+
+
+def _answer(frame_type: int, frame: bytes) -> Answer:
+    data = frame[_HEAD_SIZE:]
+    if frame_type == FRAME_TYPE_MESSAGE:
+        return Answer(MESSAGE, frame)
+    if frame_type == FRAME_TYPE_ERROR:
+        return Answer(_error(data), frame)
+    assert frame_type == FRAME_TYPE_RESPONSE, "the reader lets no other pass"
+    kind = _RESPONSES.get(data)
+    if kind is None and len(data) == _TRACE_SIZE and data.startswith(OK):
+        kind = TRACE
+    if kind is None and data.startswith(b"{"):
+        kind = JSON
+    return Answer(kind or OTHER, frame)
+
+
+def _error(data: bytes) -> str:
+    if data == error_codes.TOO_MANY_CONNECTIONS.encode():
+        return error_codes.TOO_MANY_CONNECTIONS
+    found = _CODE.match(data)
+    code = found[0].decode() if found else ""
+    return code if code in ERRORS else STRANGE
+
+
+_MESSAGE_HEAD = Struct(">qHQQ")
+_ID = slice(_HEAD_SIZE + 10, _HEAD_SIZE + 26)
+
+
+def message_id(frame: bytes) -> bytes:
+    """Return the id by which a delivered message is finished."""
+    return frame[_ID]
+
+
+def stored(header: bytes, body: bytes) -> bytes:
+    """Return what a message is known by: its JSON header, or none, and its body."""
+    return len(header).to_bytes(4) + header + body
+
+
+def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
+    """Return what a delivered message may be known by; none when it breaks its shape.
+
+    Deployed brokers write version 0 without a length, published ones with it.
+    """
+    at = _HEAD_SIZE + _MESSAGE_HEAD.size
+    if len(frame) < at:
+        return ()
+    if not extend:
+        return (stored(b"", frame[at:]),)
+    if len(frame) == at:
+        return ()
+    long = _with_length(frame, at + 1)
+    short = (stored(b"", frame[at + 1 :]),) if frame[at] == 0 else ()
+    return (*short, *long)
+
+
+def _with_length(frame: bytes, at: int) -> tuple[bytes, ...]:
+    end = at + 2 + int.from_bytes(frame[at : at + 2])
+    return (stored(frame[at + 2 : end], frame[end:]),) if end <= len(frame) else ()

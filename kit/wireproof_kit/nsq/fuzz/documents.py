@@ -1,0 +1,103 @@
+"""JSON that clients send, sorted by what every broker must make of it."""
+
+import json
+import re
+from enum import Enum, auto
+from typing import cast
+
+from wireproof_spec.nsq import limits
+from wireproof_spec.nsq.names import (
+    CLIENT_DISPATCH_TAG,
+    INTERNAL_PREFIX,
+    TRACE_ID,
+    is_header_name,
+)
+
+_TRACE_LIMIT = 1 << 64
+_PLAIN = re.compile("0|[1-9][0-9]{0,19}")
+
+
+class Header(Enum):
+    """What a JSON header is, when it asks for no trace."""
+
+    SOUND = auto()
+    DOUBTFUL = auto()
+
+
+class Identity(Enum):
+    """What the JSON of IDENTIFY is; after an OPAQUE one the stream is compressed or encrypted."""
+
+    PLAIN = auto()
+    EXTENDED = auto()
+    DOUBTFUL = auto()
+    OPAQUE = auto()
+
+
+_CHANGING = ("deflate", "snappy", "tls_v1")
+_FREE = frozenset({"client_id", "hostname", "short_id", "long_id", "user_agent"})
+_SWITCHES = frozenset({"feature_negotiation", "extend_support"})
+
+
+def read_header(data: bytes) -> Header | int:
+    """Sort a JSON header; a number is the trace id that it asks to be answered with."""
+    pairs = _pairs(data)
+    if pairs is None or len(dict(pairs)) != len(pairs) or not data.startswith(b"{"):
+        return Header.DOUBTFUL
+    if not all(_is_sound(name, value) for name, value in pairs):
+        return Header.DOUBTFUL
+    trace = dict(pairs).get(TRACE_ID)
+    return Header.SOUND if trace is None else int(cast(str, trace))
+
+
+def _is_sound(name: str, value: object) -> bool:
+    if not isinstance(value, str) or not is_header_name(name) or not _is_text(value):
+        return False
+    if name == TRACE_ID:
+        # Leading zeros are digits too, but a broker may mind them.
+        return _PLAIN.fullmatch(value) is not None and int(value) < _TRACE_LIMIT
+    if name == CLIENT_DISPATCH_TAG:
+        return 0 < len(value) <= limits.MAX_DESIRED_TAG_SIZE and is_header_name(value)
+    return not name.startswith(INTERNAL_PREFIX)
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _pairs(data: bytes) -> list[tuple[str, object]] | None:
+    """Return the members of a JSON object; None when it is none, or none to everybody."""
+    try:
+        text = data.decode()
+        # Beyond what is called deep anywhere, without asking the parser to go there.
+        if data.count(b"[") + data.count(b"{") > 1:
+            return None
+        found: object = _PAIRS.decode(text)
+    except ValueError:
+        return None
+    return cast(list[tuple[str, object]], found) if isinstance(found, list) else None
+
+
+_PAIRS = json.JSONDecoder(object_pairs_hook=lambda pairs: pairs, strict=True)
+
+
+def read_identity(data: bytes) -> Identity:
+    """Sort the JSON of IDENTIFY."""
+    lowered = data.lower()
+    if any(name.encode() in lowered for name in _CHANGING) or b"\\u" in lowered:
+        return Identity.OPAQUE
+    pairs = _pairs(data)
+    if pairs is None or len(dict(pairs)) != len(pairs) or not data.startswith(b"{"):
+        return Identity.DOUBTFUL
+    for name, value in pairs:
+        if name in _SWITCHES and isinstance(value, bool):
+            continue
+        if name == "heartbeat_interval" and _beats(value):
+            continue
+        if name not in _FREE or not isinstance(value, str) or not _is_text(value):
+            return Identity.DOUBTFUL
+    return Identity.EXTENDED if dict(pairs).get("extend_support") is True else Identity.PLAIN
+
+
+def _beats(value: object) -> bool:
+    within = range(limits.MIN_HEARTBEAT_INTERVAL_MS, limits.MAX_HEARTBEAT_INTERVAL_MS + 1)
+    return isinstance(value, int) and not isinstance(value, bool) and value in within

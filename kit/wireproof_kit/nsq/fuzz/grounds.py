@@ -1,0 +1,200 @@
+"""An NSQ broker as fuzzing meets it: topics for the cases, twins of them for reading along."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.door import (
+    Answer,
+    AnswerReader,
+    Choice,
+    Expectation,
+    Generation,
+    GroundsOptions,
+    Health,
+    Referee,
+    Sentinel,
+)
+from wireproof_kit.fuzz.http_owed import HttpReader, expect_http, is_http
+from wireproof_kit.http import Address
+from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
+from wireproof_kit.nsq.fuzz.asking import asked
+from wireproof_kit.nsq.fuzz.health import Bystanders, Places
+from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.owed import Ground, expect
+from wireproof_kit.nsq.services import http_address
+from wireproof_kit.nsq.session import NsqSession, open_session
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.patience import machine_load
+from wireproof_kit.session import SessionOptions
+from wireproof_kit.target import Target
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.command import command_line
+
+_TOKENS = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class NsqReferee:
+    """What an NSQ broker owes; `names` are the cases', `twin` is watched in place of the first."""
+
+    ground: Ground
+    tcp: Address
+    http: Address | None
+    names: Names
+    twin: str
+    can_trace: bool
+
+    def address(self, case: Case) -> Address:
+        """Return where a case goes."""
+        return self.http if self.http is not None and is_http(case) else self.tcp
+
+    def reader(self, case: Case) -> AnswerReader:
+        """Return a reader for a new connection of a case."""
+        return HttpReader() if is_http(case) else FrameReader()
+
+    def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
+        """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        if case is not None and is_http(case):
+            return expect_http(data)
+        return expect(self.ground, before, data)
+
+    def is_pushed(self, kind: str) -> bool:
+        """Tell whether answers of a kind come unasked."""
+        return kind in (BEAT, MESSAGE)
+
+    def unasked(self, answer: Answer) -> bytes:
+        """Answer heartbeats."""
+        return b""
+
+    def sentinel(self, case: Case, number: int) -> Sentinel | None:
+        """Publish with a trace id of its own."""
+        if is_http(case) or not self.can_trace:
+            return None
+        trace_id = (_TOKENS + number).to_bytes(8)
+        line = command_line(names.PUB_TRACE, self.names.extended, 0)
+        data = line + (12).to_bytes(4) + trace_id + b"step"
+        return Sentinel(data, lambda answer: answer.kind == TRACE and trace_id in answer.data)
+
+    def watched(self, case: Case) -> Case:
+        """Return the case with the watched topic in place of the other extended one."""
+        old, new = self.names.extended.encode(), self.twin.encode()
+        if not any(old in step.data for step in case.steps):
+            return case
+        steps = tuple(replace(step, data=step.data.replace(old, new)) for step in case.steps)
+        return replace(case, steps=steps)
+
+
+class NsqGrounds:
+    """An open target."""
+
+    def __init__(self, session: NsqSession, referee: NsqReferee, health: Bystanders) -> None:
+        self._session = session
+        self._referee = referee
+        self._health = health
+
+    @property
+    def referee(self) -> Referee:
+        """Who knows what is owed."""
+        return self._referee
+
+    @property
+    def health(self) -> Health:
+        """Who watches the bystanders."""
+        return self._health
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds after which an answer is overdue; more while this machine is busy."""
+        return self._session.patience.answer * machine_load()
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the target says of itself."""
+        return self._session.fingerprint()
+
+    def generation(self, choice: Choice) -> Generation:
+        """Return the cases wanted, for the names on this target."""
+        # Hypothesis takes longer to import than many a command runs.
+        from wireproof_kit.fuzz.generator import Generator
+        from wireproof_kit.nsq.fuzz.grammar import grammar
+
+        there = grammar(self._referee.names)
+        return Generator(there, choice.seed, frames=choice.frames, states=choice.states)
+
+    def close(self) -> None:
+        """Delete the topics, end all connections."""
+        self._health.close()
+        self._session.close()
+
+
+def open_grounds(target: Target, options: GroundsOptions) -> NsqGrounds:
+    """Make topics on a target that answers, and measure how patient to be.
+
+    Raises:
+        UsageFault: the target is one that fuzzing does not speak to.
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it does not speak NSQ.
+        ArrangementFailed: a topic could not be made.
+    """
+    if target.tls or target.auth_env is not None:
+        raise UsageFault("fuzzing speaks neither TLS nor AUTH; leave out --tls and --auth-env")
+    session = open_session(
+        target,
+        SessionOptions(
+            seed=0,
+            run_token=options.token,
+            timeout=options.timeout_s,
+            topics=options.topics,
+        ),
+    )
+    try:
+        return _grounds(session, target, options.token)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _grounds(session: NsqSession, target: Target, token: str) -> NsqGrounds:
+    wanted = {"fresh_ext_topic": 1, "other_fresh_ext_topic": 1, "fresh_plain_topic": 1}
+    session.prepare(Counter({**wanted, "plain_topic": 1}))
+    made = session.arguments((*wanted, "plain_topic"), Transcript())
+    ext, twin, plain, neighbour = (cast(Topic, topic) for topic in made.values())
+    if len(ext.name) != len(twin.name) or any(each.partition for each in (ext, twin, plain)):
+        raise ArrangementFailed("fuzzing needs topics of one form at partition 0; give none")
+    http = ext.http_address or http_address(target)
+    case_names = Names(ext.name, plain.name, "wp_fuzz_cases")
+    ground = Ground(
+        {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
+        twin.name.encode(),
+        _limit(ext, limits.MAX_MSG_SIZE, session.patience.answer),
+    )
+    referee = NsqReferee(
+        ground,
+        ext.address,
+        http,
+        case_names,
+        twin.name,
+        _traces(ext, session.patience.answer),
+    )
+    patience = session.patience
+    places = Places(neighbour, twin, patience.answer, patience.push)
+    return NsqGrounds(session, referee, Bystanders(places, token))
+
+
+def _limit(topic: Topic, limit: int, seconds: float) -> int:
+    """Return the limit if a size one above it is refused at once; else 0."""
+    line = command_line(names.PUB, topic.name, 0)
+    said = asked(topic.address, names.MAGIC + line + (limit + 1).to_bytes(4), seconds)
+    return limit if said is not None and said.kind in ERRORS else 0
+
+
+def _traces(topic: Topic, seconds: float) -> bool:
+    line = command_line(names.PUB_TRACE, topic.name, 0)
+    body = (9).to_bytes(4) + (1).to_bytes(8) + b"t"
+    said = asked(topic.address, names.MAGIC + line + body, seconds)
+    return said is not None and said.kind == TRACE

@@ -1,0 +1,262 @@
+"""The bystanders of NSQ cases: a publisher, its subscriber, one who idles, and who reads along."""
+
+import itertools
+import select
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wireproof_kit.fuzz.door import Answer, Trouble
+from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.talk import Talk
+from wireproof_kit.http import Address
+from wireproof_kit.nsq import frames
+from wireproof_kit.nsq.fuzz.answers import (
+    BEAT,
+    MESSAGE,
+    OK_KIND,
+    FrameReader,
+    delivered,
+    message_id,
+    stored,
+)
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.patience import machine_load
+from wireproof_spec.nsq import names
+from wireproof_spec.nsq.command import command_line
+from wireproof_spec.nsq.limits import MAX_RDY_COUNT
+
+CHANNEL = "wp_fuzz"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Topics of the bystanders: `neighbour` is plain, `watched` extended; seconds to wait."""
+
+    neighbour: Topic
+    watched: Topic
+    answer_s: float
+    push_s: float
+
+
+class _Attentive:
+    """What bystanders do unasked: they answer heartbeats; messages are what they wait for."""
+
+    def is_pushed(self, kind: str) -> bool:
+        return kind == BEAT
+
+    def unasked(self, answer: Answer) -> bytes:
+        return names.NOP + b"\n"
+
+
+_ATTENTIVE = _Attentive()
+
+
+@dataclass(slots=True)
+class Bystanders:
+    """Clients beside the cases; opened when first asked, and again after a disturbance."""
+
+    places: Places
+    token: str
+    _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    _publisher: Talk | None = None
+    _subscriber: Talk | None = None
+    _idle: Talk | None = None
+    _watcher: Talk | None = None
+
+    def check(self) -> Trouble | None:
+        """Let neighbours and a fresh connection complete a round trip; say what went wrong."""
+        trouble = self._open() or self._round_trip()
+        if trouble is None:
+            return None
+        self.close()
+        return trouble if is_alive(self._address) else Trouble(DEAD, _refusing(self._address))
+
+    def begin_watch(self) -> Trouble | None:
+        """Begin to receive what is stored under the watched name."""
+        if self._watcher is None or self._watcher.ended:
+            try:
+                self._watcher = self._subscribed(self.places.watched, extend=True)
+            except _Disturbed as error:
+                self._watcher = None
+                alive = is_alive(self._address)
+                return Trouble(ROUND_TRIP if alive else DEAD, str(error))
+        self._received(self._watcher)
+        return None
+
+    def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
+        """Wait until all these were delivered unchanged; say which was not."""
+        missing = Counter(stored)
+        watcher = self._watcher
+        assert watcher is not None, "the watch has begun"
+        strange: list[bytes] = []
+        deadline = time.monotonic() + self.places.push_s * machine_load()
+        while missing and not watcher.ended and time.monotonic() < deadline:
+            _wait([watcher], deadline)
+            came = self._received(watcher)
+            strange += [
+                each for each in came if not _strike(missing, delivered(each, extend=True))
+            ]
+        if not missing:
+            return None
+        watcher.close()
+        self._watcher = None
+        lost = next(iter(missing))
+        words = f"{missing.total()} of {len(stored)} acknowledged messages were not delivered"
+        also = f"; {len(strange)} others were" if strange else ""
+        return Trouble(DELIVERY, f"{words}{also}; the first is {lost[4:][:40]!r}")
+
+    def close(self) -> None:
+        """End the bystanders' connections."""
+        for talk in (self._publisher, self._subscriber, self._idle, self._watcher):
+            if talk is not None:
+                talk.close()
+        self._publisher = self._subscriber = self._idle = self._watcher = None
+
+    @property
+    def _address(self) -> Address:
+        return self.places.neighbour.address
+
+    def _open(self) -> Trouble | None:
+        if self._publisher is not None:
+            return None
+        try:
+            self._subscriber = self._subscribed(self.places.neighbour, extend=False)
+            self._publisher = self._connected()
+            self._idle = self._connected()
+        except _Disturbed as error:
+            return Trouble(ROUND_TRIP, str(error))
+        return None
+
+    def _connected(self) -> Talk:
+        talk = Talk(self._address, FrameReader(), _ATTENTIVE)
+        if talk.ended:
+            raise _Disturbed(_refusing(self._address))
+        talk.send(names.MAGIC)
+        return talk
+
+    def _subscribed(self, topic: Topic, *, extend: bool) -> Talk:
+        talk = Talk(topic.address, FrameReader(), _ATTENTIVE)
+        identity = frames.identify(extend_support=extend).data
+        line = command_line(names.SUB, topic.name, CHANNEL, topic.partition or 0)
+        ready = command_line(names.RDY, MAX_RDY_COUNT)
+        talk.send(names.MAGIC + identity + line + ready)
+        deadline = time.monotonic() + self._answer_s
+        while len(talk.answers) < 2 and not talk.ended and time.monotonic() < deadline:
+            _wait([talk], deadline)
+        if len(talk.answers) < 2 or talk.answers[1].kind != OK_KIND:
+            said = ", ".join(answer.kind for answer in talk.answers) or "nothing"
+            talk.close()
+            raise _Disturbed(f"subscribing anew is answered with {said}")
+        del talk.answers[:2]
+        return talk
+
+    @property
+    def _answer_s(self) -> float:
+        return self.places.answer_s * machine_load()
+
+    def _round_trip(self) -> Trouble | None:
+        publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
+        if publisher is None or subscriber is None or idle is None:
+            return Trouble(NEIGHBOUR, "the bystanders are gone")
+        fresh = Talk(self._address, FrameReader(), _ATTENTIVE)
+        try:
+            bodies = [self._body(), self._body()]
+            fresh.send(names.MAGIC + self._pub(bodies[0]))
+            publisher.send(self._pub(bodies[1]))
+            return self._answered(fresh, publisher) or self._came(subscriber, idle, bodies)
+        finally:
+            fresh.close()
+
+    def _answered(self, fresh: Talk, publisher: Talk) -> Trouble | None:
+        deadline = time.monotonic() + self._answer_s
+        talks = [fresh, publisher]
+        while talks and time.monotonic() < deadline:
+            _wait(talks, deadline)
+            talks = [talk for talk in talks if not (talk.answers or talk.ended or talk.fault)]
+        for talk, violated, who in (
+            (fresh, ROUND_TRIP, "a fresh connection's publish"),
+            (publisher, NEIGHBOUR, "a neighbour's publish"),
+        ):
+            said = talk.answers[0].kind if talk.answers else talk.ended or talk.fault or "nothing"
+            if said != OK_KIND:
+                return Trouble(violated, f"{who} is answered with {said}")
+            if len(talk.answers) > 1 or talk.fault:
+                return Trouble(violated, f"{who} is answered more than once")
+            talk.answers.clear()
+        return None
+
+    def _came(self, subscriber: Talk, idle: Talk, bodies: Sequence[bytes]) -> Trouble | None:
+        missing = Counter(stored(b"", body) for body in bodies)
+        deadline = time.monotonic() + self.places.push_s * machine_load()
+        while missing and not subscriber.ended and time.monotonic() < deadline:
+            _wait([subscriber], deadline)
+            for frame in self._received(subscriber):
+                _strike(missing, delivered(frame, extend=False))
+        idle.read()
+        if subscriber.ended or idle.ended:
+            return Trouble(NEIGHBOUR, "a neighbour's connection was ended")
+        if subscriber.fault or idle.fault or idle.answers:
+            return Trouble(NEIGHBOUR, "a neighbour was sent what it never asked for")
+        if missing:
+            return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
+        return None
+
+    def _received(self, talk: Talk) -> list[bytes]:
+        """Return the messages that have come, and finish them."""
+        talk.read()
+        frames_in = [answer.data for answer in talk.answers if answer.kind == MESSAGE]
+        if frames_in:
+            talk.send(b"".join(b"FIN " + message_id(frame) + b"\n" for frame in frames_in))
+        # Finishing late what was delivered twice may be refused; that is no message.
+        talk.answers.clear()
+        return frames_in
+
+    def _body(self) -> bytes:
+        return f"wp:{self.token}:{next(self._numbers)}".encode()
+
+    def _pub(self, body: bytes) -> bytes:
+        topic = self.places.neighbour
+        line = command_line(names.PUB, topic.name, topic.partition or 0)
+        return line + len(body).to_bytes(4) + body
+
+
+class _Disturbed(Exception):
+    """A bystander does not get in."""
+
+
+def is_alive(address: Address) -> bool:
+    """Tell whether connections are accepted."""
+    talk = Talk(address, FrameReader(), _ATTENTIVE)
+    try:
+        return not talk.ended
+    finally:
+        talk.close()
+
+
+def _refusing(address: Address) -> str:
+    return f"{address[0]}:{address[1]} accepts no connection"
+
+
+def _strike(missing: "Counter[bytes]", found: Sequence[bytes]) -> bool:
+    """Cross off the first of several readings of a message; tell whether one was there."""
+    for reading in found:
+        if reading in missing:
+            missing[reading] -= 1
+            if not missing[reading]:
+                del missing[reading]
+            return True
+    return False
+
+
+def _wait(talks: Sequence[Talk], deadline: float) -> None:
+    """Wait until something comes on a connection, and take it."""
+    poll = select.poll()
+    for talk in talks:
+        if talk.sock is not None and not talk.ended:
+            poll.register(talk.sock, talk.events)
+    poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+    for talk in talks:
+        talk.write()
+        talk.read()
