@@ -84,7 +84,7 @@ def test_what_cannot_be_read_is_answered(data: bytes, status: int) -> None:
 def test_streams_and_topics_are_told_and_numbered() -> None:
     found = client()
     made = decode(STREAM_DETAILS_TAGGED, found.ok(commands.CREATE_STREAM, named(0, b"Other One")))
-    assert (made.stream.id, made.stream.name) == (2, "other.one")
+    assert (made.stream.id, made.stream.name) == (2, "Other One")
     told = decode(STREAMS_TAGGED, found.ok(commands.GET_STREAMS))
     assert [each.name for each in told.streams] == ["s", "other.one"]
     details = decode(TOPIC_DETAILS_TAGGED, found.ok(commands.CREATE_TOPIC, topic(0, "u", 2)))

@@ -294,11 +294,11 @@ SHAPES: list[tuple[str, Schema[Any], object, str]] = [
         STATS_HEX,
     ),
     ("client request", CLIENT_REQUEST, ClientRequest(1), "01000000"),
-    ("clients", CLIENTS, Clients((Client(1, 1, "ab", 4),)), f"{CLIENT_HEX} 04000000"),
+    ("clients", CLIENTS, Clients((Client(1, None, 1, "ab", 4),)), f"{CLIENT_HEX} 04000000"),
     (
         "client details",
         CLIENT_DETAILS,
-        ClientDetails(1, 1, "ab", (ClientGroup(1, 2, 3),)),
+        ClientDetails(1, None, 1, "ab", (ClientGroup(1, 2, 3),)),
         f"{CLIENT_HEX} 01000000 01000000 02000000 03000000",
     ),
     (

@@ -13,6 +13,14 @@ from wireproof_spec.iggy.streams import (
     StreamDetails,
     Streams,
 )
+from wireproof_spec.iggy.system import (
+    CLIENT_DETAILS,
+    CLIENT_DETAILS_TAGGED,
+    CLIENTS,
+    CLIENTS_TAGGED,
+    ClientDetails,
+    Clients,
+)
 from wireproof_spec.iggy.topics import (
     TOPIC_DETAILS,
     TOPIC_DETAILS_TAGGED,
@@ -79,3 +87,13 @@ def topics_schema(generation: Generation) -> Schema[Topics]:
 def topic_schema(generation: Generation) -> Schema[TopicDetails]:
     """Return the shape of what is told of one topic."""
     return TOPIC_DETAILS if generation == "published" else TOPIC_DETAILS_TAGGED
+
+
+def client_schema(generation: Generation) -> Schema[ClientDetails]:
+    """Return the shape of what is told of one client."""
+    return CLIENT_DETAILS if generation == "published" else CLIENT_DETAILS_TAGGED
+
+
+def clients_schema(generation: Generation) -> Schema[Clients]:
+    """Return the shape of the list of clients."""
+    return CLIENTS if generation == "published" else CLIENTS_TAGGED

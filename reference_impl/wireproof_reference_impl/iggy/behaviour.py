@@ -17,6 +17,7 @@ from wireproof_reference_impl.iggy.core import (
     strategy,
     tagged_bodies,
 )
+from wireproof_reference_impl.iggy.core.checks import LIMITS, SendLimits
 from wireproof_reference_impl.iggy.core.commands import published, tagged
 from wireproof_reference_impl.iggy.core.connection import Handler
 from wireproof_reference_impl.iggy.core.header import Headers
@@ -29,7 +30,13 @@ from wireproof_reference_impl.iggy.core.requests import (
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_reference_impl.settings import Settings
-from wireproof_spec.iggy.limits import MAX_PARTITIONS, MAX_PAYLOADS_SIZE
+from wireproof_spec.iggy.limits import (
+    MAX_PARTITIONS,
+    MAX_PAYLOADS_SIZE,
+    TAGGED_MAX_HEADER_VALUES_SIZE,
+    TAGGED_MAX_PAYLOADS_SIZE,
+)
+from wireproof_spec.iggy.names import stored_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,8 @@ class StoreBehaviour:
     payload: Callable[[bytes], bytes] = defaults.same_bytes
     choose: Callable[[Topic, Partitioning], int] = messages.chosen_partition
     most_partitions: int = MAX_PARTITIONS
+    limits: SendLimits = LIMITS
+    name: Callable[[str], str] = stored_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +154,9 @@ TAGGED_SETTINGS: Settings = {
     "framing.commands": tagged.COMMANDS,
     "framing.without_login": tagged.WITHOUT_LOGIN,
     "framing.unreadable": framing.refused,
+    "store.choose": messages.tagged_partition,
+    "store.limits": SendLimits(TAGGED_MAX_PAYLOADS_SIZE, TAGGED_MAX_HEADER_VALUES_SIZE),
+    "store.name": defaults.same_text,
     "message.head": tagged_bodies.partition_offset_count_head,
     "json.polled": tagged_bodies.polled_object,
 }

@@ -107,6 +107,7 @@ _COMMON: dict[int, Schema[Any]] = {
     PING: NOTHING,
     GET_STATS: NOTHING,
     GET_ME: NOTHING,
+    GET_CLIENT: system.CLIENT_REQUEST,
     GET_CLIENTS: NOTHING,
     GET_STREAMS: NOTHING,
     SEND_MESSAGES: send_messages.SEND_MESSAGES,
@@ -120,7 +121,6 @@ _COMMON: dict[int, Schema[Any]] = {
 }
 _PUBLISHED: dict[int, Schema[Any]] = {
     **_COMMON,
-    GET_CLIENT: system.CLIENT_REQUEST,
     POLL_MESSAGES: poll_messages.POLL_MESSAGES,
     GET_CONSUMER_OFFSET: consumer_offsets.GET_CONSUMER_OFFSET,
     STORE_CONSUMER_OFFSET: consumer_offsets.STORE_CONSUMER_OFFSET,

@@ -4,10 +4,16 @@ Unless said otherwise: the Iggy server at commit b07f23d. A limit is policy and 
 shape, save the lengths of names and of header keys and values, which the peer checks as it parses.
 """
 
+from wireproof_spec.iggy.generation import Generation
+
 MAX_PAYLOADS_SIZE = 10 * 1024 * 1024
 """Bytes of all payloads in one request to send; one more ends the connection."""
+TAGGED_MAX_PAYLOADS_SIZE = 10_000_000
+"""The same in server 0.4.209, where one more is refused."""
 MAX_HEADER_VALUES_SIZE = 100 * 1024
 """Bytes of all header values, not keys, in one request to send."""
+TAGGED_MAX_HEADER_VALUES_SIZE = 100_000
+"""The same in server 0.4.209."""
 MAX_KEY_SIZE = 255
 MAX_VALUE_SIZE = 255
 """Bytes of a header's key, and of its value; at least 1."""
@@ -19,3 +25,13 @@ MAX_NAME_SIZE = 255
 
 MAX_SEGMENT_SIZE = 1024 * 1024 * 1024
 """`segment.size_bytes` at most; a request is never split, so that a file may be larger."""
+
+
+def max_payloads_size(generation: Generation) -> int:
+    """Return how many bytes all payloads of one request may have."""
+    return MAX_PAYLOADS_SIZE if generation == "published" else TAGGED_MAX_PAYLOADS_SIZE
+
+
+def max_header_values_size(generation: Generation) -> int:
+    """Return how many bytes all header values of one request may have."""
+    return MAX_HEADER_VALUES_SIZE if generation == "published" else TAGGED_MAX_HEADER_VALUES_SIZE

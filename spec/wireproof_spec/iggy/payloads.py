@@ -98,8 +98,10 @@ def _(value: SendMessages, generation: Generation) -> None:
         _refuse_repeated(f"messages[{index}].headers", message.headers)
     values = sum(len(header.value) for each in value.messages for header in each.headers)
     payloads = sum(len(message.payload) for message in value.messages)
-    _refuse_beyond("messages", values, 0, limits.MAX_HEADER_VALUES_SIZE, "bytes of header values")
-    _refuse_beyond("messages", payloads, 0, limits.MAX_PAYLOADS_SIZE, "bytes of payloads")
+    most_values = limits.max_header_values_size(generation)
+    _refuse_beyond("messages", values, 0, most_values, "bytes of header values")
+    most_payloads = limits.max_payloads_size(generation)
+    _refuse_beyond("messages", payloads, 0, most_payloads, "bytes of payloads")
 
 
 def _refuse_zero(field: str, found: int) -> None:

@@ -6,6 +6,8 @@ OK = 0
 INVALID_COMMAND = 3
 UNAUTHENTICATED = 40
 """Tagged servers only."""
+INVALID_NUMBER_ENCODING = 82
+"""Tagged servers only."""
 CLIENT_NOT_FOUND = 100
 CANNOT_PARSE_SLICE = 204
 STREAM_ID_NOT_FOUND = 1009
@@ -42,6 +44,7 @@ INVALID_CONSUMER_GROUP_ID = 5003
 STATUSES = {
     INVALID_COMMAND: "invalid_command",
     UNAUTHENTICATED: "unauthenticated",
+    INVALID_NUMBER_ENCODING: "invalid_number_encoding",
     CLIENT_NOT_FOUND: "client_not_found",
     CANNOT_PARSE_SLICE: "cannot_parse_slice",
     STREAM_ID_NOT_FOUND: "stream_id_not_found",

@@ -1,4 +1,4 @@
-"""What a published server tells of itself and of its clients."""
+"""What a server tells of itself and of its clients; of itself a published one only."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from wireproof_spec.layout import (
     Int32ul,
     Int64ul,
     Record,
+    Shape,
     field,
 )
 from wireproof_spec.lengths import Count, Each, Many
@@ -57,9 +58,13 @@ class ClientRequest:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A connection: its id is the CRC-32 of its address as text."""
+    """A connection: in a published server its id is the CRC-32 of its address as text.
+
+    `user_id` is that of who logged in on it, 0 for nobody; published servers know no users.
+    """
 
     client_id: int
+    user_id: int | None
     transport: int
     address: str
     groups_count: int
@@ -83,9 +88,10 @@ class ClientGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClientDetails:
-    """One client and the groups that it has joined."""
+    """One client and the groups that it has joined; see `Client`."""
 
     client_id: int
+    user_id: int | None
     transport: int
     address: str
     groups: tuple[ClientGroup, ...]
@@ -135,24 +141,35 @@ CLIENT_REQUEST = Schema(
 """4-byte `client_id`."""
 
 
-def _client(*groups: Field, value_type: type) -> Record:
+def _client(*groups: Field, value_type: type, only_tagged: tuple[Field, ...] = ()) -> Record:
     return Record(
         value_type,
         field("client_id", Int32ul),
+        *only_tagged,
         field("transport", Int8ub),
         *long_text("address"),
         *groups,
     )
 
 
+_USER = (field("user_id", Int32ul),)
+_GROUPS_COUNT = field("groups_count", Int32ul)
+
 CLIENT = Schema(
     "client",
     "iggy.frame.resources",
     Client,
-    _client(field("groups_count", Int32ul), value_type=Client),
+    _client(_GROUPS_COUNT, value_type=Client),
 )
 """4-byte `client_id`, 1-byte `transport` (1 TCP, 2 QUIC), 4-byte `address_length`, `address`,
 4-byte `groups_count`."""
+CLIENT_TAGGED = Schema(
+    "client, tagged",
+    "iggy.frame.resources",
+    Client,
+    _client(_GROUPS_COUNT, value_type=Client, only_tagged=_USER),
+)
+"""The same, with a 4-byte `user_id` behind `client_id`."""
 
 CLIENT_GROUP = Schema(
     "client group",
@@ -166,6 +183,18 @@ CLIENT_GROUP = Schema(
     ),
 )
 """`group_id`, `topic_id`, `stream_id`, 4 bytes each."""
+CLIENT_GROUP_TAGGED = Schema(
+    "client group, tagged",
+    "iggy.frame.resources",
+    ClientGroup,
+    Record(
+        ClientGroup,
+        field("stream_id", Int32ul),
+        field("topic_id", Int32ul),
+        field("group_id", Int32ul),
+    ),
+)
+"""`stream_id`, `topic_id`, `group_id`, 4 bytes each."""
 
 CLIENTS = Schema(
     "clients",
@@ -174,15 +203,32 @@ CLIENTS = Schema(
     Record(Clients, field("clients", Each(CLIENT.shape))),
 )
 """Clients one after the other, without their groups."""
+CLIENTS_TAGGED = Schema(
+    "clients, tagged",
+    "iggy.frame.resources",
+    Clients,
+    Record(Clients, field("clients", Each(CLIENT_TAGGED.shape))),
+)
+"""The same of tagged clients."""
+
+
+def _details(group: Shape, *only_tagged: Field) -> Record:
+    return _client(
+        field("groups_count", Count(Int32ul, of="groups")),
+        field("groups", Many(group, count=this.groups_count)),
+        value_type=ClientDetails,
+        only_tagged=only_tagged,
+    )
+
 
 CLIENT_DETAILS = Schema(
-    "client details",
-    "iggy.frame.resources",
-    ClientDetails,
-    _client(
-        field("groups_count", Count(Int32ul, of="groups")),
-        field("groups", Many(CLIENT_GROUP.shape, count=this.groups_count)),
-        value_type=ClientDetails,
-    ),
+    "client details", "iggy.frame.resources", ClientDetails, _details(CLIENT_GROUP.shape)
 )
 """A client, then as many groups as it says."""
+CLIENT_DETAILS_TAGGED = Schema(
+    "client details, tagged",
+    "iggy.frame.resources",
+    ClientDetails,
+    _details(CLIENT_GROUP_TAGGED.shape, *_USER),
+)
+"""The same of a tagged client."""

@@ -6,8 +6,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.http import Transferred
+from wireproof_kit.iggy.answers import Done
 from wireproof_kit.iggy.http import base64_text, is_success
-from wireproof_kit.iggy.observing import observe_http, observe_messages
+from wireproof_kit.iggy.observing import observe, observe_http, observe_messages
 from wireproof_kit.iggy.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
@@ -159,6 +160,8 @@ def _stored_or_refused(answer: Transferred, polled: Polled, count: int) -> Obser
     seen = observe_http(answer)
     if not is_success(answer):
         return seen
+    if not isinstance(polled.answer, Done):
+        return seen.then(observe(polled.answer).value)
     if polled.fault is not None:
         return replace(seen.then("delivered:undecodable"), note=str(polled.fault))
     return seen.then("delivered:as-sent" if len(polled.seen) == count else "delivered:fewer")

@@ -29,6 +29,8 @@ from wireproof_suites.iggy.posting import posted
 from wireproof_suites.iggy.requests_of import ABSENT, ABSENT_NAME
 
 SENTINEL = b"sentinel"
+NO_SUCH_RESOURCE = (404, "not_found")
+"""What server 0.4.209 tells where a stream or a topic is asked for."""
 OUT_OF_RANGE = {
     "negative": b"-1",
     "fraction": b"1.5",
@@ -103,7 +105,10 @@ def test_error_when_asked(server: Server, topic: Topic, absent: str) -> Observat
     }
     path, error = paths[absent]
 
-    return _error(server.http.get(path), error)
+    answer = server.http.get(path)
+    if error_of(answer) == NO_SUCH_RESOURCE:
+        return observe_http(answer)
+    return _error(answer, error)
 
 
 @case("iggy/http/error-name", clause="iggy.http.errors")

@@ -1,6 +1,5 @@
 """Partitioning: by number, by turns, by a key."""
 
-import mmh3
 import pytest
 
 from wireproof_kit.case import case
@@ -9,6 +8,7 @@ from wireproof_kit.iggy.observing import MISSING, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.key_hash import partition_of_key
 from wireproof_spec.iggy.partitioning import BALANCED, Partitioning, balanced, messages_key
 from wireproof_suites.iggy.contents import message, sized
 from wireproof_suites.iggy.reading import first_unlike
@@ -87,21 +87,21 @@ def test_messages_key(server: Server, key: bytes) -> Observation:
 def test_hash_of_the_key(server: Server, length: int, count: int) -> Observation:
     """The partition is that of the key's hash, the last one for a hash of 0."""
     topic = server.new_topic(partitions=count)
+
+    def place(key: bytes) -> int:
+        return partition_of_key(key, count, server.generation)
+
     keys = [sized(length + start)[start:] for start in range(3)]
     for number, key in enumerate(keys):
         server.sent(topic, message(b"key %d" % number), partitioning=messages_key(key))
 
     return first_unlike(
         (
-            _has(server, topic, _hashed(key, count), [b"key %d" % number], "by-hash", among=True)
+            _has(server, topic, place(key), [b"key %d" % number], "by-hash", among=True)
             for number, key in enumerate(keys)
         ),
         "partition:by-hash",
     )
-
-
-def _hashed(key: bytes, count: int) -> int:
-    return mmh3.hash128(key, seed=0, x64arch=True, signed=False) % count or count
 
 
 def _has(

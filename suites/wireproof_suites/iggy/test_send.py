@@ -14,13 +14,15 @@ from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.patience import PUSH
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.limits import MAX_PAYLOADS_SIZE, MAX_VALUE_SIZE
+from wireproof_spec.iggy.limits import (
+    MAX_VALUE_SIZE,
+    max_header_values_size,
+    max_payloads_size,
+)
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.contents import HEADER, THREE_HEADERS, message, numbered, sized
 
 SENTINEL = b"sentinel"
-WITHIN_LIMIT, BEYOND_LIMIT = 401, 402
-"""Header values of 255 bytes: so many are within 102400 bytes, one more is not."""
 SPLITS = {"one-message": 1, "two-messages": 2, "sixteen-messages": 16}
 
 
@@ -69,8 +71,8 @@ def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) ->
 @case("iggy/send/limit-payload", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
 def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
-    """The payloads of a request may have 10485760 bytes together."""
-    size = MAX_PAYLOADS_SIZE // count
+    """The payloads of a request may have so many bytes together as its generation allows."""
+    size = max_payloads_size(server.generation) // count
 
     return _accepted(server, topic, [message(sized(size), id=n) for n in range(1, count + 1)])
 
@@ -79,8 +81,9 @@ def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
 @pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
 def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
     """One byte more is refused."""
-    size = MAX_PAYLOADS_SIZE // count
-    payloads = [bytes(size)] * (count - 1) + [bytes(size + 1)]
+    most = max_payloads_size(server.generation)
+    size = most // count
+    payloads = [bytes(size)] * (count - 1) + [bytes(most - size * (count - 1) + 1)]
 
     return server.refusal(server.send_request(topic, *map(message, payloads)))
 
@@ -88,15 +91,20 @@ def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Obser
 @case("iggy/send/limit-headers", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
-    """The header values of a request may have 102400 bytes together."""
-    return _accepted(server, topic, _with_values(WITHIN_LIMIT, count))
+    """Header values of 255 bytes, as many as are within what their generation allows."""
+    return _accepted(server, topic, _with_values(_most_values(server), count))
 
 
 @case("iggy/send/beyond-limit-headers", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_beyond_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
     """Header values of more bytes are refused."""
-    return server.refusal(server.send_request(topic, *_with_values(BEYOND_LIMIT, count)))
+    sent = _with_values(_most_values(server) + 1, count)
+    return server.refusal(server.send_request(topic, *sent))
+
+
+def _most_values(server: Server) -> int:
+    return max_header_values_size(server.generation) // MAX_VALUE_SIZE
 
 
 def _with_values(values: int, count: int) -> list[SentMessage]:

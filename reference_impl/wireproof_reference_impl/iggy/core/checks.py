@@ -1,6 +1,7 @@
 """What a request must be, before anything is looked up."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Sent
@@ -74,7 +75,18 @@ def check_client(number: int) -> None:
         raise Refusal(status.INVALID_CLIENT_ID, "Invalid client ID")
 
 
-def check_sent(request: SendMessages) -> None:
+@dataclass(frozen=True, slots=True)
+class SendLimits:
+    """How many bytes one request may have, of all payloads and of all header values."""
+
+    payloads: int = MAX_PAYLOADS_SIZE
+    header_values: int = MAX_HEADER_VALUES_SIZE
+
+
+LIMITS = SendLimits()
+
+
+def check_sent(request: SendMessages, limits: SendLimits = LIMITS) -> None:
     """Make sure that messages can be taken, all or none.
 
     Raises:
@@ -86,10 +98,10 @@ def check_sent(request: SendMessages) -> None:
     kind, value = request.partitioning
     if len(value) > MAX_MESSAGES_KEY_SIZE or (kind != BALANCED and not value):
         raise Refusal(status.INVALID_KEY_VALUE_LENGTH, "Invalid key value length")
-    if _header_bytes(request.messages) > MAX_HEADER_VALUES_SIZE:
+    if _header_bytes(request.messages) > limits.header_values:
         raise Refusal(status.TOO_BIG_HEADERS_PAYLOAD, "Too big headers payload")
     size = sum(len(each.payload) for each in request.messages)
-    if size > MAX_PAYLOADS_SIZE:
+    if size > limits.payloads:
         raise Refusal(status.TOO_BIG_MESSAGE_PAYLOAD, "Too big message payload")
     if not size:
         raise empty_payload()

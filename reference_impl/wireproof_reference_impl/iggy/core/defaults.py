@@ -28,6 +28,11 @@ def same_bytes(data: bytes) -> bytes:
     return data
 
 
+def same_text(text: str) -> str:
+    """Return what was given."""
+    return text
+
+
 def same_headers(headers: Headers | None) -> Headers | None:
     """Return what was given."""
     return headers

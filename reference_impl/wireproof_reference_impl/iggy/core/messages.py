@@ -21,6 +21,7 @@ from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_spec.iggy.consumer import CONSUMER_KIND
+from wireproof_spec.iggy.key_hash import xxh32
 from wireproof_spec.iggy.partitioning import BALANCED, PARTITION_ID
 
 
@@ -38,7 +39,7 @@ def send(server: Server, request: SendMessages, now_us: int) -> None:
     Raises:
         Refusal: they cannot be taken, or there is no place for them.
     """
-    check_sent(request)
+    check_sent(request, server.behaviour.store.limits)
     topic = server.topic(request.place)
     topic.needs_partitions()
     number = server.behaviour.store.choose(topic, request.partitioning)
@@ -118,6 +119,20 @@ def chosen_partition(topic: Topic, partitioning: Partitioning) -> int:
         return int.from_bytes(value, "little")
     hashed = mmh3.hash128(value, seed=0, x64arch=True, signed=False)
     return hashed % len(topic.partitions) or len(topic.partitions)
+
+
+def tagged_partition(topic: Topic, partitioning: Partitioning) -> int:
+    """Return the partition that messages go to in the tagged generation: keys by their XXH32.
+
+    Raises:
+        Refusal: the id of a partition is not of four bytes.
+    """
+    kind, value = partitioning
+    if kind == PARTITION_ID and len(value) != 4:
+        raise Refusal(status.INVALID_NUMBER_ENCODING, "Invalid number encoding")
+    if kind in (BALANCED, PARTITION_ID):
+        return chosen_partition(topic, partitioning)
+    return xxh32(value) % len(topic.partitions) or len(topic.partitions)
 
 
 def consumer_number(consumer: Consumer) -> int:

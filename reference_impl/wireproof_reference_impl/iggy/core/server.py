@@ -22,7 +22,6 @@ from wireproof_reference_impl.iggy.core.topic import (
     is_taken,
     missing_stream,
 )
-from wireproof_spec.iggy.names import stored_name
 
 if TYPE_CHECKING:
     from wireproof_reference_impl.iggy.behaviour import Behaviour
@@ -76,7 +75,7 @@ class Server:
         Raises:
             Refusal: its number or its name is taken.
         """
-        name = stored_name(name)
+        name = self.behaviour.store.name(name)
         if number in self.streams:
             reason = f"Stream with ID: {number} already exists."
             raise Refusal(status.STREAM_ID_ALREADY_EXISTS, reason)
@@ -107,7 +106,8 @@ class Server:
             Refusal: the stream is not there, or the number or the name is taken.
         """
         stream = self.stream(who)
-        topic = Topic(stream.id, number, stored_name(name), created_us=now_us)
+        kept = self.behaviour.store.name(name)
+        topic = Topic(stream.id, number, kept, created_us=now_us)
         stream.add(topic)
         try:
             self._storage.add_topic(stream.id, number, topic.name)

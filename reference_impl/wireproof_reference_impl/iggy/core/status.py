@@ -22,6 +22,7 @@ def _known(code: int) -> Status:
 INVALID_COMMAND = _known(statuses.INVALID_COMMAND)
 UNAUTHENTICATED = _known(statuses.UNAUTHENTICATED)
 INVALID_CREDENTIALS = Status(42, "invalid_credentials")
+INVALID_NUMBER_ENCODING = _known(statuses.INVALID_NUMBER_ENCODING)
 CLIENT_NOT_FOUND = _known(statuses.CLIENT_NOT_FOUND)
 INVALID_CLIENT_ID = Status(101, "invalid_client_id")
 IO_ERROR = Status(200, "io_error", _OUR_FAULT)

@@ -6,14 +6,17 @@ Only what a session of that crate needs; what is not here is as published.
 import struct
 from collections.abc import Iterable, Sequence
 
+from wireproof_reference_impl.iggy.core.client import Client
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.topic import Stream, Topic
+from wireproof_spec.iggy.system import TCP
 
 _NO_COMPRESSION = 1
 _NEVER = 0
 _UNLIMITED = (1 << 64) - 1
 _ONE_COPY = 1
+_NOBODY = 0
 
 
 def stream(found: Stream) -> bytes:
@@ -42,6 +45,17 @@ def consumer_offset(partition: Partition, stored: int | None) -> bytes:
     if stored is None:
         return b""
     return struct.pack("<IQQ", partition.id, partition.current_offset, stored)
+
+
+def client(who: Client) -> bytes:
+    """Return a client with its groups."""
+    groups = (struct.pack("<III", *joined) for joined in who.groups)
+    return _client(who) + b"".join(groups)
+
+
+def clients(every: Iterable[Client]) -> bytes:
+    """Return clients without their groups."""
+    return b"".join(_client(each) for each in every)
 
 
 def partition_offset_count_head(found: Polled) -> bytes:
@@ -91,6 +105,12 @@ def _partition(found: Partition, created_us: int) -> bytes:
         found.size,
         found.count,
     )
+
+
+def _client(who: Client) -> bytes:
+    address = who.address.encode()
+    head = struct.pack("<IIBI", who.id, who.user or _NOBODY, TCP, len(address))
+    return head + address + struct.pack("<I", len(who.groups))
 
 
 def _text(text: str) -> bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from wireproof_reference_impl.iggy.core import tagged_bodies
-from wireproof_reference_impl.iggy.core.checks import check_stream, check_topic
+from wireproof_reference_impl.iggy.core.checks import check_client, check_stream, check_topic
 from wireproof_reference_impl.iggy.core.commands import messages, reading, streams, system
 from wireproof_reference_impl.iggy.core.connection import Action, Handler, Session
 from wireproof_reference_impl.iggy.core.fields import Fields
@@ -20,6 +20,21 @@ USER_ID = 1
 WITHOUT_LOGIN = frozenset({commands.PING, commands.LOGIN_USER})
 
 _FIRST_PARTITION = 1
+
+
+def _get_me(session: Session) -> bytes:
+    return tagged_bodies.client(session.client)
+
+
+def _get_client(fields: Fields) -> Action:
+    number = fields.u32()
+    fields.nothing()
+    check_client(number)
+    return _or_nothing(lambda session: tagged_bodies.client(session.server.client(number)))
+
+
+def _get_clients(session: Session) -> bytes:
+    return tagged_bodies.clients(session.server.clients.values())
 
 
 def _login_user(fields: Fields) -> Action:
@@ -118,6 +133,9 @@ def _first_free(taken: Mapping[int, object]) -> int:
 
 COMMANDS: Mapping[int, Handler] = {
     commands.PING: system.plain(system.ping),
+    commands.GET_ME: system.plain(_get_me),
+    commands.GET_CLIENT: _get_client,
+    commands.GET_CLIENTS: system.plain(_get_clients),
     commands.LOGIN_USER: _login_user,
     commands.POLL_MESSAGES: messages.poll_messages(_consumer, _partition),
     commands.SEND_MESSAGES: messages.send_messages,
@@ -134,4 +152,4 @@ COMMANDS: Mapping[int, Handler] = {
     commands.CREATE_PARTITIONS: streams.create_partitions,
     commands.DELETE_PARTITIONS: streams.delete_partitions,
 }
-"""What each code asks for; groups, users and what the server tells of itself are left out."""
+"""What each code asks for; groups, users and counts of the server's are left out."""
