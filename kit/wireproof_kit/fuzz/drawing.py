@@ -13,7 +13,10 @@ from wireproof_spec.outline import Outline
 T = TypeVar("T")
 Made = st.SearchStrategy[Any]
 Rules = Mapping[str | type, Made]
-"""What a protocol says of parts that their shape does not tell, by name or type of value."""
+"""What a protocol says of parts that their shape does not tell.
+
+By the type of a value, by type and field (`PubBody.body`), or by a field's name anywhere.
+"""
 
 _BARE = (known.Fixed, known.Derived)
 MOST_ITEMS = 3
@@ -38,11 +41,12 @@ def values(outline: Outline, rules: Rules) -> Made:
 def _record(outline: known.Parts, rules: Rules) -> Made:
     if outline.value_type in rules:
         return rules[outline.value_type]
-    parts = {
-        name: rules[name] if name in rules else values(part, rules)
-        for name, part in outline.parts
-        if not isinstance(part, _BARE)
-    }
+    parts: dict[str, Made] = {}
+    for name, part in outline.parts:
+        if not isinstance(part, _BARE):
+            of_owner = f"{outline.value_type.__name__}.{name}"
+            rule = next((rules[key] for key in (of_owner, name) if key in rules), None)
+            parts[name] = values(part, rules) if rule is None else rule
     absent = {member.name for member in fields(outline.value_type)} - parts.keys()
     return st.builds(outline.value_type, **parts, **{name: st.none() for name in absent})
 

@@ -101,7 +101,12 @@ def joined(kind: str, *frames: Frame) -> Frame:
 
 
 def nested(kind: str, outer: Frame, path: str, inner: Frame) -> Frame:
-    """Return a frame with the fields of another one in the place of the field that holds it."""
+    """Return a frame with the fields of another one in the place of the field that holds it.
+
+    A field that holds nothing stays.
+    """
+    if not inner.fields:
+        return Frame(kind, outer.data, outer.fields)
     fields: list[Field] = []
     for each in outer.fields:
         holds = each.path == path

@@ -1,0 +1,79 @@
+"""Where a request ends, as far as its own bytes tell, and what it may touch."""
+
+import re
+
+from wireproof_kit.iggy.fuzz.names import CASES_PREFIX, Names
+from wireproof_spec.decoding import decode, extent
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.commands import Payload, payload_schema
+from wireproof_spec.iggy.frame import REQUEST
+from wireproof_spec.iggy.identifier import Identifier
+from wireproof_spec.iggy.streams import CreateStream, StreamRequest
+from wireproof_spec.iggy.topics import CreateTopic, PartitionsRequest, TopicRequest
+from wireproof_spec.wire_error import WireError
+
+REQUEST_HEAD_SIZE = 8
+MOST_PARTITIONS = 1000
+"""More at once are a burden that is no fault of a parser."""
+_MANY_PARTITIONS = re.compile(rb"partitions_count[^0-9]{1,5}[0-9]{4}")
+_DELETING = frozenset((commands.DELETE_STREAM, commands.DELETE_TOPIC, commands.DELETE_PARTITIONS))
+_WATCHED = _DELETING | {
+    commands.CREATE_STREAM,
+    commands.CREATE_TOPIC,
+    commands.CREATE_PARTITIONS,
+}
+
+
+def is_delimited(kind: str, data: bytes) -> bool:
+    """Tell whether the bytes are one whole request, so that the next one's beginning is known."""
+    if kind.partition(" ")[2]:
+        return False  # HTTP: a connection each
+    try:
+        return extent(REQUEST, data[:4]) == len(data)
+    except WireError:
+        return False
+
+
+class Hazards:
+    """Knows which requests may touch what is not the kit's own."""
+
+    def __init__(self, there: Names) -> None:
+        self._scratch = (there.scratch_id, there.scratch)
+        self._deletable = tuple(
+            f"DELETE /streams/{name}/".encode() for name in map(str, self._scratch)
+        )
+
+    def is_hazardous(self, kind: str, data: bytes) -> bool:
+        """Tell whether a request may end the server, delete or make what is not of the scratch.
+
+        So it is with HTTP requests, as far as their first bytes and counts in their bodies tell.
+        """
+        if kind.partition(" ")[2]:
+            elsewhere = data.startswith(b"DELETE") and not data.startswith(self._deletable)
+            return elsewhere or _MANY_PARTITIONS.search(data) is not None
+        code = int.from_bytes(data[4:REQUEST_HEAD_SIZE], "little")
+        if code == commands.KILL:
+            return True
+        if code not in _WATCHED:
+            return False
+        try:
+            value = decode(payload_schema(code), data[REQUEST_HEAD_SIZE:])
+        except WireError:
+            return False
+        return self._is_beyond(code, value)
+
+    def _is_beyond(self, code: int, value: Payload) -> bool:
+        match value:
+            case CreateStream(_, name):
+                return not name.startswith(CASES_PREFIX)
+            case CreateTopic(stream=stream, partitions_count=count):
+                return count > MOST_PARTITIONS or not self._is_scratch(stream)
+            case PartitionsRequest(stream=stream, count=count):
+                return count > MOST_PARTITIONS or not self._is_scratch(stream)
+            case StreamRequest(stream=stream) | TopicRequest(stream=stream):
+                return code in _DELETING and not self._is_scratch(stream)
+            case _:
+                return False
+
+    def _is_scratch(self, stream: Identifier) -> bool:
+        return stream.number == self._scratch[0] or stream.name == self._scratch[1]

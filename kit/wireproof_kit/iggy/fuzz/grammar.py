@@ -1,0 +1,28 @@
+"""The grammar that cases are made from."""
+
+from wireproof_kit.fuzz.grammar import Grammar
+from wireproof_kit.iggy.fuzz import frames, http, states
+from wireproof_kit.iggy.fuzz.extents import Hazards, is_delimited
+from wireproof_kit.iggy.fuzz.names import Names
+from wireproof_spec.iggy import limits
+
+LIMITS = {
+    "messages[].length": (limits.MAX_PAYLOADS_SIZE, limits.MAX_PAYLOADS_SIZE + 1),
+    "messages[].headers.length": (limits.MAX_HEADER_VALUES_SIZE,),
+    "messages[].headers[].key_length": (limits.MAX_KEY_SIZE, limits.MAX_KEY_SIZE + 1),
+    "messages[].headers[].value_length": (limits.MAX_VALUE_SIZE, limits.MAX_VALUE_SIZE + 1),
+    "partitions_count": (limits.MAX_PARTITIONS + 1,),
+    "count": (limits.MAX_PARTITIONS + 1,),
+}
+
+
+def grammar(there: Names) -> Grammar:
+    """Return what requests there are to a server with these names."""
+    return Grammar(
+        kinds=(*frames.kinds(there), *http.kinds(there)),
+        states={frames.TCP: states.ALL, states.HTTP: (states.HTTP,)},
+        entry=states.entry(there),
+        is_delimited=is_delimited,
+        is_hazardous=Hazards(there).is_hazardous,
+        limits=LIMITS,
+    )

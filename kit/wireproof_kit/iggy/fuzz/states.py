@@ -1,0 +1,30 @@
+"""The states of a connection that cases begin in, and what brings one there."""
+
+from collections.abc import Mapping
+
+from wireproof_kit.fuzz.case import Step
+from wireproof_kit.iggy.fuzz.names import Names
+from wireproof_spec.decoding import encode
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.consumer_groups import GROUP_REQUEST, GroupRequest
+from wireproof_spec.iggy.frame import request
+from wireproof_spec.iggy.identifier import numeric
+
+FRESH = "fresh"
+GREETED = "greeted"
+JOINED = "joined"
+HTTP = "http"
+
+ALL = (FRESH, GREETED, JOINED)
+
+
+def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
+    """Return what brings a connection into each state; every step is answered with status 0."""
+    group = GroupRequest(numeric(there.stream_id), numeric(there.topic_id), there.group_id)
+    joining = request(commands.JOIN_CONSUMER_GROUP, encode(GROUP_REQUEST, group))
+    return {
+        FRESH: (),
+        GREETED: (Step(request(commands.PING), label="ping"),),
+        JOINED: (Step(joining, label="join_consumer_group"),),
+        HTTP: (),
+    }
