@@ -1,6 +1,7 @@
 """Random draws that are the same for the same seed and index, and cheap to begin anywhere."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from random import Random
 from typing import TypeVar
 
@@ -8,6 +9,7 @@ T = TypeVar("T")
 
 _BITS = (1 << 64) - 1
 _STEP = 0x9E3779B97F4A7C15
+_SPREAD = 0xD1342543DE82EF95
 
 
 class Chance:
@@ -15,8 +17,9 @@ class Chance:
 
     __slots__ = ("_state",)
 
-    def __init__(self, seed: int, index: int) -> None:
-        self._state = (_mixed(seed & _BITS ^ seed >> 64 & _BITS) + index * _STEP) & _BITS
+    def __init__(self, stream: int, index: int) -> None:
+        """`stream` is a seed that was `mixed`."""
+        self._state = (stream + index * _SPREAD) & _BITS
 
     def below(self, bound: int) -> int:
         """Return a number from 0 to `bound` - 1; `bound` is at most 2**64."""
@@ -36,14 +39,6 @@ class Chance:
         return Random(self.below(1 << 64)).randbytes(size)
 
 
-def _mixed(number: int) -> int:
-    return Chance.below(_Fixed(number), 1 << 64)
-
-
-class _Fixed(Chance):
-    """A stream that begins at a given state."""
-
-    __slots__ = ()
-
-    def __init__(self, state: int) -> None:
-        self._state = state
+def mixed(seed: int) -> int:
+    """Return where the stream of a seed begins: near seeds lie far apart."""
+    return int.from_bytes(blake2b(str(seed).encode(), digest_size=8).digest(), "big")

@@ -17,16 +17,14 @@ from wireproof_kit.fuzz.case import (
     TOGETHER,
     Case,
     Frame,
-    Manner,
     Role,
     Step,
 )
-from wireproof_kit.fuzz.chance import Chance
+from wireproof_kit.fuzz.chance import Chance, mixed
 from wireproof_kit.fuzz.drawing import drawn
 from wireproof_kit.fuzz.edits import Prepared
 from wireproof_kit.fuzz.grammar import Grammar, Kind
-from wireproof_kit.fuzz.mutations import Entry, Mutant, menu, mutated
-from wireproof_kit.fuzz.walk import pattern
+from wireproof_kit.fuzz.mutations import Entry, Mutant, Mutation, menu, mutated
 
 DRAWS = 3
 """Frames of each kind in an epoch."""
@@ -51,12 +49,23 @@ OUT_OF_ORDER = "out of order"
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """The states that cases of a kind come in: those where it is in order, and all."""
+
+    in_order: tuple[str, ...]
+    all: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SeedFrame:
     """A frame to make cases from, and all that may be done to it, in some order."""
 
     kind: Kind
+    places: Places
     prepared: Prepared
     entries: Sequence[Entry]
+    delimited: bool
+    hazardous: bool
 
 
 class Generator:
@@ -70,14 +79,21 @@ class Generator:
         frames: Sequence[str] = (),
         states: Sequence[str] = (),
     ) -> None:
-        """Frames are chosen by the beginnings of their kinds, states by name; empty means all."""
+        """Frames are chosen by the beginnings of their kinds, states by name; empty means all.
+
+        Raises:
+            ValueError: there is no such frame, or none in such a state.
+        """
         self.grammar = grammar
         self.seed = seed
-        self._states = frozenset(states)
-        kinds = [
+        self._stream = mixed(seed)
+        chosen = [
             each for each in grammar.kinds if not frames or each.name.startswith(tuple(frames))
         ]
-        self.kinds = tuple(each for each in kinds if self._states_of(each.interface))
+        found = [(each, _places(grammar, each, states)) for each in chosen]
+        self.kinds = tuple((kind, places) for kind, places in found if places.all)
+        if not self.kinds:
+            raise ValueError("no frame of that kind in that state")
         self.epoch = len(self.kinds) * DRAWS * VISITS
         self._seed_frames = lru_cache(maxsize=2)(self._drawn)
 
@@ -97,72 +113,75 @@ class Generator:
         epoch, place = divmod(index, self.epoch)
         pool = self._seed_frames(epoch)
         visit, which = divmod(place, len(pool))
-        chance = Chance(self.seed, index)
-        return self._made(index, pool, which, visit, chance)
-
-    def _made(
-        self, index: int, pool: Sequence[SeedFrame], which: int, visit: int, chance: Chance
-    ) -> Case:
         frame = pool[which]
+        chance = Chance(self._stream, index)
         entry, mutant = _mutant(frame, visit, chance)
-        kind, mutation = frame.kind, entry.mutation
-        state = self._state(kind, chance)
+        state = _state(frame.places, chance)
+        kind, mutation, data = frame.kind.name, entry.mutation, mutant.data
         name = mutation.name
-        if name == GRAMMAR and state not in kind.states:
+        if name == GRAMMAR and state not in frame.places.in_order:
             name = OUT_OF_ORDER
-        field = pattern(entry.field.path)
-        label = f"{kind.name}: {field} {name}"
-        steps = [Step(mutant.data, mutant.manner, 0, label)]
-        if mutation.copies > 1:
-            steps = [Step(mutant.data, TOGETHER, 0, label)] * (mutation.copies - 1) + steps
-        if mutation.mate:
-            mate = self._mate(pool, kind, chance)
-            behind = Step(mate.data, mutant.manner, 0, mate.kind)
-            steps = [Step(mutant.data, TOGETHER, 0, label), behind]
-        return Case(
-            index,
-            state,
-            kind.name,
-            field,
-            name,
-            tuple(steps),
-            self._delimited(kind.name, mutant.data, mutant.manner),
-            self.grammar.is_hazardous(kind.name, mutant.data),
-        )
-
-    def _delimited(self, kind: str, data: bytes, manner: Manner) -> bool:
-        return manner is not HALF_CLOSE and self.grammar.is_delimited(kind, data)
-
-    def _mate(self, pool: Sequence[SeedFrame], kind: Kind, chance: Chance) -> Frame:
-        mates = [each for each in pool if each.kind.interface == kind.interface]
-        return chance.one_of(mates).prepared.frame
-
-    def _state(self, kind: Kind, chance: Chance) -> str:
-        there = self._states_of(kind.interface)
-        if chance.below(OF) < IN_ORDER:
-            there = tuple(each for each in there if each in kind.states) or there
-        return chance.one_of(there)
-
-    def _states_of(self, interface: str) -> tuple[str, ...]:
-        there = self.grammar.states[interface]
-        return tuple(each for each in there if not self._states or each in self._states)
+        label = f"{kind}: {entry.row} {name}"
+        if mutation.copies == 1 and not mutation.mate:
+            steps: tuple[Step, ...] = (Step(data, mutant.manner, 0, label),)
+        else:
+            steps = _steps(pool, frame, mutant, mutation, chance=chance, label=label)
+        right = data is frame.prepared.frame.data
+        delimited = frame.delimited if right else self.grammar.is_delimited(kind, data)
+        hazardous = frame.hazardous if right else self.grammar.is_hazardous(kind, data)
+        delimited = delimited and mutant.manner is not HALF_CLOSE
+        return Case(index, state, kind, entry.row, name, steps, delimited, hazardous)
 
     def _drawn(self, epoch: int) -> tuple[SeedFrame, ...]:
-        number = Chance(self.seed, -1 - epoch).below(1 << 63)
-        together = st.tuples(*(kind.strategy for kind in self.kinds))
+        number = Chance(self._stream, -1 - epoch).below(1 << 63)
+        together = st.tuples(*(kind.strategy for kind, _ in self.kinds))
         rounds = drawn(together, number, DRAWS + 1)
         rounds = (rounds * DRAWS)[:DRAWS] if len(rounds) <= DRAWS else rounds[1:]
-        frames = zip(self.kinds * DRAWS, (frame for each in rounds for frame in each), strict=True)
+        frames = (frame for each in rounds for frame in each)
         order = Random(number)
-        return tuple(self._prepared(kind, frame, order) for kind, frame in frames)
+        return tuple(
+            self._prepared(kind, places, frame, order)
+            for (kind, places), frame in zip(self.kinds * DRAWS, frames, strict=True)
+        )
 
-    def _prepared(self, kind: Kind, frame: Frame, order: Random) -> SeedFrame:
+    def _prepared(self, kind: Kind, places: Places, frame: Frame, order: Random) -> SeedFrame:
         prepared = Prepared(frame)
         entries: list[Entry] = []
         for entry in menu(prepared, self.grammar.limits):
             entries += [entry] * (1 if entry.mutation.heavy else WEIGHTS[entry.field.role])
         order.shuffle(entries)
-        return SeedFrame(kind, prepared, entries)
+        delimited = self.grammar.is_delimited(kind.name, frame.data)
+        hazardous = self.grammar.is_hazardous(kind.name, frame.data)
+        return SeedFrame(kind, places, prepared, entries, delimited, hazardous)
+
+
+def _places(grammar: Grammar, kind: Kind, states: Sequence[str]) -> Places:
+    there = tuple(each for each in grammar.states[kind.interface] if not states or each in states)
+    return Places(tuple(each for each in there if each in kind.states), there)
+
+
+def _state(places: Places, chance: Chance) -> str:
+    in_order = places.in_order and chance.below(OF) < IN_ORDER
+    return chance.one_of(places.in_order if in_order else places.all)
+
+
+def _steps(
+    pool: Sequence[SeedFrame],
+    frame: SeedFrame,
+    mutant: Mutant,
+    mutation: Mutation,
+    *,
+    chance: Chance,
+    label: str,
+) -> tuple[Step, ...]:
+    """Return the copies of a frame, or a frame and its mate, in one write."""
+    first = Step(mutant.data, TOGETHER, 0, label)
+    if mutation.mate:
+        mates = [each for each in pool if each.kind.interface == frame.kind.interface]
+        mate = chance.one_of(mates).prepared.frame
+        return first, Step(mate.data, mutant.manner, 0, mate.kind)
+    last = Step(mutant.data, mutant.manner, 0, label)
+    return (*(first,) * (mutation.copies - 1), last)
 
 
 def _mutant(frame: SeedFrame, visit: int, chance: Chance) -> tuple[Entry, Mutant]:

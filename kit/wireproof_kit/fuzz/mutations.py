@@ -47,10 +47,11 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A mutation of one field of a frame."""
+    """A mutation of one field of a frame; `row` is the field's pattern."""
 
     field: Field
     mutation: Mutation
+    row: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,17 @@ def mutated(prepared: Prepared, entry: Entry, chance: Chance) -> Mutant | None:
 def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entry]:
     """Return all that may be done to a frame; `limits` are numbers for fields, by pattern."""
     whole = Field(FRAME, 0, len(prepared.frame.data), "body")
-    entries = [Entry(whole, mutation) for mutation in WHOLE_FRAME]
+    entries = [Entry(whole, mutation, FRAME) for mutation in WHOLE_FRAME]
     for field in prepared.fields:
-        entries += (Entry(field, mutation) for mutation in _of_field(field, limits))
+        row = pattern(field.path)
+        entries += (Entry(field, mutation, row) for mutation in _of_field(field, row, limits))
     for item in structure.items(prepared):
-        entries += (Entry(item, mutation) for mutation in _fitting(item, ITEMS))
+        row = pattern(item.path)
+        entries += (Entry(item, mutation, row) for mutation in _fitting(item, ITEMS))
     return entries
 
 
-def _of_field(field: Field, limits: Mapping[str, tuple[int, ...]]) -> Iterator[Mutation]:
+def _of_field(field: Field, row: str, limits: Mapping[str, tuple[int, ...]]) -> Iterator[Mutation]:
     table = BY_ROLE[field.role]
     if field.role == "json" and field.path.startswith("query."):
         table = JSON_IN_QUERY
@@ -96,7 +99,7 @@ def _of_field(field: Field, limits: Mapping[str, tuple[int, ...]]) -> Iterator[M
     yield from _fitting(field, (*table, *_of_http(field.path), *ANY_FIELD))
     if field.covers is not None and field.role == "length":
         yield from REACHING
-    numbers_here = limits.get(pattern(field.path))
+    numbers_here = limits.get(row)
     if numbers_here:
         yield Mutation("about a limit", numbers.listed(numbers_here))
 

@@ -1,6 +1,7 @@
 """Where a request ends, as far as its own bytes tell, and what it may touch."""
 
 import re
+from functools import lru_cache
 
 from wireproof_kit.iggy.fuzz.names import CASES_PREFIX, Names
 from wireproof_spec.decoding import decode, extent
@@ -28,10 +29,16 @@ def is_delimited(kind: str, data: bytes) -> bool:
     """Tell whether the bytes are one whole request, so that the next one's beginning is known."""
     if kind.partition(" ")[2]:
         return False  # HTTP: a connection each
+    return _extent(data[:4]) == len(data)
+
+
+@lru_cache(maxsize=4096)
+def _extent(head: bytes) -> int | None:
+    """Return the size that a request's first bytes declare; None where none is declared."""
     try:
-        return extent(REQUEST, data[:4]) == len(data)
+        return extent(REQUEST, head)
     except WireError:
-        return False
+        return None
 
 
 class Hazards:

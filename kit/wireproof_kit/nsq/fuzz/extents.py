@@ -1,6 +1,7 @@
 """Where a request ends, as far as its own bytes tell, and what it may touch."""
 
 import re
+from functools import lru_cache
 
 from wireproof_kit.nsq.fuzz.names import CASES_PREFIX
 from wireproof_spec import strict_json
@@ -51,13 +52,22 @@ def _line_end(data: bytes) -> int | None:
 def _is_body(name: bytes, body: bytes) -> bool:
     schema = BODIES[name]
     try:
-        if extent(schema, body[:4]) != len(body):
+        if _extent(name, body[:4]) != len(body):
             return False
         if name in _BATCHES:
             return _is_read_to_its_end(decode(schema, body))
     except WireError:
         return False
     return name != names.IDENTIFY or _TRANSFORMING.search(body) is None
+
+
+@lru_cache(maxsize=4096)
+def _extent(name: bytes, head: bytes) -> int | None:
+    """Return the size that a body's first bytes declare; None where none is declared."""
+    try:
+        return extent(BODIES[name], head)
+    except WireError:
+        return None
 
 
 def _is_read_to_its_end(batch: object) -> bool:
