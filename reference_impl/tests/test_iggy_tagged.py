@@ -3,14 +3,16 @@
 import pytest
 from iggy_bench import PLACE, STREAM, Bench, Client, frame, sending, sent, u32, u64
 
-from wireproof_reference_impl.iggy.core.commands.tagged import PASSWORD, USER_NAME
+from wireproof_reference_impl.iggy.core.commands.tagged import PASSWORD, USER_ID, USER_NAME
 from wireproof_reference_impl.iggy.options import TAGGED
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands, statuses
 from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET_TAGGED
 from wireproof_spec.iggy.identifier import numeric
+from wireproof_spec.iggy.key_hash import partition_of_key
 from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
 from wireproof_spec.iggy.streams import STREAM_DETAILS_TAGGED, STREAMS_TAGGED
+from wireproof_spec.iggy.system import CLIENT_DETAILS_TAGGED, CLIENTS_TAGGED
 from wireproof_spec.iggy.topics import CREATE_TOPIC_TAGGED, TOPIC_DETAILS_TAGGED, CreateTopic
 from wireproof_spec.iggy.users import LOGIN_USER, LoginUser
 
@@ -86,7 +88,7 @@ def test_streams_and_topics_are_told_and_numbered() -> None:
     made = decode(STREAM_DETAILS_TAGGED, found.ok(commands.CREATE_STREAM, named(0, b"Other One")))
     assert (made.stream.id, made.stream.name) == (2, "Other One")
     told = decode(STREAMS_TAGGED, found.ok(commands.GET_STREAMS))
-    assert [each.name for each in told.streams] == ["s", "other.one"]
+    assert [each.name for each in told.streams] == ["s", "Other One"]
     details = decode(TOPIC_DETAILS_TAGGED, found.ok(commands.CREATE_TOPIC, topic(0, "u", 2)))
     assert (details.topic.id, len(details.partitions)) == (2, 2)
     again = found.ok(commands.GET_TOPIC, STREAM + b"\x02\x01u")
@@ -139,3 +141,31 @@ def test_polls_over_http_are_objects() -> None:
         "current_offset": 0,
         "messages": [],
     }
+
+
+def test_limits_are_smaller_and_told_by_statuses() -> None:
+    found = client()
+    assert found.status(commands.SEND_MESSAGES, sending(sent(bytes(10_000_000)))) == 0
+    assert found.status(commands.SEND_MESSAGES, sending(sent(bytes(10_000_001)))) == 4022
+    assert not found.closed
+
+
+def test_keys_lead_to_partitions_by_xxh32() -> None:
+    found = client()
+    found.ok(commands.CREATE_TOPIC, topic(7, "seven", 7))
+    place = STREAM + b"\x02\x05seven"
+    found.ok(commands.SEND_MESSAGES, place + b"\x03\x03abc" + sent(b"payload"))
+    told = decode(TOPIC_DETAILS_TAGGED, found.ok(commands.GET_TOPIC, place))
+    filled = [each.id for each in told.partitions if each.messages_count]
+    assert filled == [partition_of_key(b"abc", 7, "tagged")]
+    assert found.status(commands.SEND_MESSAGES, place + b"\x02\x01\x01" + sent(b"p")) == 82
+
+
+def test_a_client_is_told_with_its_user() -> None:
+    found = client()
+    me = decode(CLIENT_DETAILS_TAGGED, found.ok(commands.GET_ME))
+    assert me.user_id == USER_ID
+    assert decode(CLIENT_DETAILS_TAGGED, found.ok(commands.GET_CLIENT, u32(me.client_id))) == me
+    assert found.ok(commands.GET_CLIENT, u32(me.client_id ^ 1)) == b""
+    listed = decode(CLIENTS_TAGGED, found.ok(commands.GET_CLIENTS))
+    assert me.client_id in [each.client_id for each in listed.clients]
