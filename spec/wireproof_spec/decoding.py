@@ -1,28 +1,24 @@
 """The decoding door: bytes in, frozen values out, `WireError` when they do not fit.
 
-Interpreted construct behind a few functions. construct's `.compile()` accepts truncated data and
-is never used; generated code may one day take the place of what is behind the door, held equal
-to it.
+Behind it stands code generated from the shape (`wireproof_spec.codec`), written when a schema is
+first used, and interpreted construct, to which it is held equal, for everything else. construct's
+`.compile()` accepts truncated data and is never used.
 """
 
-import functools
-import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, TypeVar, cast
 
-import construct
-
-from wireproof_spec.dissection import Dissection, Fault, Span, shown
+from wireproof_spec import interpreted
+from wireproof_spec.codec import NotGenerated, Unfit, generate_decoder, generate_encoder
+from wireproof_spec.dissection import Fault, Span, shown
 from wireproof_spec.layout import Shape
 from wireproof_spec.lengths import Sized
-from wireproof_spec.wire_error import WireError
 
 __all__ = ["Schema", "Span", "decode", "encode", "extent", "spans"]
 
 T = TypeVar("T")
-
-SHORT = 24
-"""Bytes; what is no longer is parsed once, for values are frozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +29,14 @@ class Schema(Generic[T]):
     clause: str
     value_type: type[T]
     shape: Shape = field(repr=False)
+    decoder: Callable[[bytes], T] = field(init=False, repr=False, compare=False)
+    """What `decode` calls; writes itself when it is first called."""
+    encoder: Callable[[T], bytes] = field(init=False, repr=False, compare=False)
+    """What `encode` calls; it says `Unfit` without a reason."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decoder", partial(_decode_first, self))
+        object.__setattr__(self, "encoder", partial(_encode_first, self))
 
 
 def decode(schema: Schema[T], data: bytes) -> T:
@@ -41,8 +45,7 @@ def decode(schema: Schema[T], data: bytes) -> T:
     Raises:
         WireError: carries clause, field, offset, expected, found.
     """
-    value = _parsed_once(schema, data) if len(data) <= SHORT else _parsed(schema, data)
-    return cast(T, value)
+    return schema.decoder(data)
 
 
 def encode(schema: Schema[T], value: T) -> bytes:
@@ -52,12 +55,9 @@ def encode(schema: Schema[T], value: T) -> bytes:
         WireError: a part does not fit its field; the offset is where it would have stood.
     """
     try:
-        return schema.shape.build(value)
-    except construct.ConstructError:
-        dissection = Dissection()
-        with dissection.blaming():
-            schema.shape.build_stream(value, dissection)
-        raise _error(schema, dissection) from None
+        return schema.encoder(value)
+    except Unfit:
+        return interpreted.build(schema.shape, schema.clause, value)
 
 
 def spans(schema: Schema[T], data: bytes) -> tuple[Span, ...]:
@@ -66,7 +66,7 @@ def spans(schema: Schema[T], data: bytes) -> tuple[Span, ...]:
     Where `data` does not decode, the last span bears the name of the field that was refused and
     covers everything from it on.
     """
-    dissection = _dissect(schema.shape, data)
+    dissection = interpreted.dissect(schema.shape, data)
     fault = dissection.fault
     if fault is None:
         return tuple(dissection.spans)
@@ -88,60 +88,31 @@ def extent(schema: Schema[T], head: bytes, *, limit: int | None = None) -> int |
         raise TypeError(f"{schema.name} is not led by its size")
     if len(head) < sized.width:
         return None
-    head = head[: sized.width]
-    try:
-        size = cast(int, _lead(sized.lead, head))
-    except construct.ConstructError:
-        raise _error(schema, _dissect(sized.lead, head)) from None
+    size = sized.declared(head)
+    if size < sized.fewest:
+        raise interpreted.told(schema.clause, interpreted.dissect(sized.lead, head[: sized.width]))
     if limit is not None and size > limit:
         fault = Fault(sized.lead.name, 0, f"at most {limit}", str(size))
-        raise _wire_error(schema, fault)
+        raise interpreted.wire_error(schema.clause, fault)
     return sized.width + size
 
 
-def _parsed(schema: Schema[T], data: bytes) -> object:
-    stream = io.BytesIO(data)
+def _decode_first(schema: Schema[T], data: bytes) -> T:
+    shape, clause = schema.shape, schema.clause
+    decoder: Callable[[bytes], object]
     try:
-        value = schema.shape.parse_stream(stream)
-    except construct.ConstructError:
-        raise _error(schema, _dissect(schema.shape, data)) from None
-    if stream.tell() != len(data):
-        raise _error(schema, _dissect(schema.shape, data))
-    return value
+        decoder = generate_decoder(shape, clause, name=schema.name)
+    except NotGenerated:
+        decoder = partial(interpreted.parse, shape, clause)
+    object.__setattr__(schema, "decoder", decoder)
+    return cast(T, decoder(data))
 
 
-@functools.lru_cache(maxsize=4096)
-def _parsed_once(schema: Schema[object], data: bytes) -> object:
-    """Parse what comes again and again: most frames of a broker are the same few answers."""
-    return _parsed(schema, data)
-
-
-@functools.lru_cache(maxsize=4096)
-def _lead(shape: Shape, head: bytes) -> object:
-    return shape.parse(head)
-
-
-def _dissect(shape: Shape, data: bytes) -> Dissection:
-    dissection = Dissection(data)
-    with dissection.blaming():
-        shape.parse_stream(dissection)
-    end = dissection.tell()
-    if dissection.fault is None and end != len(data):
-        dissection.fault = Fault("end", end, "no more bytes", str(len(data) - end))
-    return dissection
-
-
-def _error(schema: Schema[T], dissection: Dissection) -> WireError:
-    if dissection.fault is None:
-        raise AssertionError(f"{schema.name} was refused, and accepted when looked at again")
-    return _wire_error(schema, dissection.fault)
-
-
-def _wire_error(schema: Schema[T], fault: Fault) -> WireError:
-    return WireError(
-        clause=schema.clause,
-        field=fault.field,
-        offset=fault.offset,
-        expected=fault.expected,
-        found=fault.found,
-    )
+def _encode_first(schema: Schema[T], value: T) -> bytes:
+    encoder: Callable[[object], bytes]
+    try:
+        encoder = generate_encoder(schema.shape, name=schema.name)
+    except NotGenerated:
+        encoder = partial(interpreted.build, schema.shape, schema.clause)
+    object.__setattr__(schema, "encoder", encoder)
+    return encoder(value)

@@ -261,6 +261,7 @@ class Ranged(Wrapping):
 
     def __init__(self, integer: Integer, lowest: int, highest: int) -> None:
         super().__init__(integer)
+        self.integer = integer
         self.lowest = lowest
         self.highest = highest
 
@@ -281,6 +282,7 @@ class OneOf(Wrapping):
 
     def __init__(self, integer: Integer, values: Iterable[int]) -> None:
         super().__init__(integer)
+        self.integer = integer
         self.values = tuple(values)
 
     def _checked(self, value: object) -> int:
@@ -335,13 +337,14 @@ class Lifted(Translated):
         self.part = shape.parts[0].name
         self.inner = cast(Record, shape.parts[0].subcon)
         self.whole_type = shape.value_type
+        self.value_fields = tuple(member.name for member in fields(value_type))
         self.number = number
         self.bits = bits
         self.into = into
         self.offset = offset
         self.most_low = (1 << bits) - 1
-        ranged = next(each.subcon for each in self.inner.parts if each.name == number)
-        self.most_high: int = cast(Ranged, ranged).subcon.highest >> bits
+        ranged: Any = next(each.subcon for each in self.inner.parts if each.name == number)
+        self.most_high: int = ranged.subcon.highest >> bits
 
     def _apart(self, whole: object) -> object:
         inner = getattr(whole, self.part)

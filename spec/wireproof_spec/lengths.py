@@ -7,6 +7,7 @@ makes a decoder allocate, or loop, beyond the bytes that are there.
 # construct's interface for subclasses has underscored names.
 # pyright: reportPrivateUsage=false
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -49,9 +50,17 @@ class Sized(Wrapping):
 
     def __init__(self, integer: Integer, shape: Shape, *, name: str = "size") -> None:
         super().__init__(shape)
-        self.lead = field(name, Size(integer, minimum(shape)))
+        self.integer = integer
+        self.fewest = minimum(shape)
+        self.lead = field(name, Size(integer, self.fewest))
         self.width = integer.length
-        self.least = self.width + minimum(shape)
+        self.least = self.width + self.fewest
+        self._unpack = struct.Struct(integer.fmtstr).unpack_from
+
+    def declared(self, head: bytes) -> int:
+        """Return the size with which some bytes begin."""
+        size: int = self._unpack(head)[0]
+        return size
 
     def _parse(self, stream: Stream, context: Context, path: str) -> Any:
         start = stream.tell()
@@ -96,6 +105,7 @@ class Declared(Wrapping):
 
     def __init__(self, integer: Integer, *, of: str, bounds: "Bounds | None" = None) -> None:
         super().__init__(integer)
+        self.integer = integer
         self.of = of
         self.bounds = bounds
 
@@ -134,6 +144,7 @@ class Count(Wrapping):
 
     def __init__(self, integer: Integer, *, of: str) -> None:
         super().__init__(integer)
+        self.integer = integer
         self.of = of
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:

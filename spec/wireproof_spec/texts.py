@@ -70,13 +70,13 @@ class Decimal(Shape):
     """A number of at most 18 decimal digits, without sign or leading zeros."""
 
     highest = 10**18 - 1
-    _digits = Text(rb"0|[1-9][0-9]{0,17}", "decimal digits")
+    digits = Text(rb"0|[1-9][0-9]{0,17}", "decimal digits")
 
     def _parse(self, stream: Stream, context: Context, path: str) -> int:
-        return int(self._digits._parse(stream, context, path))
+        return int(self.digits._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
-        return self._digits._build(str(obj).encode(), stream, context, path)
+        return self.digits._build(str(obj).encode(), stream, context, path)
 
 
 class Words(Wrapping):

@@ -1,0 +1,41 @@
+"""Shapes turned into straight-line `struct` code, which does what interpreted construct does.
+
+A decoder raises the very `WireError` that interpreted construct would lead to. An encoder only
+says that a value does not fit: such values are our own mistakes, and construct tells of them.
+Values are instances of their dataclasses, or (`as_tuples`) plain tuples of the same fields.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+from wireproof_spec.codec.decoder import write_decoder
+from wireproof_spec.codec.encoder import Unfit, write_encoder
+from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple
+from wireproof_spec.codec.source import NotGenerated
+from wireproof_spec.layout import Shape
+
+__all__ = ["NotGenerated", "Unfit", "generate_decoder", "generate_encoder"]
+
+
+def generate_decoder(
+    shape: Shape, clause: str, *, name: str, as_tuples: bool = False
+) -> Callable[[bytes], object]:
+    """Return a decoder of the whole of some bytes, which raises `WireError`.
+
+    Raises:
+        NotGenerated: a part of the shape is none that is known here.
+    """
+    code = write_decoder(shape, clause, make_tuple if as_tuples else make_object)
+    return cast("Callable[[bytes], object]", code.function("decode", name))
+
+
+def generate_encoder(
+    shape: Shape, *, name: str, as_tuples: bool = False
+) -> Callable[[object], bytes]:
+    """Return an encoder, which raises `Unfit`.
+
+    Raises:
+        NotGenerated: a part of the shape is none that is known here.
+    """
+    code = write_encoder(shape, take_tuple if as_tuples else take_object)
+    return cast("Callable[[object], bytes]", code.function("encode", name))

@@ -1,0 +1,376 @@
+"""Shapes as the source of an encoder, shape by shape.
+
+Each writes its part and then what follows it, which it is given as a function: a part that is
+there on a condition has what follows written twice.
+"""
+
+import math
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import TypeAlias
+
+from wireproof_spec import layout, lengths, texts
+from wireproof_spec.codec.expression import expression
+from wireproof_spec.codec.making import Taker
+from wireproof_spec.codec.source import NotGenerated, Source
+from wireproof_spec.codec.writing import (
+    Constant,
+    Octets,
+    Packed,
+    Written,
+    joined_bytes,
+    size_of,
+    write_tests,
+)
+from wireproof_spec.dissection import Refused
+from wireproof_spec.layout import Shape
+
+Rest: TypeAlias = Callable[[Written], None]
+"""Writes what follows."""
+
+
+class Unfit(Exception):
+    """A value that does not fit its shape; interpreted construct says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part in its place: the variable of its value, and the parts of its record."""
+
+    value: str
+    names: Mapping[str, str]
+    shapes: Mapping[str, Shape]
+
+
+@dataclass(slots=True)
+class Encoder:
+    """An encoder being written, and how it takes values apart."""
+
+    code: Source
+    take: Taker
+    measured: bool = False
+    """Whether the bytes written are not all from the first on: a size or a repetition encloses."""
+
+
+def write_encoder(shape: Shape, take: Taker) -> Source:
+    """Return a function `encode(value)` that raises `Unfit` for a value that does not fit.
+
+    Raises:
+        NotGenerated: a part of the shape is none that is known here.
+    """
+    code = Source()
+    failures = (struct.error, UnicodeEncodeError, Refused)
+    code.constants |= {"failures": failures, "unfit": Unfit, "is_single": _is_single}
+    to = Encoder(code, take)
+
+    def end(written: Written) -> None:
+        written = write_tests(code, written)
+        code.line(f"return {joined_bytes(code, written.pieces)}")
+
+    with code.block("def encode(value):"):
+        with code.block("try:"):
+            _write(shape, to, Part("value", {}, {}), Written(), end)
+        with code.block("except failures:"):
+            code.line("raise unfit from None")
+    return code
+
+
+def _is_single(value: object) -> bool:
+    if type(value) is not float or not math.isfinite(value):
+        return False
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)
+    except OverflowError:
+        return False
+
+
+@singledispatch
+def _write(shape: object, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    """Write a part, and then what follows it."""
+    raise NotGenerated(repr(shape))
+
+
+@_write.register
+def _(shape: layout.Integer, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    then(written.and_test(f"type({part.value}) is not int").and_piece(_packed(shape, part.value)))
+
+
+def _packed(integer: layout.Integer, value: str) -> Packed:
+    order = integer.fmtstr[0] if integer.length > 1 else ""
+    return Packed(order, integer.fmtstr[1], integer.length, (value,))
+
+
+@_write.register
+def _(shape: layout.WideInteger, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    if shape.length != 16:
+        raise NotGenerated(f"an integer of {shape.length} bytes")
+    value = part.value
+    halves = (f"{value} & 0xFFFFFFFFFFFFFFFF", f"{value} >> 64")
+    piece = Packed("<", "QQ", shape.length, halves)
+    then(written.and_test(f"type({value}) is not int").and_piece(piece))
+
+
+@_write.register
+def _(shape: layout.Float, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    piece = Packed("<", "f", shape.length, (part.value,))
+    then(written.and_test(f"not is_single({part.value})").and_piece(piece))
+
+
+@_write.register
+def _(shape: layout.Ranged, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    value = part.value
+    written = written.and_test(f"type({value}) is not int")
+    written = written.and_test(f"not {shape.lowest} <= {value} <= {shape.highest}")
+    then(written.and_piece(_packed(shape.integer, value)))
+
+
+@_write.register
+def _(shape: layout.OneOf, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    value = part.value
+    written = written.and_test(f"type({value}) is not int", f"{value} not in {shape.values!r}")
+    then(written.and_piece(_packed(shape.integer, value)))
+
+
+@_write.register
+def _(shape: layout.Literal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    then(written.and_piece(Constant(shape.value)))
+
+
+@_write.register
+def _(shape: layout.Bytes, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    if isinstance(shape.length, int):
+        value = part.value
+        tests = (f"not isinstance({value}, bytes)", f"len({value}) != {shape.length}")
+        piece = Packed("", f"{shape.length}s", shape.length, (value,))
+        then(written.and_test(*tests).and_piece(piece))
+        return
+    written, octets = _prepared(shape, to, part.value, written)
+    then(written.and_piece(octets))
+
+
+@_write.register
+def _(shape: texts.Utf8, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    written, octets = _prepared(shape, to, part.value, written)
+    then(written.and_piece(octets))
+
+
+def _prepared(shape: Shape, to: Encoder, value: str, written: Written) -> tuple[Written, Octets]:
+    """Return the bytes of a part of bytes or text, made ready once."""
+    if value in written.prepared:
+        return written, written.prepared[value]
+    if isinstance(shape, layout.When):
+        return _prepared(shape.subcon, to, value, written)
+    if isinstance(shape, texts.Utf8):
+        written = write_tests(to.code, written.and_test(f"not isinstance({value}, str)"))
+        octets = to.code.name("octets")
+        to.code.line(f"{octets} = {value}.encode()")
+    elif isinstance(shape, layout.Bytes):
+        written = written.and_test(f"not isinstance({value}, bytes)")
+        octets = value
+    else:
+        raise NotGenerated(f"the length of {shape!r}")
+    found = Octets(octets, f"len({octets})")
+    return written.and_prepared(value, found), found
+
+
+@_write.register
+def _(shape: texts.Text, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    value, pattern = part.value, to.code.constant(shape.pattern.fullmatch, "pattern")
+    tests = (f"not isinstance({value}, bytes)", f"not {pattern}({value})")
+    then(written.and_test(*tests).and_piece(Octets(value, f"len({value})")))
+
+
+@_write.register
+def _(shape: texts.Decimal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    digits = to.code.name("digits")
+    to.code.line(f"{digits} = str({part.value}).encode()")
+    _write(shape.digits, to, replace(part, value=digits), written, then)
+
+
+@_write.register
+def _(shape: texts.Words, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    _write_repeated(shape.subcon, to, part, written, then, before=Constant(b" "))
+
+
+@_write.register
+def _(shape: texts.CarriageReturn, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    if to.measured:
+        raise NotGenerated("a carriage return within something measured")
+    value, before = part.value, to.code.name("octets")
+    written = write_tests(to.code, written.and_test(f"not isinstance({value}, bool)"))
+    to.code.line(f"{before} = {joined_bytes(to.code, written.pieces)}")
+    pieces = (Octets(before, f"len({before})"), Octets(rf"b'\r' * {value}", value))
+    written = replace(written, pieces=pieces)
+    then(written.and_test(rf"not {value} and {before}.endswith(b'\r')"))
+
+
+@_write.register
+def _(shape: layout.Field, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    _write(shape.subcon, to, part, written, then)
+
+
+@_write.register
+def _(shape: layout.Record, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    names, written = _taken(shape, to, part.value, written)
+    _write_parts(shape, to, names, written, then)
+
+
+def _taken(
+    shape: layout.Record, to: Encoder, value: str, written: Written
+) -> tuple[dict[str, str], Written]:
+    """Take a value apart; return the variables of its parts."""
+    test, pattern = to.take(to.code, value, shape.value_type)
+    written = write_tests(to.code, written.and_test(test))
+    names = {each.name: "None" for each in shape.parts}
+    for index, name in enumerate(shape.value_fields):
+        source = pattern.format(name=name, index=index)
+        if name in shape.absent:
+            written = written.and_test(f"{source} is not None")
+        else:
+            names[name] = to.code.name(name)
+            to.code.line(f"{names[name]} = {source}")
+    return names, written
+
+
+def _write_parts(
+    shape: layout.Record, to: Encoder, names: Mapping[str, str], written: Written, then: Rest
+) -> None:
+    shapes = {each.name: each.subcon for each in shape.parts}
+
+    def write_from(index: int, written: Written) -> None:
+        if index == len(shape.parts):
+            then(written)
+            return
+        each = shape.parts[index]
+        part = Part(names[each.name], names, shapes)
+        _write(each, to, part, written, lambda written: write_from(index + 1, written))
+
+    write_from(0, written)
+
+
+@_write.register
+def _(shape: layout.When, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    condition = expression(shape.condition, part.names)
+    nothing = () if part.value == "None" else (f"{part.value} is not None",)
+    answer = written.answers.get(condition)
+    if answer is not None:
+        if answer:
+            _write(shape.subcon, to, part, written, then)
+        else:
+            then(written.and_test(*nothing))
+        return
+    written = write_tests(to.code, written)
+    with to.code.block(f"if {condition}:"):
+        _write(shape.subcon, to, part, written.and_answer(condition, True), then)
+    with to.code.block("else:"):
+        then(written.and_answer(condition, False).and_test(*nothing))
+
+
+@_write.register
+def _(shape: layout.Translated, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    made = to.code.constant(shape.value_type, "class")
+    written = write_tests(to.code, written.and_test(f"type({part.value}) is not {made}"))
+    before, whole = to.code.constant(shape.before, "before"), to.code.name("whole")
+    to.code.line(f"{whole} = {before}({part.value})")
+    _write(shape.subcon, to, replace(part, value=whole), written, then)
+
+
+@_write.register
+def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    code = to.code
+    inner, high = code.name(shape.part), code.name(shape.into)
+    test, pattern = to.take(code, part.value, shape.value_type)
+    written = write_tests(code, written.and_test(test))
+    fields = shape.value_fields
+    code.line(f"{inner} = {pattern.format(name=shape.part, index=fields.index(shape.part))}")
+    code.line(f"{high} = {pattern.format(name=shape.into, index=fields.index(shape.into))}")
+    names, written = _taken(shape.inner, to, inner, written)
+    low, whole = names[shape.number], code.name("whole")
+    for number, most in ((low, shape.most_low), (high, shape.most_high)):
+        written = written.and_test(f"type({number}) is not int", f"not 0 <= {number} <= {most}")
+    written = write_tests(code, written)
+    code.line(f"{whole} = {high} << {shape.bits} | {low}")
+    _write_parts(shape.inner, to, {**names, shape.number: whole}, written, then)
+
+
+@_write.register
+def _(shape: lengths.Declared, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    written, octets = _prepared(part.shapes[shape.of], to, part.names[shape.of], written)
+    size, integer = octets.size, shape.integer
+    if isinstance(shape.bounds, tuple):
+        lowest, highest = shape.bounds
+        if lowest > integer.lowest or highest < integer.highest:
+            written = written.and_test(f"not {lowest} <= {size} <= {highest}")
+    elif isinstance(shape.bounds, lengths.BoundsBy):
+        bounds, table = to.code.name("bounds"), dict(shape.bounds.bounds)
+        written = write_tests(to.code, written)
+        chosen = part.names[shape.bounds.name]
+        to.code.line(f"{bounds} = {to.code.constant(table, 'bounds')}.get({chosen})")
+        test = f"{bounds} is not None and not {bounds}[0] <= {size} <= {bounds}[1]"
+        written = written.and_test(test)
+    elif shape.bounds is not None:
+        raise NotGenerated(repr(shape.bounds))
+    then(written.and_piece(_packed(integer, size)))
+
+
+@_write.register
+def _(shape: lengths.Count, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    counted = part.names[shape.of]
+    written = written.and_test(f"not isinstance({counted}, tuple)")
+    then(written.and_piece(_packed(shape.integer, f"len({counted})")))
+
+
+@_write.register
+def _(shape: lengths.Sized, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    integer = shape.integer
+    at, measured = len(written.pieces), to.measured
+    to.measured = True
+
+    def end(written: Written) -> None:
+        to.measured = measured
+        size = _packed(integer, size_of(written.pieces[at + 1 :]))
+        pieces = (*written.pieces[:at], size, *written.pieces[at + 1 :])
+        then(replace(written, pieces=pieces))
+
+    _write(shape.subcon, to, part, written.and_piece(_packed(integer, "0")), end)
+
+
+@_write.register
+def _(shape: lengths.Many, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    _write_repeated(shape.subcon, to, part, written, then)
+
+
+@_write.register
+def _(shape: lengths.Each, to: Encoder, part: Part, written: Written, then: Rest) -> None:
+    if shape.fewest:
+        tests = (f"not isinstance({part.value}, tuple)", f"len({part.value}) < {shape.fewest}")
+        written = written.and_test(*tests)
+    _write_repeated(shape.subcon, to, part, written, then)
+
+
+def _write_repeated(
+    each: Shape,
+    to: Encoder,
+    part: Part,
+    written: Written,
+    then: Rest,
+    before: Constant | None = None,
+) -> None:
+    code, measured = to.code, to.measured
+    written = write_tests(code, written.and_test(f"not isinstance({part.value}, tuple)"))
+    parts, item, octets = code.name("parts"), code.name("item"), code.name("octets")
+    code.line(f"{parts} = []")
+
+    def end(written: Written) -> None:
+        written = write_tests(code, written)
+        code.line(f"{parts}.append({joined_bytes(code, written.pieces)})")
+
+    to.measured = True
+    with code.block(f"for {item} in {part.value}:"):
+        inside = Written() if before is None else Written((before,))
+        _write(each, to, Part(item, {}, {}), inside, end)
+    to.measured = measured
+    code.line(f"{octets} = b''.join({parts})")
+    then(written.and_piece(Octets(octets, f"len({octets})")))

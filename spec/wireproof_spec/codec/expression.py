@@ -1,0 +1,30 @@
+"""Expressions of `this` as source: the parts that they name become local variables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import construct.expr
+from construct.expr import Path
+
+from wireproof_spec.codec.source import NotGenerated
+
+_SIGNS: Mapping[object, str] = vars(construct.expr)["opnames"]
+
+
+def expression(found: object, names: Mapping[str, str]) -> str:
+    """Return the source of an expression; `names` are the variables of the record's parts.
+
+    Raises:
+        NotGenerated: it is a function, or names something else than an earlier part.
+    """
+    if isinstance(found, int):
+        return str(found)
+    if isinstance(found, construct.expr.BinExpr):
+        binary: Any = found
+        left, right = expression(binary.lhs, names), expression(binary.rhs, names)
+        return f"({left} {_SIGNS[binary.op]} {right})"
+    if isinstance(found, Path):
+        for name, variable in names.items():
+            if repr(found) == f"this[{name!r}]":
+                return variable
+    raise NotGenerated(repr(found))
