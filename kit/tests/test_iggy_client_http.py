@@ -93,6 +93,7 @@ def test_requests_and_answers_are_recorded_and_a_token_is_shown() -> None:
     assert b"Content-Type: application/json" in requests[0]
     assert b"Authorization: Bearer T" in requests[0]
     assert [step.kind for step in transcript.steps()] == ["request", "response"]
+    assert b"Bearer TOKEN\r\n" in transcript.steps()[0].data
     assert transcript.steps()[1].data == OK
 
 

@@ -25,6 +25,8 @@ from wireproof_spec.iggy.partitioning import (
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import JsonValue
 
+TOKEN = "TOKEN"
+"""Stands in recorded requests for the one that was shown."""
 JSON_TYPE = ("Content-Type", "application/json")
 Body: TypeAlias = "Mapping[str, object] | Sequence[object] | bytes | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
@@ -58,12 +60,17 @@ class HttpClient:
         given: list[tuple[str | bytes, str | bytes]] = list(headers or ())
         if headers is None and body is not None:
             given.append(JSON_TYPE)
-        if self._token:
-            given.append(("Authorization", f"Bearer {self._token}"))
         target = path_with_query(path, query)
-        wire = request_bytes(method, target, self.address, headers=given, body=data)
+
+        def written(token: str) -> bytes:
+            shown = [("Authorization", f"Bearer {token}")] if self._token else []
+            fields = [*given, *shown]
+            return request_bytes(method, target, self.address, headers=fields, body=data)
+
+        wire = written(self._token)
         name = self._transcript.connection_label()
-        self._transcript.add("request", name, data=wire, note=f"{method} {target}")
+        # Who reads a bundle must not get in with it.
+        self._transcript.add("request", name, data=written(TOKEN), note=f"{method} {target}")
         answer = transfer(self.address, wire, seconds=self._seconds, method=method)
         note = answer.failure or str(answer.status)
         self._transcript.add("response", name, data=answer.received, note=note)
