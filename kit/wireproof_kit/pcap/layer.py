@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 from scapy.base_classes import BasePacket
-from scapy.fields import PacketField, PacketLenField, PacketListField, StrField
-from scapy.packet import Packet, Padding, fuzz
+from scapy.fields import PacketField, PacketListField, StrField
+from scapy.packet import Packet, Padding
 
 L = TypeVar("L", bound="Layer")
 
@@ -36,6 +36,14 @@ class Layer(Packet):
             return super().do_dissect(s)
         except struct.error as error:
             raise Short(f"{type(self).__name__}: {error}") from error
+
+    def post_dissect(self, s: bytes) -> bytes:
+        """Refuse fields that cannot be, each by itself or together."""
+        self.check()
+        return s
+
+    def check(self) -> None:
+        """Raise `Refused` where a field has a value that none may have; most may have any."""
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
         """Take nothing of what stands behind the fields."""
@@ -87,6 +95,26 @@ class Octets(StrField):
         return s[length:], s[:length]
 
 
+class Always(StrField):
+    """Bytes that are always the same."""
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
+        """Cut them off.
+
+        Raises:
+            Refused: other bytes stand here.
+            Short: the bytes end within them.
+        """
+        due = self.default or b""
+        if not s.startswith(due):
+            kind = Short if due.startswith(s) else Refused
+            raise kind(f"{self.name}: expected {due!r}, found {s[: len(due)]!r}")
+        return s[len(due) :], due
+
+    def randval(self) -> None:  # type: ignore[override]  # nothing random about them
+        """Leave them as they are."""
+
+
 class Inner(PacketField):
     """One layer inside another."""
 
@@ -99,11 +127,14 @@ class Inner(PacketField):
         return rest, layer
 
 
-class Bounded(PacketLenField):
+class Bounded(Inner):
     """One layer inside another that fills so many bytes as the fields before say."""
 
+    __slots__ = ["length_from"]
+
     def __init__(self, name: str, kind: type[Layer], length_from: Read) -> None:
-        super().__init__(name, kind(), kind, length_from=length_from)
+        super().__init__(name, kind)
+        self.length_from = length_from
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, Packet]:
         """Cut it off.
@@ -115,10 +146,6 @@ class Bounded(PacketLenField):
         length = self.length_from(pkt)
         require(self.name, s, length)
         return s[length:], filling(cast(type[Layer], self.cls), s[:length])
-
-    def randval(self) -> Packet:  # type: ignore[override]  # as scapy's own PacketField
-        """Return such a layer with random fields."""
-        return fuzz(cast(type[Layer], self.cls)())
 
 
 class Layers(PacketListField):
@@ -152,6 +179,16 @@ class Layers(PacketListField):
             layer, rest = cut(cast(type[Layer], self.cls), rest)
             found.append(layer)
         return rest + behind, found
+
+
+def expect(name: str, due: str, found: object, *, holds: bool) -> None:
+    """Refuse a value for which something does not hold.
+
+    Raises:
+        Refused: it does not.
+    """
+    if not holds:
+        raise Refused(f"{name}: expected {due}, found {found!r}")
 
 
 def require(name: str, data: bytes, length: int) -> None:

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from scapy.fields import ByteEnumField, LEIntField, LELongField
+from scapy.fields import ByteEnumField, FieldLenField, LEIntField, LELongField
 
 from wireproof_kit.iggy.pcap.parts import HEADERS, PAYLOAD, Wide
-from wireproof_kit.pcap.layer import Layer, Layers
+from wireproof_kit.pcap.layer import Layer, Layers, expect
 
 STATES = {1: "available", 10: "unavailable", 20: "poisoned", 30: "marked_for_deletion"}
 
@@ -15,6 +15,10 @@ class SentMessage(Layer):
 
     name = "Iggy message to send"
     fields_desc: ClassVar = [Wide("id", 0), *HEADERS, *PAYLOAD]
+
+    def check(self) -> None:
+        """Refuse an empty payload."""
+        expect("length", "1 or more", self.length, holds=self.length > 0)
 
 
 class OldMessage(Layer):
@@ -49,14 +53,20 @@ class Polled(Layer):
     """What a poll is answered: how many messages, and they."""
 
     name = "Iggy polled messages"
-    fields_desc: ClassVar = [LEIntField("messages_count", 0), Layers("messages", Message)]
+    fields_desc: ClassVar = [
+        FieldLenField("count", None, count_of="messages", fmt="<I"),
+        Layers("messages", Message, count_from=lambda pkt: pkt.count),
+    ]
 
 
 class OldPolled(Layer):
     """The same before the change."""
 
     name = "Iggy polled messages (old)"
-    fields_desc: ClassVar = [LEIntField("messages_count", 0), Layers("messages", OldMessage)]
+    fields_desc: ClassVar = [
+        FieldLenField("count", None, count_of="messages", fmt="<I"),
+        Layers("messages", OldMessage, count_from=lambda pkt: pkt.count),
+    ]
 
 
 class PolledWithPlace(Layer):
@@ -66,6 +76,6 @@ class PolledWithPlace(Layer):
     fields_desc: ClassVar = [
         LEIntField("partition_id", 1),
         LELongField("current_offset", 0),
-        LEIntField("messages_count", 0),
-        Layers("messages", Message),
+        FieldLenField("count", None, count_of="messages", fmt="<I"),
+        Layers("messages", Message, count_from=lambda pkt: pkt.count),
     ]

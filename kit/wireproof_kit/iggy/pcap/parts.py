@@ -6,7 +6,7 @@ from scapy.fields import ByteEnumField, Field, FieldLenField, LEIntField
 from scapy.packet import Packet
 from scapy.volatile import RandNum
 
-from wireproof_kit.pcap.layer import Layer, Layers, Octets
+from wireproof_kit.pcap.layer import Layer, Layers, Octets, Refused, expect
 
 IDENTIFIER_KINDS = {1: "numeric", 2: "string"}
 CONSUMER_KINDS = {1: "consumer", 2: "consumer group"}
@@ -48,11 +48,38 @@ class Wide(Field[int, bytes]):
         return RandNum(0, (1 << 128) - 1)
 
 
+def utf8(name: str, data: bytes) -> bytes:
+    """Return bytes that are text.
+
+    Raises:
+        Refused: they are no UTF-8.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise Refused(f"{name}: expected UTF-8, found {data!r}") from error
+    return data
+
+
 class Single(Field[float, float]):
     """A float of 4 bytes."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, 0.0, "<f")
+
+
+class Utf8(Octets):
+    """As many bytes of text as the fields before say."""
+
+    def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
+        """Cut them off.
+
+        Raises:
+            Refused: they are no UTF-8.
+            Short: fewer bytes are there.
+        """
+        rest, text = super().getfield(pkt, s)
+        return rest, utf8(self.name, text)
 
 
 class Identifier(Layer):
@@ -65,6 +92,12 @@ class Identifier(Layer):
         Octets("value", b"\1\0\0\0", lambda pkt: pkt.length),
     ]
 
+    def check(self) -> None:
+        """Refuse an unknown kind, a number that is not 4 bytes, an empty name."""
+        expect("kind", "1 or 2", self.kind, holds=self.kind in IDENTIFIER_KINDS)
+        fits = self.length == 4 if self.kind == 1 else self.length > 0
+        expect("length", "4, or 1 to 255 of a name", self.length, holds=fits)
+
 
 class Consumer(Layer):
     """Who polls: a consumer or a group, by number."""
@@ -72,15 +105,18 @@ class Consumer(Layer):
     name = "Iggy consumer"
     fields_desc: ClassVar = [ByteEnumField("kind", 1, CONSUMER_KINDS), LEIntField("id", 1)]
 
+    def check(self) -> None:
+        """Refuse an unknown kind."""
+        expect("kind", "1 or 2", self.kind, holds=self.kind in CONSUMER_KINDS)
 
-class Text(Layer):
-    """A text behind its length of 4 bytes."""
 
-    name = "Iggy text"
-    fields_desc: ClassVar = [
-        FieldLenField("length", None, length_of="value", fmt="<I"),
-        Octets("value", b"", lambda pkt: pkt.length),
-    ]
+def text(name: str) -> tuple[FieldLenField, Utf8]:
+    """Return the fields of a text behind its length of 4 bytes."""
+    length = f"{name}_length"
+    return (
+        FieldLenField(length, None, length_of=name, fmt="<I"),
+        Utf8(name, b"", lambda pkt: int(pkt.getfieldval(length))),
+    )
 
 
 class Header(Layer):
@@ -89,11 +125,18 @@ class Header(Layer):
     name = "Iggy header"
     fields_desc: ClassVar = [
         FieldLenField("key_length", None, length_of="key", fmt="<I"),
-        Octets("key", b"key", lambda pkt: pkt.key_length),
+        Utf8("key", b"key", lambda pkt: pkt.key_length),
         ByteEnumField("kind", 2, HEADER_KINDS),
         FieldLenField("value_length", None, length_of="value", fmt="<I"),
         Octets("value", b"value", lambda pkt: pkt.value_length),
     ]
+
+    def check(self) -> None:
+        """Refuse an unknown kind, and keys and values that are empty or longer than 255 bytes."""
+        expect("kind", "1 to 15", self.kind, holds=self.kind in HEADER_KINDS)
+        for name in ("key_length", "value_length"):
+            length = self.getfieldval(name)
+            expect(name, "1 to 255", length, holds=1 <= length <= 255)
 
 
 HEADERS = (

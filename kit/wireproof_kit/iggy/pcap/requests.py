@@ -16,8 +16,8 @@ from scapy.fields import (
 from scapy.packet import Packet
 
 from wireproof_kit.iggy.pcap.messages import SentMessage
-from wireproof_kit.iggy.pcap.parts import Consumer, Identifier
-from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Octets, Refused, cut
+from wireproof_kit.iggy.pcap.parts import Consumer, Identifier, utf8
+from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Octets, Refused, cut, expect
 
 STRATEGIES = {1: "offset", 2: "timestamp", 3: "first", 4: "last", 5: "next"}
 PARTITIONINGS = {1: "balanced", 2: "partition_id", 3: "messages_key"}
@@ -47,6 +47,11 @@ class Partitioning(Layer):
         Octets("value", b"\1\0\0\0", lambda pkt: pkt.length),
     ]
 
+    def check(self) -> None:
+        """Refuse an unknown kind, and an empty key."""
+        expect("kind", "1 to 3", self.kind, holds=self.kind in PARTITIONINGS)
+        expect("length", "1 to 255 of a key", self.length, holds=self.kind != 3 or self.length > 0)
+
 
 _PLACE = (Inner("stream", Identifier), Inner("topic", Identifier))
 
@@ -60,6 +65,10 @@ class SendMessages(Layer):
         Inner("partitioning", Partitioning),
         Layers("messages", SentMessage),
     ]
+
+    def check(self) -> None:
+        """Refuse a request to send nothing."""
+        expect("messages", "1 or more", len(self.messages), holds=bool(self.messages))
 
 
 class PollMessages(Layer):
@@ -76,6 +85,10 @@ class PollMessages(Layer):
         ByteField("auto_commit", 0),
         StrField("ignored", None),
     ]
+
+    def check(self) -> None:
+        """Refuse an unknown strategy."""
+        expect("strategy", "1 to 5", self.strategy, holds=self.strategy in STRATEGIES)
 
 
 class GetOffset(Layer):
@@ -110,6 +123,10 @@ class CreateStream(Layer):
     name = "Iggy create_stream"
     fields_desc: ClassVar = [LEIntField("stream_id", 1), StrField("stream_name", b"s")]
 
+    def check(self) -> None:
+        """Refuse a name that is no text."""
+        utf8("stream_name", self.stream_name)
+
 
 class OfTopic(Layer):
     """get_topic, delete_topic, get_consumer_groups."""
@@ -129,12 +146,16 @@ class CreateTopic(Layer):
         StrField("topic_name", b"t"),
     ]
 
+    def check(self) -> None:
+        """Refuse a name that is no text."""
+        utf8("topic_name", self.topic_name)
+
 
 class Partitions(Layer):
     """create_partitions, delete_partitions."""
 
     name = "Iggy request of partitions"
-    fields_desc: ClassVar = [*_PLACE, LEIntField("partitions_count", 1)]
+    fields_desc: ClassVar = [*_PLACE, LEIntField("count", 1)]
 
 
 class OfGroup(Layer):

@@ -13,7 +13,7 @@ from scapy.fields import (
 from scapy.packet import Packet, Raw
 
 from wireproof_kit.iggy.pcap.messages import Polled
-from wireproof_kit.iggy.pcap.parts import Single, Text
+from wireproof_kit.iggy.pcap.parts import Single, text
 from wireproof_kit.pcap.layer import Enclosing, Inner, Layer, Layers, Refused, cut, filling
 
 TRANSPORTS = {1: "tcp", 2: "quic"}
@@ -41,10 +41,10 @@ class Stats(Layer):
         LELongField("messages_count", 0),
         LEIntField("clients_count", 0),
         LEIntField("consumer_groups_count", 0),
-        Inner("hostname", Text),
-        Inner("os_name", Text),
-        Inner("os_version", Text),
-        Inner("kernel_version", Text),
+        *text("hostname"),
+        *text("os_name"),
+        *text("os_version"),
+        *text("kernel_version"),
     ]
 
 
@@ -62,7 +62,7 @@ class Membership(Layer):
 _CLIENT = (
     XLEIntField("client_id", 0),
     ByteEnumField("transport", 1, TRANSPORTS),
-    Inner("address", Text),
+    *text("address"),
 )
 
 
@@ -72,8 +72,8 @@ class Client(Layer):
     name = "Iggy client"
     fields_desc: ClassVar = [
         *_CLIENT,
-        FieldLenField("consumer_groups_count", None, count_of="consumer_groups", fmt="<I"),
-        Layers("consumer_groups", Membership, count_from=lambda pkt: pkt.consumer_groups_count),
+        FieldLenField("groups_count", None, count_of="groups", fmt="<I"),
+        Layers("groups", Membership, count_from=lambda pkt: pkt.groups_count),
     ]
 
 
@@ -81,7 +81,7 @@ class ClientInList(Layer):
     """One client of many: in how many groups it is, not in which."""
 
     name = "Iggy client in a list"
-    fields_desc: ClassVar = [*_CLIENT, LEIntField("consumer_groups_count", 0)]
+    fields_desc: ClassVar = [*_CLIENT, LEIntField("groups_count", 0)]
 
 
 class Clients(Layer):
@@ -107,7 +107,7 @@ class Stream(Layer):
         LEIntField("topics_count", 0),
         LELongField("size_bytes", 0),
         LELongField("messages_count", 0),
-        Inner("stream_name", Text),
+        *text("stream_name"),
     ]
 
 
@@ -120,7 +120,7 @@ class Topic(Layer):
         LEIntField("partitions_count", 0),
         LELongField("size_bytes", 0),
         LELongField("messages_count", 0),
-        Inner("topic_name", Text),
+        *text("topic_name"),
     ]
 
 
@@ -180,7 +180,7 @@ class Number(Layer):
     """A partition's number in a member's list."""
 
     name = "Iggy partition number"
-    fields_desc: ClassVar = [LEIntField("id", 0)]
+    fields_desc: ClassVar = [LEIntField("number", 0)]
 
 
 class Member(Layer):

@@ -1,22 +1,23 @@
 """Commands: a line, and for some of them a body of the size that follows it."""
 
+import re
 from typing import ClassVar
 
-from scapy.fields import AnyField, FieldLenField, LongField, StrField, StrFixedLenField
+from scapy.fields import AnyField, FieldLenField, LongField, StrField
 
-from wireproof_kit.nsq.pcap.lines import LineEnd, Name, Rest, Word, Words
-from wireproof_kit.pcap.layer import Bounded, Layer, Layers, Octets, Short, cut
+from wireproof_kit.nsq.pcap.lines import Digits, LineEnd, Name, Word, Words
+from wireproof_kit.pcap.layer import Always, Bounded, Layer, Layers, Octets, Short, cut
 
 MAGIC = b"  V2"
-CUT_AT_OFFSETS = (b"FIN", b"REQ", b"TOUCH")
-"""Commands that a broker knows by their first letters; their message id may hold any byte."""
+_ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)[ \r\n]")
+"""Commands whose message id may hold any byte, a line feed too."""
 
 
 class Magic(Layer):
     """The four bytes that a connection begins with."""
 
     name = "NSQ magic"
-    fields_desc: ClassVar = [StrFixedLenField("magic", MAGIC, 4)]
+    fields_desc: ClassVar = [Always("magic", MAGIC)]
 
 
 class Plain(Layer):
@@ -67,16 +68,29 @@ class CreateTopic(Layer):
     ]
 
 
-class Sized(Layer):
-    """IDENTIFY with its JSON, AUTH with its secret."""
+class Identify(Layer):
+    """IDENTIFY: what the client is and wants, as JSON."""
 
-    name = "NSQ command with a body"
+    name = "NSQ IDENTIFY"
     fields_desc: ClassVar = [
         Name("command", b"IDENTIFY"),
         Words("words"),
         LineEnd(),
-        FieldLenField("size", None, length_of="body", fmt="!i"),
-        Octets("body", b"{}", lambda pkt: pkt.size),
+        FieldLenField("size", None, length_of="json", fmt="!i"),
+        Octets("json", b"{}", lambda pkt: pkt.size),
+    ]
+
+
+class Authenticate(Layer):
+    """AUTH."""
+
+    name = "NSQ AUTH"
+    fields_desc: ClassVar = [
+        Name("command", b"AUTH"),
+        Words("words"),
+        LineEnd(),
+        FieldLenField("size", None, length_of="secret", fmt="!i"),
+        Octets("secret", b"secret", lambda pkt: pkt.size),
     ]
 
 
@@ -99,8 +113,8 @@ class ExtendedBody(Layer):
 
     name = "NSQ body with a header"
     fields_desc: ClassVar = [
-        FieldLenField("header_length", None, length_of="header", fmt="!H"),
-        Octets("header", b"{}", lambda pkt: pkt.header_length),
+        FieldLenField("header_length", None, length_of="json_header", fmt="!H"),
+        Octets("json_header", b"{}", lambda pkt: pkt.header_length),
         StrField("body", b"body"),
     ]
 
@@ -166,74 +180,95 @@ class PublishedExtended(Layer):
     fields_desc: ClassVar = _one(ExtendedBody)
 
 
-def _many(word: bytes, kind: type[Layer]) -> list[AnyField]:
-    """Return the fields of a command that publishes several messages.
-
-    They are read by their count; what the size says beyond them is the next command's.
-    """
+def _batch(kind: type[Layer]) -> list[AnyField]:
+    """Return the fields of messages behind their count."""
     return [
-        *_publishing(word),
-        FieldLenField("size", None, length_of="messages", fmt="!i", adjust=lambda _, n: n + 4),
         FieldLenField("count", None, count_of="messages", fmt="!i"),
         Layers("messages", kind, count_from=lambda pkt: pkt.count),
     ]
+
+
+class Batch(Layer):
+    """Messages of an MPUB."""
+
+    name = "NSQ batch"
+    fields_desc: ClassVar = _batch(Published)
+
+
+class TracedBatch(Layer):
+    """Messages of an MPUB_TRACE."""
+
+    name = "NSQ batch with trace ids"
+    fields_desc: ClassVar = _batch(PublishedTraced)
+
+
+class ExtendedBatch(Layer):
+    """Messages of an MPUB_EXT."""
+
+    name = "NSQ batch with headers"
+    fields_desc: ClassVar = _batch(PublishedExtended)
 
 
 class PublishMany(Layer):
     """MPUB."""
 
     name = "NSQ MPUB"
-    fields_desc: ClassVar = _many(b"MPUB", Published)
+    fields_desc: ClassVar = [*_publishing(b"MPUB"), *_one(Batch)]
 
 
 class PublishManyTraced(Layer):
     """MPUB_TRACE."""
 
     name = "NSQ MPUB_TRACE"
-    fields_desc: ClassVar = _many(b"MPUB_TRACE", PublishedTraced)
+    fields_desc: ClassVar = [*_publishing(b"MPUB_TRACE"), *_one(TracedBatch)]
 
 
 class PublishManyExtended(Layer):
     """MPUB_EXT."""
 
     name = "NSQ MPUB_EXT"
-    fields_desc: ClassVar = _many(b"MPUB_EXT", PublishedExtended)
+    fields_desc: ClassVar = [*_publishing(b"MPUB_EXT"), *_one(ExtendedBatch)]
 
 
 def _acknowledging(word: bytes) -> list[AnyField]:
     """Return the fields of a command that names a message: high half, low half of its id."""
     return [
-        StrFixedLenField("command", word, len(word)),
-        StrFixedLenField("blank", b" ", 1),
+        Always("command", word),
+        Always("blank", b" "),
         LongField("internal_id", 1),
         LongField("trace_id", 0),
     ]
 
 
 class Finish(Layer):
-    """FIN; a broker ignores what stands behind the id."""
+    """FIN."""
 
     name = "NSQ FIN"
-    fields_desc: ClassVar = [*_acknowledging(b"FIN"), Rest("ignored", b""), LineEnd()]
+    fields_desc: ClassVar = [*_acknowledging(b"FIN"), Always("line_feed", b"\n")]
 
 
 class Touch(Layer):
-    """TOUCH; a broker ignores what stands behind the id."""
+    """TOUCH."""
 
     name = "NSQ TOUCH"
-    fields_desc: ClassVar = [*_acknowledging(b"TOUCH"), Rest("ignored", b""), LineEnd()]
+    fields_desc: ClassVar = [*_acknowledging(b"TOUCH"), Always("line_feed", b"\n")]
 
 
 class Requeue(Layer):
     """REQ: the id, and in how many milliseconds the message is due again."""
 
     name = "NSQ REQ"
-    fields_desc: ClassVar = [*_acknowledging(b"REQ"), Rest("timeout_ms", b" 0"), LineEnd()]
+    fields_desc: ClassVar = [
+        *_acknowledging(b"REQ"),
+        Always("second_blank", b" "),
+        Digits("timeout_ms", b"0"),
+        Always("line_feed", b"\n"),
+    ]
 
 
 COMMANDS: dict[bytes, type[Layer]] = {
-    b"IDENTIFY": Sized,
-    b"AUTH": Sized,
+    b"IDENTIFY": Identify,
+    b"AUTH": Authenticate,
     b"PUB": Publish,
     b"PUB_TRACE": PublishTraced,
     b"PUB_EXT": PublishExtended,
@@ -259,9 +294,8 @@ def read_command(data: bytes) -> tuple[Layer, bytes]:
         Refused: its body is not what the command describes.
         Short: it is not all there.
     """
-    for word in CUT_AT_OFFSETS:
-        if data.startswith(word):
-            return cut(COMMANDS[word], data)
+    if found := _ACKNOWLEDGEMENT.match(data):
+        return cut(COMMANDS[found[1]], data)
     end = data.find(b"\n")
     if end < 0:
         raise Short("line: expected a line feed, found none")

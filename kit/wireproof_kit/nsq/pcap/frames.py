@@ -3,23 +3,16 @@
 import struct
 from typing import ClassVar
 
-from scapy.fields import IntEnumField, IntField, LongField, StrField, StrFixedLenField
+from scapy.fields import IntEnumField, IntField, LongField, StrField
 from scapy.packet import Packet
 
-from wireproof_kit.nsq.pcap.messages import (
-    ExtendedMessage,
-    Message,
-    PlacedExtendedMessage,
-    PlacedMessage,
-)
-from wireproof_kit.pcap.layer import Enclosing, Layer, Refused, cut
+from wireproof_kit.nsq.pcap.messages import Message
+from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, expect, filling
 
 RESPONSE, ERROR, MESSAGE = 0, 1, 2
 FRAME_TYPES = {RESPONSE: "response", ERROR: "error", MESSAGE: "message"}
 TRACED = 30
 """Bytes of a trace reply: OK, three numbers of 8 bytes, one of 4."""
-MOST = 1 << 30
-"""Bytes; a frame that says it is longer is none."""
 
 
 class Response(Layer):
@@ -34,11 +27,11 @@ class TraceReply(Layer):
 
     name = "NSQ trace reply"
     fields_desc: ClassVar = [
-        StrFixedLenField("ok", b"OK", 2),
+        Always("ok", b"OK"),
         LongField("internal_id", 1),
         LongField("trace_id", 0),
-        LongField("queue_offset", 0),
-        IntField("raw_size", 0),
+        LongField("disk_queue_offset", 0),
+        IntField("disk_queue_data_size", 0),
     ]
 
 
@@ -49,12 +42,18 @@ class Error(Layer):
     fields_desc: ClassVar = [StrField("text", b"E_INVALID ")]
 
 
+class Unknown(Layer):
+    """The data of a message that nobody has read yet, or of a frame of no known type."""
+
+    name = "NSQ data"
+    fields_desc: ClassVar = [StrField("data", b"")]
+
+
 class Frame(Enclosing):
     """A frame; `size` counts the type and what follows it."""
 
     name = "NSQ frame"
     fields_desc: ClassVar = [IntField("size", None), IntEnumField("frame_type", 0, FRAME_TYPES)]
-    message: ClassVar[type[Layer]] = Message
 
     def post_build(self, pkt: bytes, pay: bytes) -> bytes:
         """Fill the size in where none was given."""
@@ -64,8 +63,7 @@ class Frame(Enclosing):
 
     def enclosed(self) -> int:
         """Return the bytes behind the type."""
-        if not 4 <= self.size <= MOST:
-            raise Refused(f"size: expected 4 to {MOST}, found {self.size}")
+        expect("size", "4 or more", self.size, holds=self.size >= 4)
         return int(self.size) - 4
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
@@ -75,45 +73,21 @@ class Frame(Enclosing):
             return TraceReply if traced else Response
         if self.frame_type == ERROR:
             return Error
-        if self.frame_type == MESSAGE:
-            return self.message
-        raise Refused(f"frame_type: expected 0, 1 or 2, found {self.frame_type}")
+        return Unknown
 
 
-class ExtendedFrame(Frame):
-    """A frame to who subscribed to a topic with extend headers."""
-
-    message = ExtendedMessage
-
-
-class PlacedFrame(Frame):
-    """A frame to who subscribed in order to a plain topic."""
-
-    message = PlacedMessage
-
-
-class PlacedExtendedFrame(Frame):
-    """A frame to who subscribed in order to a topic with extend headers."""
-
-    message = PlacedExtendedMessage
-
-
-FRAMES: dict[tuple[bool, bool], type[Frame]] = {
-    (False, False): Frame,
-    (True, False): ExtendedFrame,
-    (False, True): PlacedFrame,
-    (True, True): PlacedExtendedFrame,
-}
-"""(with extend headers, in order) → the frame."""
-
-
-def read_frame(
-    data: bytes, *, extended: bool = False, placed: bool = False
-) -> tuple[Frame, bytes]:
+def read_frame(data: bytes, message: type[Layer] = Message) -> tuple[Frame, bytes]:
     """Read one frame; return it and the bytes behind it.
 
+    ``message`` is the layer of messages; only who knows the subscription can tell.
+
     Raises:
-        Refused: size, type or message are none.
+        Refused: size or message are none.
         Short: it is not all there.
     """
-    return cut(FRAMES[extended, placed], data)
+    frame, behind = cut(Frame, data)
+    if frame.frame_type == MESSAGE:
+        content = bytes(frame.payload)
+        frame.remove_payload()
+        frame.add_payload(filling(message, content))
+    return frame, behind

@@ -1,10 +1,14 @@
 """Fields of a command line: words with single blanks between them, ended by a line feed."""
 
+from collections.abc import Iterator
+from typing import cast
+
 from scapy.fields import Field, StrField
 from scapy.packet import Packet
 from scapy.volatile import RandBin, RandNum
 
 from wireproof_kit.pcap.layer import Refused, Short
+from wireproof_kit.pcap.leaves import Leaf
 
 _BLANK = b" "
 _LINE_FEED = b"\n"
@@ -24,6 +28,12 @@ class Word(StrField):
     def addfield(self, pkt: Packet, s: bytes, val: bytes | None) -> bytes:
         """Append a blank and the word."""
         return s if val is None else s + _BLANK + val
+
+    def pieces(self, value: object) -> Iterator[Leaf]:
+        """Yield the blank and the word."""
+        if value is not None:
+            yield "separator", _BLANK, _BLANK
+            yield self.name, cast(bytes, value), cast(bytes, value)
 
     def randval(self) -> RandBin:
         """Return a random word: neither blank nor line feed is in it."""
@@ -59,6 +69,12 @@ class Words(Field[list[bytes], bytes]):
         """Append a blank before each."""
         return s + b"".join(_BLANK + word for word in val or [])
 
+    def pieces(self, value: object) -> Iterator[Leaf]:
+        """Yield a blank and a word, as often as there are words."""
+        for word in cast(list[bytes], value):
+            yield "separator", _BLANK, _BLANK
+            yield self.name, word, word
+
     def randval(self) -> None:  # type: ignore[override]  # nothing random for a list
         """Leave the words as they are."""
 
@@ -80,26 +96,36 @@ class LineEnd(StrField):
                 return s[len(end) :], end
         raise Refused(f"end: expected the line's end, found {s[:8]!r}")
 
+    def pieces(self, value: object) -> Iterator[Leaf]:
+        """Yield the carriage return, if there is one, and the line feed."""
+        if value != _LINE_FEED:
+            yield "carriage_return", b"\r", b"\r"
+        yield "line_feed", _LINE_FEED, _LINE_FEED
+
     def randval(self) -> None:  # type: ignore[override]  # without it there is no line
         """Leave the line's end as it is."""
 
 
-class Rest(StrField):
-    """Everything up to the line feed, blanks and carriage returns too."""
+class Digits(StrField):
+    """A number in decimal digits, up to the line feed."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
         """Cut it off; the line feed stays.
 
         Raises:
+            Refused: something else than digits stands here.
             Short: there is no line feed.
         """
         end = s.find(_LINE_FEED)
         if end < 0:
             raise Short("line: expected a line feed, found none")
+        if not s[:end].isdigit():
+            raise Refused(f"{self.name}: expected digits, found {s[:end]!r}")
         return s[end:], s[:end]
 
-    def randval(self) -> None:  # type: ignore[override]  # a broker ignores it
-        """Leave it as it is."""
+    def randval(self) -> RandBin:
+        """Return random digits."""
+        return RandBin(RandNum(1, 20), b"0123456789")
 
 
 def _line_end(data: bytes) -> int:

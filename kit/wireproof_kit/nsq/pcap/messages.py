@@ -18,7 +18,7 @@ from wireproof_kit.pcap.layer import Layer, Octets
 EXTEND_VERSIONS = {0: "none", 2: "tag", 4: "json header"}
 
 _HEAD = (
-    SignedLongField("timestamp", 0),
+    SignedLongField("timestamp_ns", 0),
     ShortField("attempts", 1),
     LongField("internal_id", 1),
     LongField("trace_id", 0),
@@ -37,7 +37,7 @@ _EXTENSION = (
 )
 """The text always has a length behind the version; brokers leave it out of version 0."""
 
-_PLACE = (LongField("queue_offset", 0), IntField("raw_size", 0))
+_PLACE = (LongField("disk_queue_offset", 0), IntField("disk_queue_data_size", 0))
 
 _BODY = StrField("body", b"")
 
@@ -68,3 +68,12 @@ class PlacedExtendedMessage(Layer):
 
     name = "NSQ message with extension and its place"
     fields_desc: ClassVar = [*_HEAD, *_EXTENSION, *_PLACE, _BODY]
+
+
+MESSAGES: dict[tuple[bool, bool], type[Layer]] = {
+    (False, False): Message,
+    (True, False): ExtendedMessage,
+    (False, True): PlacedMessage,
+    (True, True): PlacedExtendedMessage,
+}
+"""(topic with extend headers, subscribed in order) → the layer."""
