@@ -22,6 +22,8 @@ from wireproof_spec.nsq.parameters import PARAMETERS
 from wireproof_spec.outline import outline
 
 TCP = "tcp"
+MOSTLY = 4
+"""So often stands what is owed most, beside what brokers may read in several ways."""
 
 _ROLES: Mapping[str, Role] = {
     "json": "json",
@@ -83,10 +85,9 @@ class _Framing:
 
 def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
     words = st.tuples(*(_words(each.name, there) for each in PARAMETERS[name]))
-    needed = sum(each.needed for each in PARAMETERS[name])
-    given = st.builds(
-        lambda drawn, count: drawn[:count], words, st.integers(needed, len(PARAMETERS[name]))
-    )
+    all_words, needed = len(PARAMETERS[name]), sum(each.needed for each in PARAMETERS[name])
+    counts = st.sampled_from([all_words] * MOSTLY + list(range(needed, all_words)))
+    given = st.builds(lambda drawn, count: drawn[:count], words, counts)
     line = st.builds(CommandLine, st.just(name), given, st.booleans()).map(_line)
     schema = BODIES.get(name)
     if schema is None:
@@ -112,11 +113,11 @@ def _line(value: CommandLine) -> Frame:
 
 
 def _words(name: str, there: Names) -> st.SearchStrategy[bytes]:
-    topics = st.sampled_from(there.topics)
+    topics = st.sampled_from([there.extended] * MOSTLY + [there.plain])
     made: Mapping[str, Made] = {
         "topic_name": topics,
         "channel_name": st.sampled_from([there.channel, f"{there.channel}#ephemeral"]),
-        "topic_partition": st.just(there.partition) | st.just(-1),
+        "topic_partition": st.sampled_from([there.partition] * MOSTLY + [-1]),
         "count": st.integers(0, limits.MAX_RDY_COUNT),
         "consume_offset": st.just("special:-1"),
         "extend": st.sampled_from(["true", "false"]),
