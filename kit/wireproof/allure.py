@@ -1,18 +1,9 @@
 """Allure results and Allure's site, with captures where the ``pcap`` extra is installed."""
 
-import importlib.util
-from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
+from wireproof_kit.captures import captures
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import resolve
-from wireproof_spec.record import CaseRecord, HeaderRecord
-
-CAPTURE = "wireproof_kit.pcap.capture:capture_of"
-"""What makes the pcap file of one case."""
-
-Capture = Callable[[HeaderRecord, CaseRecord], bytes | None]
 
 
 def write_results(bundle: Path, out: Path) -> None:
@@ -36,18 +27,3 @@ def write_site(bundle: Path, out: Path) -> None:
         make(bundle, out, captures())
     except (NoAllure, SiteFault) as error:
         raise UsageFault(f"--allure-html {out}: {error}") from error
-
-
-def captures() -> Capture:
-    """Return what makes a case's pcap file; nothing where the extra is not installed."""
-    module = CAPTURE.partition(":")[0]
-    if importlib.util.find_spec("scapy") is None or not _is_there(module):
-        return lambda _header, _case: None
-    return cast(Capture, resolve(CAPTURE))
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

@@ -38,6 +38,7 @@ class Conductor:
         self._engine: Engine | None = None
         self._unsupported: frozenset[str] = frozenset()
         self._deviations: tuple[Deviation, ...] = ()
+        self._header: HeaderRecord | None = None
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -62,6 +63,7 @@ class Conductor:
             record = self._engine.run(instance)
         record = self._known(record)
         pyfuncitem.user_properties.append((CASE_FIELD, msgspec.json.encode(record).decode()))
+        self._config.hook.pytest_wireproof_judged(header=self._header, record=record)
         tell(record)
         return True
 
@@ -85,7 +87,8 @@ class Conductor:
         run.prepare(choice.run)
         self._engine = Engine(run.session, run.bench, make_run_options(self._config))
         self._unsupported = frozenset(item.id for item in choice.unsupported)
-        self._announce(run.header(choice), len(choice.run) + len(choice.unsupported))
+        self._header = run.header(choice)
+        self._announce(self._header, len(choice.run) + len(choice.unsupported))
         self._engine.start(item for item in choice.run if item.mark.waiting)
 
     def _arrange(self, items: list[pytest.Item], choice: Choice) -> None:
@@ -115,6 +118,7 @@ class Recorder:
         self._config = config
         self._interrupted = False
         self._ledger: Ledger | None = None
+        self._told = 0
 
     def pytest_sessionstart(self) -> None:
         """Open the ledger."""
@@ -140,15 +144,17 @@ class Recorder:
             if name == CASE_FIELD:
                 record = msgspec.json.decode(cast(str, value), type=CaseRecord)
                 self._ledger.add(record)
+                self._told += 1
                 self._config.hook.pytest_wireproof_case(record=record)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take the run's header from the first xdist worker that ends."""
+        """Take the run's header from the first xdist worker that ends, and tell it."""
         output = cast(dict[str, str], getattr(node, "workeroutput", {}))
-        if HEADER_FIELD in output:
+        is_first = self._ledger is not None and self._ledger.header is None
+        if HEADER_FIELD in output and is_first:
             header = msgspec.json.decode(output[HEADER_FIELD], type=HeaderRecord)
-            self.pytest_wireproof_header(header)
+            self._config.hook.pytest_wireproof_header(header=header, selected=self._told)
 
     def pytest_keyboard_interrupt(self) -> None:
         """Remember that the run was cut off; the bundle is closed all the same."""

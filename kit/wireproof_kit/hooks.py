@@ -1,5 +1,7 @@
 """Hooks through which a run is watched; each is called as it happens."""
 
+import pytest
+
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 
@@ -9,6 +11,15 @@ def pytest_wireproof_header(header: HeaderRecord, selected: int) -> None:
 
 def pytest_wireproof_case(record: CaseRecord) -> None:
     """Tell that a case was run and judged."""
+
+
+def pytest_wireproof_judged(header: HeaderRecord, record: CaseRecord) -> None:
+    """Tell of a case in the process that ran it, before pytest has its outcome."""
+
+
+@pytest.hookspec(firstresult=True)
+def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes | None:
+    """Return the pcap file of a case's exchange; None where it cannot be made."""
 
 
 def pytest_wireproof_footer(footer: FooterRecord) -> None:

@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 
 from wireproof_kit import hooks
+from wireproof_kit.captures import captures
 from wireproof_kit.case import case_mark
 from wireproof_kit.conductor import INSTANCE, Conductor, Recorder, give_up
 from wireproof_kit.errors import KitError, UsageFault
@@ -23,6 +24,7 @@ from wireproof_kit.protocols import PROTOCOLS, protocol_of
 from wireproof_kit.several import several_of
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.record import CaseRecord, HeaderRecord
 
 CONDUCTOR = "wireproof-conductor"
 
@@ -35,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the hooks through which a run is watched."""
     pluginmanager.add_hookspecs(hooks)
+
+
+def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes | None:
+    """Make a capture for who asks, where the ``pcap`` extra is installed."""
+    return captures()(header, record)
 
 
 def pytest_configure(config: pytest.Config) -> None:

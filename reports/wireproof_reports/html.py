@@ -11,9 +11,10 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from wireproof_reports.page import Page, read_page
+from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.page import Page, page_of, read_page
 
-__all__ = ["page_from", "render", "write"]
+__all__ = ["page_from", "render", "render_bundle", "write"]
 
 _SHEET = "report.css"
 _SCRIPT = "report.js"
@@ -35,6 +36,11 @@ def render(bundle: Path) -> str:
         BundleFault: the bundle cannot be read.
     """
     return page_from("report.html.jinja", bundle)
+
+
+def render_bundle(bundle: Bundle) -> str:
+    """Return the HTML of a bundle in memory."""
+    return _rendered("report.html.jinja", page_of(bundle))
 
 
 def page_from(template: str, bundle: Path) -> str:

@@ -179,8 +179,11 @@ def _coverage(groups: tuple[GroupView, ...]) -> tuple[Coverage, ...]:
 
 
 def _commands(bundle: Bundle) -> list[Fact]:
+    again = [Fact("The same run again", run_command(bundle))]
+    if not bundle.name:
+        return again
     return [
-        Fact("The same run again", run_command(bundle)),
+        *again,
         Fact("Judge the recorded observations again", f"wireproof judge {bundle.name}"),
         Fact("This report from its bundle", f"wireproof report {bundle.name} --html report.html"),
     ]

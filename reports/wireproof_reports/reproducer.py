@@ -78,9 +78,12 @@ def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Repr
 
 
 def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
-    """Return the command that repeats the exchange, or the case where nothing was sent."""
-    if not any(step.kind in ("send", "request") for step in case.transcript.steps):
-        return f"wireproof run {_quoted(header.target.url)} {_quoted(case.case)}"
+    """Return the command that repeats the exchange, or the case where there is none to repeat."""
+    has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
+    if not has_sent or not bundle_name:
+        url = header.target.url
+        target = _quoted(url) if "://" in url else f"--{_harmless(url)}"
+        return f"wireproof run {target} {_quoted(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
 
 

@@ -1,0 +1,27 @@
+"""Captures of recorded exchanges, where the ``pcap`` extra is installed; imported when used."""
+
+import importlib.util
+from collections.abc import Callable
+from typing import cast
+
+from wireproof_kit.protocols import resolve
+from wireproof_spec.record import CaseRecord, HeaderRecord
+
+CAPTURE = "wireproof_kit.pcap.capture:capture_of"
+"""What makes the pcap file of one case."""
+
+Capture = Callable[[HeaderRecord, CaseRecord], bytes | None]
+
+
+def captures() -> Capture:
+    """Return what makes a case's pcap file; what makes none where the extra is not installed."""
+    if importlib.util.find_spec("scapy") is None or not _is_there(CAPTURE.partition(":")[0]):
+        return lambda _header, _case: None
+    return cast(Capture, resolve(CAPTURE))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
