@@ -239,13 +239,13 @@ def test_a_target_that_speaks_no_iggy_is_one_sentence(
     assert time.monotonic() - started < SOON
 
 
-def test_a_server_that_says_ok_to_everything_shows_nothing() -> None:
+def test_a_server_that_says_ok_to_everything_is_judged_by_what_it_took() -> None:
     with opened(answering()) as session:
         found = {
             name: session.probe_capability(name).observation.value for name in CAPABILITY_PROBES
         }
         readings = {name: session.probe_reading(name).observation.value for name in READING_PROBES}
-    assert found["poll"] == "error:empty"
+    assert found["poll"] == "missing"
     assert {found[name] for name in ("http", "disk", "control")} == {"unavailable"}
     shown = [each for each in CATALOGUE.decisions if each.shown(readings[each.probe])]
     assert shown == []

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from wireproof_kit.patience import Patience
 
 ROUND_TRIPS = 5
-ANSWER_LEAST, ANSWER_MOST = 0.3, 5.0
+# Pings are answered at once where a send waits for a disk.
+ANSWER_LEAST, ANSWER_MOST = 1.0, 5.0
 FACTOR = 20
 PREPARING = 10.0
 # Servers write to disk every few seconds, or when so many messages have come.

@@ -130,10 +130,15 @@ class HttpBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """How the sockets are written to."""
+    """How the sockets are written to; `delay_ms` is asked each time."""
 
-    flush_delay_ms: int = 0
+    delay_ms: Callable[[], int] = defaults.no_delay
     pieces: Callable[[bytes], Sequence[bytes]] = defaults.one_piece
+
+    @property
+    def flush_delay_ms(self) -> int:
+        """Return how late what there is to say is written this time."""
+        return self.delay_ms()
 
 
 @dataclass(frozen=True, slots=True)

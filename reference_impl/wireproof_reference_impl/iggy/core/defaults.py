@@ -18,6 +18,11 @@ from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 
+def no_delay() -> int:
+    """Return that there is nothing to wait for."""
+    return 0
+
+
 def same_number(number: int) -> int:
     """Return what was given."""
     return number
