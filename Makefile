@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run test test-clients setup check lint types imports selftest matrix crash connections mutation bench-reference clean help
+.PHONY: run test test-clients test-allure setup check lint types imports selftest matrix crash connections mutation bench-reference clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -23,6 +23,11 @@ test:
 test-clients:
 	@$(PYTHON) tools/setup.py $(CLIENTS)
 	@$(BIN)/python -m pytest -q reference_impl/clients/tests $(if $(filter pynsq,$(CLIENTS)),-k pynsq)
+
+test-allure:
+	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/allure.py
+	@$(BIN)/python -m pytest -q reports/tests/test_allure_site.py reports/tests/test_allure_pytest.py
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
@@ -74,6 +79,7 @@ help:
 	@echo "make run      judge the embedded reference, write out/report.html"
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
+	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make selftest every fault, every variant, fifty mixes of variants"
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make crash    kill a loaded broker 200 times"

@@ -3,10 +3,10 @@
     python3 tools/setup.py core|dev|pynsq|clients|all
 
 core     what `make run` needs
-dev      core, and what the tests and checks need
+dev      core, every extra, and what the tests and checks need
 pynsq    dev, and the client of that name
 clients  pynsq, and Go for go-nsq found, installed where the system allows, or named
-all      dev, every extra, and Java for Spark found, installed where the system allows, or named
+all      dev, clients, and Java for Spark found, installed where the system allows, or named
 
 A second call with nothing changed only compares a stamp.
 """
@@ -26,9 +26,9 @@ TOOLS = ROOT / ".cache" / "tools"
 KINDS = ("core", "dev", "pynsq", "clients", "all")
 SYNC = {
     "core": ["--no-dev"],
-    "dev": ["--group", "dev", "--group", "browser"],
-    "pynsq": ["--group", "dev", "--group", "browser", "--group", "clients"],
-    "clients": ["--group", "dev", "--group", "browser", "--group", "clients"],
+    "dev": ["--group", "dev", "--group", "browser", "--all-extras"],
+    "pynsq": ["--group", "dev", "--group", "browser", "--group", "clients", "--all-extras"],
+    "clients": ["--group", "dev", "--group", "browser", "--group", "clients", "--all-extras"],
     "all": ["--all-groups", "--all-extras"],
 }
 # Certificates that the system trusts count here too: registries behind a proxy have such ones.

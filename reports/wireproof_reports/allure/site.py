@@ -109,7 +109,7 @@ def _second(generator: Generator, results: Path, made: Path, out: Path) -> None:
         history = made.parent / "history"
         shutil.copytree(made / "history", history)
         _generate([*command, *one_file], made)
-        shutil.copytree(history, made / "history")
+        shutil.copytree(history, made / "history", dirs_exist_ok=True)
 
 
 _MAKERS: Mapping[int, Callable[[Generator, Path, Path, Path], None]] = {2: _second, 3: _third}
