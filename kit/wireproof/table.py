@@ -25,5 +25,6 @@ COMMANDS = {
     "selftest": Entry("wireproof.selftest:selftest", "Prove the judge on faults and variants."),
     "baseline": Entry("wireproof.baseline:baseline", "Keep the file of known deviations."),
     "ingest": Entry("wireproof.ingest:ingest", "Take bundles into a history."),
+    "aggregate": Entry("wireproof.aggregate:aggregate", "Ask a history all questions."),
     "doctor": Entry("wireproof.doctor:doctor", "Check this machine and a target."),
 }

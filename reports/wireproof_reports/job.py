@@ -1,0 +1,32 @@
+"""The job for spark-submit: questions to a history, asked where the cluster is.
+
+spark-submit --master spark://HOST:7077 --py-files wireproof.zip job.py HISTORY --out SITE
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from wireproof_reports.history.manifest import HistoryFault
+from wireproof_reports.questions.aggregate import Wish, aggregate
+from wireproof_reports.questions.session import SparkFault
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Answer all questions of a history; 0, or 2 and one sentence."""
+    parser = argparse.ArgumentParser(prog="job.py", description="Ask a history all questions.")
+    parser.add_argument("history", help="its folder, or a URL that the cluster can read")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the site")
+    told = parser.parse_args(arguments)
+    try:
+        lines = aggregate(Wish(told.history, told.out, master=""))
+    except (HistoryFault, SparkFault) as error:
+        print(f"wireproof: {error}", file=sys.stderr)
+        return 2
+    print(f"site  {told.out}   {len(lines)} questions answered")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

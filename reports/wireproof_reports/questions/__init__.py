@@ -1,0 +1,1 @@
+"""Questions to a history, asked of Spark through its DataFrame API alone."""

@@ -1,0 +1,111 @@
+"""All questions asked of one history, and their answers written for a site."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from wireproof_reports.questions.question import Answered, Question
+from wireproof_reports.questions.tables import Tables
+
+SCHEMA = 1
+MOST_ROWS = 100_000
+"""Rows of one answer that a page can still show; the others are counted."""
+
+QUESTIONS = (
+    "matrix",
+    "levels",
+    "regressions",
+    "flaky",
+    "flips",
+    "causes",
+    "coverage_clauses",
+    "coverage_grammar",
+    "durations",
+    "deviations",
+    "separating",
+)
+
+Tell = Callable[[int, str], None]
+"""Told before each question: how many were answered, and the next one's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question's rows, in the order to be shown."""
+
+    name: str
+    question: Question
+    rows: list[list[object]]
+
+
+def question(name: str) -> Question:
+    """Return the question that a module of that name asks."""
+    return cast(Question, import_module(f"wireproof_reports.questions.{name}").QUESTION)
+
+
+def answer(name: str, tables: Tables) -> Answer:
+    """Ask one question."""
+    asked = question(name)
+    table = asked.ask(tables).toArrow()
+    columns = [
+        [_plain(value, column) for value in table.column(column.name).to_pylist()]
+        for column in asked.columns
+    ]
+    return Answer(name, asked, [list(row) for row in zip(*columns, strict=True)])
+
+
+def all_answers(tables: Tables, names: Sequence[str], tell: Tell) -> Iterator[Answer]:
+    """Ask questions one after the other, in one session: later ones find it warm."""
+    for number, name in enumerate(names):
+        tell(number, name)
+        yield answer(name, tables)
+
+
+def write_answer(told: Answer, data: Path) -> dict[str, object]:
+    """Write an answer, and return its line for the index."""
+    columns = [
+        {"name": column.name, "kind": column.kind, "words": column.words}
+        for column in told.question.columns
+    ]
+    head: dict[str, object] = {
+        "schema": SCHEMA,
+        "question": told.name,
+        "title": told.question.title,
+        "asks": told.question.asks,
+        "total": len(told.rows),
+    }
+    file = data / f"{told.name}.json"
+    _write(file, {**head, "columns": columns}, told.rows[:MOST_ROWS])
+    return {**head, "file": file.name, "rows": min(len(told.rows), MOST_ROWS)}
+
+
+def write_index(data: Path, head: Mapping[str, object], lines: Sequence[object]) -> None:
+    """Write what was asked of which history."""
+    whole = {"schema": SCHEMA, **head, "questions": list(lines)}
+    text = json.dumps(whole, ensure_ascii=False, indent=1)
+    (data / "index.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _write(file: Path, head: Mapping[str, object], rows: Sequence[Sequence[object]]) -> None:
+    """Write one row a line, so that a person can read it and a tool compare it."""
+    with file.open("w", encoding="utf-8") as out:
+        out.write(json.dumps(head, ensure_ascii=False, indent=1)[:-2] + ',\n "rows": [')
+        for number, row in enumerate(rows):
+            out.write("," * (number > 0) + "\n" + json.dumps(row, ensure_ascii=False))
+        out.write("\n]}\n")
+
+
+def _plain(value: object, column: Answered) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float):
+        return round(value, 6)
+    if column.kind == "counts":
+        return [list(pair.values()) for pair in cast("list[dict[str, int]]", value or [])]
+    return value

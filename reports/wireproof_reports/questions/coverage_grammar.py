@@ -1,0 +1,37 @@
+"""Grammar coverage over the fleet: which fields were sent, and in how many ways."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import PROTOCOL, Answered, Question
+from wireproof_reports.questions.tables import Tables
+
+KEYS = ("protocol", "frame", "field", "way")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Add up what all bundles sent, field by field."""
+    fields = tables.grammar.groupBy(*KEYS).agg(
+        F.sum("sent").alias("sent"),
+        F.max("values").alias("values"),
+        F.count(F.lit(1)).alias("runs"),
+        F.size(F.collect_set("vendor")).alias("vendors"),
+    )
+    return fields.orderBy(*KEYS)
+
+
+QUESTION = Question(
+    "Grammar coverage",
+    "Which fields of which frames were sent, whole, cut and wrong on purpose?",
+    (
+        PROTOCOL,
+        Answered("frame", "text", "command or request"),
+        Answered("field", "text", "field as the published text names it"),
+        Answered("way", "text", "whole, cut, or wrong on purpose"),
+        Answered("sent", "integer", "how often it was sent"),
+        Answered("values", "integer", "different values in the run that had most"),
+        Answered("runs", "integer", "runs that sent it"),
+        Answered("vendors", "integer", "vendors that were sent it"),
+    ),
+    ask,
+)

@@ -1,0 +1,113 @@
+"""Durations: p50, p95 and p99 by vendor, version and interface, and how they drift.
+
+Each duration is rounded down to one of 160 steps a decade, so that counting suffices, the same
+on any number of machines: a percentile is at most 2 % below the exact one.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    PROTOCOL,
+    VENDOR,
+    VERSION,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import TARGET, version_order
+
+PERCENTILES = {"p50_us": 50, "p95_us": 95, "p99_us": 99}
+KEYS = (*TARGET, "interface")
+
+DECADES = 12
+"""Beyond 10^14 µs, three years, nothing more is rounded."""
+WIDTHS = tuple(
+    (below * 10**decade, width * 10**decade)
+    for decade in range(DECADES)
+    for below, width in ((200, 2), (500, 5), (1000, 10))
+)
+"""Below so many µs, durations are rounded down to multiples of so many; not at all below 100."""
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Count durations in steps, and read the percentiles off the counts."""
+    counted = tables.results.groupBy(*KEYS, rounded(F.col("duration_us")).alias("step")).agg(
+        F.count(F.lit(1)).alias("cases")
+    )
+    growing, whole = Window.partitionBy(*KEYS).orderBy("step"), Window.partitionBy(*KEYS)
+    ranked = counted.select(
+        *KEYS,
+        "step",
+        "cases",
+        F.sum("cases").over(growing).alias("up_to"),
+        F.sum("cases").over(whole).alias("all"),
+    )
+    told = ranked.groupBy(*KEYS, _leading(F.col("step")).alias("leading")).agg(
+        F.sum("cases").alias("cases"),
+        *(_percentile(percent).alias(name) for name, percent in PERCENTILES.items()),
+    )
+    whole_rows = told.groupBy(*KEYS).agg(
+        F.sum("cases").alias("all"),
+        *(F.min(name).alias(name) for name in PERCENTILES),
+        F.sort_array(F.collect_list(F.struct("leading", "cases"))).alias("histogram"),
+    )
+    return _with_drift(whole_rows.join(version_order(tables), "version"))
+
+
+def rounded(duration_us: Column) -> Column:
+    """Round down to one of 160 steps a decade."""
+    width = F.lit(1)
+    for below, multiple in reversed(WIDTHS):
+        width = F.when(duration_us < below, F.lit(multiple)).otherwise(width)
+    width = F.when(duration_us < 100, F.lit(1)).otherwise(width)
+    return duration_us - duration_us % width
+
+
+def _leading(step: Column) -> Column:
+    """Round down to the first digit."""
+    width = F.lit(1)
+    for decade in range(DECADES + 2, 0, -1):
+        width = F.when(step < 10 ** (decade + 1), F.lit(10**decade)).otherwise(width)
+    width = F.when(step < 10, F.lit(1)).otherwise(width)
+    return step - step % width
+
+
+def _percentile(percent: int) -> Column:
+    """Return the first step up to which so many of all lie (nearest rank)."""
+    enough = F.col("up_to") * 100 >= F.col("all") * percent
+    return F.min(F.when(enough, F.col("step")))
+
+
+def _with_drift(told: DataFrame) -> DataFrame:
+    consecutive = Window.partitionBy("protocol", "vendor", "interface").orderBy(
+        "version_key", "version"
+    )
+    before = F.lag("p50_us").over(consecutive)
+    drift = F.when(before > 0, F.col("p50_us") / before)
+    ordered = told.withColumn("drift", drift).orderBy(
+        "protocol", "vendor", "interface", "version_key", "version"
+    )
+    return ordered.withColumnRenamed("all", "cases").select(
+        *(column.name for column in QUESTION.columns)
+    )
+
+
+QUESTION = Question(
+    "Durations",
+    "How long do cases take against each version, and does that drift?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        Answered("interface", "text", "first two words of the case ids"),
+        Answered("cases", "integer", "results"),
+        *(
+            Answered(name, "integer", f"{name[:3]} in µs, rounded down by at most 2 %")
+            for name in PERCENTILES
+        ),
+        Answered("drift", "number", "p50 divided by that of the version before"),
+        Answered("histogram", "counts", "cases by the leading digit of their duration in µs"),
+    ),
+    ask,
+)

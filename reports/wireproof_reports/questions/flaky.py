@@ -1,0 +1,94 @@
+"""Flaky cases: those that came out both ways in runs of the same version, or within a run."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    CASE,
+    CLAUSE,
+    LAST,
+    LEVEL,
+    PROTOCOL,
+    VENDOR,
+    VERSION,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import (
+    TARGET,
+    conforms,
+    fails,
+    how_many,
+    tested,
+    version_order,
+)
+from wireproof_reports.questions.wilson import bounds
+
+KEYS = (*TARGET, "case", "case_hash", "clause", "level")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Count how often each case failed; keep those that did not always come out the same."""
+    counted = (
+        tables.results.where(tested())
+        .groupBy(*KEYS)
+        .agg(
+            F.count(F.lit(1)).alias("runs"),
+            how_many(conforms()).alias("conformed"),
+            how_many(fails()).alias("failed"),
+            F.sum("runs").alias("repeats"),
+            F.sum(F.col("runs") - F.col("same")).alias("unlike"),
+            F.max("started").alias("last"),
+        )
+    )
+    unstable = F.col("runs") - F.col("conformed") - F.col("failed")
+    both = (F.col("conformed") > 0) & (F.col("failed") > 0)
+    odd = counted.where(both | (unstable > 0) | (F.col("unlike") > 0))
+    bad = F.col("runs") - F.col("conformed")
+    low, high = bounds(bad, F.col("runs"))
+    told = odd.join(version_order(tables), "version").select(
+        *TARGET,
+        "case",
+        "clause",
+        "level",
+        "runs",
+        "failed",
+        unstable.alias("unstable"),
+        (bad / F.col("runs")).alias("share"),
+        low.alias("low"),
+        high.alias("high"),
+        "repeats",
+        "unlike",
+        "last",
+        "version_key",
+        "case_hash",
+    )
+    nearness = F.abs(F.col("share") - 0.5)
+    return told.orderBy(
+        nearness, "protocol", "vendor", "version_key", "version", "case", "case_hash"
+    ).select(*(column.name for column in QUESTION.columns))
+
+
+QUESTION = Question(
+    "Flaky cases",
+    "Which cases come out now one way, now the other, against the same version?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        CASE,
+        CLAUSE,
+        LEVEL,
+        Answered("runs", "integer", "runs in which the case came to something"),
+        Answered("failed", "integer", "of these, runs in which it failed"),
+        Answered("unstable", "integer", "of these, runs whose own repeats disagreed"),
+        Answered("share", "number", "runs that did not conform, of all"),
+        Answered("low", "number", "lower bound of the share, Wilson, 95 %"),
+        Answered("high", "number", "upper bound of the share, Wilson, 95 %"),
+        Answered("repeats", "integer", "repeats over all runs"),
+        Answered("unlike", "integer", "repeats that differed from the first of their run"),
+        LAST,
+    ),
+    ask,
+)

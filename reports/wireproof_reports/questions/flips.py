@@ -1,0 +1,72 @@
+"""Flips: how often a case's outcome changed from one run of a version to the next.
+
+Only cases that came out both ways can have flips: they are found first, by counting, and only
+their rows are brought into the order of time.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    CASE,
+    LAST,
+    PROTOCOL,
+    VENDOR,
+    VERSION,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import (
+    TARGET,
+    conforms,
+    how_many,
+    tested,
+    version_order,
+)
+
+KEYS = (*TARGET, "case", "case_hash")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Count changes of the outcome in the order of time."""
+    rows = tables.results.where(tested()).withColumn("good", conforms())
+    in_time = Window.partitionBy(*KEYS).orderBy("started", "bundle")
+    before = F.lag("good").over(in_time)
+    mixed = rows.join(_mixed(tables), [*KEYS], "left_semi")
+    flips = mixed.select(*KEYS, "started", (F.col("good") != before).alias("flipped"))
+    counted = flips.groupBy(*KEYS).agg(
+        F.count(F.lit(1)).alias("runs"),
+        how_many(F.col("flipped")).alias("flips"),
+        F.max(F.when(F.col("flipped"), F.col("started"))).alias("last"),
+    )
+    joined = counted.join(version_order(tables), "version")
+    return joined.orderBy(
+        F.desc("flips"), "protocol", "vendor", "version_key", "version", "case", "case_hash"
+    ).select(*(column.name for column in QUESTION.columns))
+
+
+def _mixed(tables: Tables) -> DataFrame:
+    """Return the cases that came out both ways."""
+    counted = (
+        tables.results.where(tested())
+        .groupBy(*KEYS)
+        .agg(how_many(conforms()).alias("good"), how_many(~conforms()).alias("bad"))
+    )
+    return counted.where((F.col("good") > 0) & (F.col("bad") > 0)).select(*KEYS)
+
+
+QUESTION = Question(
+    "Flips over time",
+    "How often did a case's outcome change from one run to the next of the same version?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        CASE,
+        Answered("runs", "integer", "runs in which the case came to something"),
+        Answered("flips", "integer", "changes between conforming and not"),
+        LAST,
+    ),
+    ask,
+)

@@ -1,0 +1,91 @@
+"""Levels reached over time: by vendor, version and clause group, day by day."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    PROTOCOL,
+    VENDOR,
+    VERSION,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import (
+    ASSERTED,
+    TARGET,
+    conforms,
+    how_many,
+    version_order,
+)
+from wireproof_spec.catalogue import LEVELS
+
+KEYS = (*TARGET, "day", "group")
+NOT_JUDGED, NONE = "not judged", "none"
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Count conforming and asserted cases of each day and level."""
+    asserted = F.col("verdict").isin(*ASSERTED)
+    counts = [
+        how_many(condition & (F.col("level") == level)).alias(f"{level}_{name}")
+        for level in LEVELS
+        for name, condition in (("conforming", conforms()), ("asserted", asserted))
+    ]
+    days = tables.results.groupBy(*KEYS).agg(*counts)
+    joined = days.join(_not_judged(tables), _same_keys(days), "left").join(
+        version_order(tables), "version"
+    )
+    judged = F.col("unjudged").isNull()
+    return joined.orderBy("protocol", "vendor", "version_key", "version", "day", "group").select(
+        *KEYS,
+        *(f"{level}_{name}" for level in LEVELS for name in ("conforming", "asserted")),
+        judged.alias("judged"),
+        F.when(judged, _reached()).otherwise(F.lit(NOT_JUDGED)).alias("reached"),
+    )
+
+
+def _not_judged(tables: Tables) -> DataFrame:
+    """Return the groups that a run of the day did not judge, under names of their own."""
+    rows = tables.runs.select(*TARGET, "day", F.explode("not_judged").alias("group")).distinct()
+    renamed = rows.select(*(F.col(name).alias(f"{name}_") for name in KEYS))
+    return F.broadcast(renamed.withColumn("unjudged", F.lit(True)))
+
+
+def _same_keys(days: DataFrame) -> Column:
+    """Compare keys so that the day that is not known equals itself."""
+    same = F.lit(True)
+    for name in KEYS:
+        same = same & days[name].eqNullSafe(F.col(f"{name}_"))
+    return same
+
+
+def _reached() -> Column:
+    """Return the last level with cases, all of which conform, as do those of all before it."""
+    reached, holds = F.lit(NONE), F.lit(True)
+    for level in LEVELS:
+        conforming, asserted = F.col(f"{level}_conforming"), F.col(f"{level}_asserted")
+        holds = holds & (conforming == asserted)
+        reached = F.when(holds & (asserted > 0), F.lit(level)).otherwise(reached)
+    return reached
+
+
+QUESTION = Question(
+    "Levels over time",
+    "Which level did each clause group reach, version by version and day by day?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        Answered("day", "day", "day on which the runs began"),
+        Answered("group", "text", "clause group"),
+        *(
+            Answered(f"{level}_{name}", "integer", f"{level} cases {words}")
+            for level in LEVELS
+            for name, words in (("conforming", "that conform"), ("asserted", "asserted"))
+        ),
+        Answered("judged", "boolean", "whether every run of the day judged the group"),
+        Answered("reached", "text", "highest level up to which all cases conform"),
+    ),
+    ask,
+)

@@ -1,0 +1,100 @@
+"""Vendor by version by clause, with the reading followed.
+
+Texts cannot be aggregated in place by Spark, so the large step groups by them and only counts;
+all else is done with what is left of it.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    CLAUSE,
+    LEVEL,
+    PROTOCOL,
+    VENDOR,
+    VERSION,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import TARGET, fails, version_order
+from wireproof_spec.record import VERDICTS
+
+KEYS = (*TARGET, "clause")
+STANDINGS = {
+    "fail": "fails",
+    "unstable": "unstable",
+    "known": "known",
+    "reading": "reading",
+    "pass": "conforms",
+    "inconclusive": "open",
+    "unsupported": "unsupported",
+    "error": "error",
+}
+"""What a clause stands at, by the first of these verdicts that any of its cases has."""
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Count verdicts by vendor, version and clause over all runs."""
+    counted = tables.results.groupBy(*KEYS, "level", "verdict", "reading").agg(
+        F.count(F.lit(1)).alias("cases"), F.max("started").alias("last")
+    )
+    clauses = counted.groupBy(*KEYS).agg(
+        F.min("level").alias("level"),
+        *(_cases(verdict) for verdict in VERDICTS),
+        F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
+            "readings"
+        ),
+        F.max("last").alias("last"),
+    )
+    joined = clauses.join(_evidence(tables), [*KEYS], "left").join(
+        version_order(tables), "version"
+    )
+    return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
+        *KEYS,
+        "level",
+        *VERDICTS,
+        "readings",
+        _standing().alias("standing"),
+        "last",
+        F.coalesce(F.col("failing.case"), F.lit("")).alias("evidence"),
+        F.coalesce(F.col("failing.bundle"), F.lit("")).alias("bundle"),
+    )
+
+
+def _cases(verdict: str) -> Column:
+    count = F.when(F.col("verdict") == verdict, F.col("cases")).otherwise(F.lit(0))
+    return F.sum(count).alias(verdict)
+
+
+def _evidence(tables: Tables) -> DataFrame:
+    """Return the last failing case of each clause that has one."""
+    failing = tables.results.where(fails()).groupBy(*KEYS)
+    return failing.agg(F.max(F.struct("started", "bundle", "case")).alias("failing"))
+
+
+def _standing() -> Column:
+    standing = F.lit("")
+    for verdict, words in reversed(STANDINGS.items()):
+        standing = F.when(F.col(verdict) > 0, F.lit(words)).otherwise(standing)
+    return standing
+
+
+QUESTION = Question(
+    "Matrix",
+    "Which clauses does each version of each vendor's broker follow, and in which reading?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        CLAUSE,
+        LEVEL,
+        *(Answered(verdict, "integer", f"results with verdict {verdict}") for verdict in VERDICTS),
+        Answered("readings", "texts", "registered readings followed, as decision=reading"),
+        Answered("standing", "text", "what all of them come to; the worst counts"),
+        Answered("last", "time", "start of the last run"),
+        Answered("evidence", "text", "the last case that failed"),
+        Answered("bundle", "text", "SHA-256 of the bundle with its exchange"),
+    ),
+    ask,
+)

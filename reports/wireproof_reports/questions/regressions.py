@@ -1,0 +1,111 @@
+"""Regressions and fixes between consecutive versions of a vendor.
+
+A version's state of a case is that of its last run; of runs that began at the same moment the
+worst counts. Time and verdict are packed into one integer, so that Spark finds the last one
+while it aggregates, and need not sort all rows.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    CASE,
+    CLAUSE,
+    LEVEL,
+    PROTOCOL,
+    VENDOR,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import TARGET, tested, version_order
+
+ORDER = ("pass", "reading", "unstable", "known", "fail")
+"""Verdicts from good to bad; their places are the lowest bits of a packed state."""
+BITS = 8
+
+_CASE = ("protocol", "vendor", "case")
+_STATE = F.struct("packed", "case_hash", "clause", "level")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Compare each case's last verdict with that in the version before."""
+    states = _states(tables)
+    consecutive = Window.partitionBy(*_CASE).orderBy("version_key", "version")
+    pairs = states.select(
+        "*",
+        F.lag("version").over(consecutive).alias("before"),
+        F.lag("state").over(consecutive).alias("earlier"),
+    ).where(F.col("before").isNotNull())
+    was, now = _verdict("earlier"), _verdict("state")
+    told = pairs.select(
+        *_CASE,
+        "before",
+        F.col("version").alias("after"),
+        F.col("state.clause").alias("clause"),
+        F.col("state.level").alias("level"),
+        _kind(was, now).alias("kind"),
+        was.alias("was"),
+        now.alias("now"),
+        "version_key",
+    ).where(F.col("kind") != "")
+    return told.orderBy("protocol", "vendor", "version_key", "after", "kind", "case").select(
+        *(column.name for column in QUESTION.columns)
+    )
+
+
+def _states(tables: Tables) -> DataFrame:
+    """Return the last state of every case in every version."""
+    place = F.lit(0)
+    for number, verdict in enumerate(ORDER):
+        place = F.when(F.col("verdict") == verdict, F.lit(number)).otherwise(place)
+    moment = F.coalesce(F.unix_micros("started"), F.lit(0))
+    rows = tables.results.where(tested())
+    packed = rows.groupBy(*TARGET, "case", "case_hash", "clause", "level").agg(
+        F.max(moment * BITS + place).alias("packed")
+    )
+    last = packed.groupBy(*TARGET, "case").agg(F.max(_STATE).alias("state"))
+    return last.join(version_order(tables), "version")
+
+
+def _verdict(state: str) -> Column:
+    place = F.col(f"{state}.packed") % BITS
+    return F.element_at(F.array(*(F.lit(verdict) for verdict in ORDER)), (place + 1).cast("int"))
+
+
+def _kind(was: Column, now: Column) -> Column:
+    conformed, conforms = was.isin("pass", "reading"), now.isin("pass", "reading")
+    failed, fails = was.isin("fail", "known"), now.isin("fail", "known")
+    same = F.col("earlier.case_hash") == F.col("state.case_hash")
+    return (
+        F.when(~same, F.lit("changed"))
+        .when(conformed & fails, F.lit("regressed"))
+        .when(failed & conforms, F.lit("fixed"))
+        .when((was != "unstable") & (now == "unstable"), F.lit("unstable"))
+        .when((was == "unstable") & (now != "unstable"), F.lit("settled"))
+        .otherwise(F.lit(""))
+    )
+
+
+QUESTION = Question(
+    "Regressions and fixes",
+    "What became worse, and what better, from one version of a vendor to the next?",
+    (
+        PROTOCOL,
+        VENDOR,
+        Answered("before", "text", "the version before in which the case came to something"),
+        Answered("after", "text", "the version after it"),
+        CASE,
+        CLAUSE,
+        LEVEL,
+        Answered(
+            "kind",
+            "text",
+            "regressed, fixed, unstable (repeats now disagree), settled (they no longer do), or "
+            "changed (the case itself, so nothing is said)",
+        ),
+        Answered("was", "text", "verdict of the last run of the version before"),
+        Answered("now", "text", "verdict of the last run of the version after"),
+    ),
+    ask,
+)

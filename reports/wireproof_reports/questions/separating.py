@@ -1,0 +1,63 @@
+"""Cases that separate vendors best, and those that never fail.
+
+Separation is what the outcome of a case tells about the vendor, in bits, each vendor weighing
+the same: the entropy of the mean share of failures, less the mean entropy of the shares.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import CASE, CLAUSE, LEVEL, PROTOCOL, Answered, Question
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import conforms, how_many, tested
+
+KEYS = ("protocol", "case", "case_hash", "clause", "level")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Compare the shares of failures between vendors, case by case."""
+    by_vendor = (
+        tables.results.where(tested())
+        .groupBy(*KEYS, "vendor")
+        .agg(F.count(F.lit(1)).alias("tested"), how_many(~conforms()).alias("failed"))
+    )
+    share = F.col("failed") / F.col("tested")
+    cases = by_vendor.groupBy(*KEYS).agg(
+        F.count(F.lit(1)).alias("vendors"),
+        F.sum("tested").alias("tested"),
+        F.sum("failed").alias("failed"),
+        F.avg(share).alias("mean"),
+        F.avg(_entropy(share)).alias("within"),
+    )
+    separation = F.greatest(F.round(_entropy(F.col("mean")) - F.col("within"), 9), F.lit(0.0))
+    told = cases.withColumn("separation", separation).withColumn(
+        "never_fails", F.col("failed") == 0
+    )
+    return told.orderBy(
+        F.desc("separation"), F.desc("failed"), "protocol", "case", "case_hash"
+    ).select(*(column.name for column in QUESTION.columns))
+
+
+def _entropy(share: Column) -> Column:
+    """Return the entropy of a yes or no with this share, in bits."""
+    rest = 1 - share
+    bits = -(share * F.log2(share) + rest * F.log2(rest))
+    return F.when((share > 0) & (share < 1), bits).otherwise(F.lit(0.0))
+
+
+QUESTION = Question(
+    "Separating cases",
+    "Which cases tell vendors apart, and which never fail?",
+    (
+        PROTOCOL,
+        CASE,
+        CLAUSE,
+        LEVEL,
+        Answered("vendors", "integer", "vendors against whom it came to something"),
+        Answered("tested", "integer", "results that came to something"),
+        Answered("failed", "integer", "of these, results that did not conform"),
+        Answered("separation", "number", "bits that its outcome tells about the vendor"),
+        Answered("never_fails", "boolean", "whether it conformed every time"),
+    ),
+    ask,
+)

@@ -1,0 +1,180 @@
+"""A Spark session for questions: its settings, its noise kept in a file, its failures in words."""
+
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+FIRST_JOB_S = 60.0
+HEAP = "3g"
+LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
+LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
+
+
+class SparkFault(Exception):
+    """Spark cannot be started or did not answer; ``str()`` is one sentence for the user."""
+
+
+SETTINGS: Mapping[str, str] = {
+    "spark.driver.memory": HEAP,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+}
+"""Without adaptive plans, or with many partitions, small histories take ten times as long."""
+
+
+def is_local(master: str) -> bool:
+    """Tell whether Spark is to work in this machine alone."""
+    return LOCAL.match(master) is not None
+
+
+@contextmanager
+def session(
+    master: str, log: Path, *, settings: Mapping[str, str], code: Sequence[Path] = ()
+) -> Iterator[SparkSession]:
+    """Have a session; what Spark and Java say goes into the log.
+
+    An empty master leaves it to what started this process, as spark-submit does. ``code`` are
+    archives of Python modules that the master's workers are to have.
+
+    Raises:
+        SparkFault: there is no Java, or the session cannot be started.
+    """
+    check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    wanted = {**SETTINGS, **_network(master), **_shipped(code), **settings}
+    with tempfile.TemporaryDirectory(prefix="wireproof-spark-") as scratch:
+        builder = SparkSession.Builder().appName("wireproof aggregate")
+        if master:
+            builder.master(master)
+        builder.config("spark.sql.warehouse.dir", str(Path(scratch) / "warehouse"))
+        for name, value in wanted.items():
+            builder.config(name, value)
+        spark = _started(builder, log)
+        try:
+            with _in_words(log):
+                _refuse_without_workers(spark, master)
+                yield spark
+        finally:
+            with _quiet(log):
+                spark.stop()
+
+
+@contextmanager
+def _in_words(log: Path) -> Iterator[None]:
+    """Make one sentence of whatever Spark has to say.
+
+    Raises:
+        SparkFault: a job failed.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise SparkFault(f"Spark could not answer: {first_line(error)} (see {log})") from error
+
+
+def _refuse_without_workers(spark: SparkSession, master: str) -> None:
+    """Run a job of one row, for a master without workers would let the first wait for ever.
+
+    Raises:
+        SparkFault: it was not answered in time.
+    """
+    answered: queue.SimpleQueue[int | Exception] = queue.SimpleQueue()
+
+    def first_job() -> None:
+        try:
+            answered.put(spark.range(1).count())
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            answered.put(error)
+
+    threading.Thread(target=first_job, daemon=True).start()
+    try:
+        answer = answered.get(timeout=FIRST_JOB_S)
+    except queue.Empty as error:
+        raise SparkFault(
+            f"{master or 'the master'} gave no worker to a job of one row within "
+            f"{FIRST_JOB_S:.0f} s; are workers registered there, with cores and memory free?"
+        ) from error
+    if isinstance(answer, Exception):
+        raise answer
+
+
+def check_java() -> None:
+    """Look for Java before Spark does.
+
+    Raises:
+        SparkFault: there is none, or it is too old.
+    """
+    home = os.environ.get("JAVA_HOME", "")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    where = f"JAVA_HOME ({home})" if home else "the PATH"
+    advice = f"install Java {OLDEST_JAVA} or newer, for example with: make setup"
+    if java is None or not os.access(java, os.X_OK):
+        raise SparkFault(f"Spark needs Java, and there is none on {where}; {advice}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is None or int(found[1]) < OLDEST_JAVA:
+        told = f"Java {found[1]}" if found else "one that does not tell its version"
+        raise SparkFault(f"Spark needs Java {OLDEST_JAVA}, found {told} on {where}; {advice}")
+
+
+def _network(master: str) -> dict[str, str]:
+    """Keep the driver on loopback where nobody else is to reach it."""
+    if is_local(master) or LOOPBACK.match(master):
+        return {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return {}
+
+
+def _shipped(code: Sequence[Path]) -> dict[str, str]:
+    return {"spark.submit.pyFiles": ",".join(map(str, code))} if code else {}
+
+
+def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
+    try:
+        with _quiet(log):
+            return builder.getOrCreate()
+    except Exception as error:  # whatever Java says: py4j has no one type for it
+        raise SparkFault(f"Spark cannot be started: {first_line(error)} (see {log})") from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the words of a failure that tell what it is."""
+    if isinstance(error, PySparkException):
+        return (error.getMessage() or str(error)).strip().partition("\n")[0]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line.partition(": ")[2] for line in lines if line.startswith((": ", "Caused by: "))]
+    return next(iter(causes or lines), type(error).__name__)
+
+
+@contextmanager
+def _quiet(log: Path) -> Iterator[None]:
+    """Send what Java writes, now and later, to the log instead of the terminal."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [(number, os.dup(number)) for number in (1, 2)]
+    with log.open("ab") as file:
+        try:
+            for number, _ in kept:
+                os.dup2(file.fileno(), number)
+            yield
+        finally:
+            for number, copy in kept:
+                os.dup2(copy, number)
+                os.close(copy)

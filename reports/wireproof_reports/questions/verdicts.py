@@ -1,0 +1,39 @@
+"""What a verdict comes to, and other words that several questions share."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.tables import Tables
+
+CONFORMING = ("pass", "reading")
+FAILING = ("fail", "known")
+UNSTABLE = ("unstable",)
+TESTED = (*CONFORMING, *FAILING, *UNSTABLE)
+ASSERTED = (*CONFORMING, *FAILING)
+
+TARGET = ("protocol", "vendor", "version")
+
+
+def conforms() -> Column:
+    """Tell whether the case conformed, under whatever reading."""
+    return F.col("verdict").isin(*CONFORMING)
+
+
+def fails() -> Column:
+    """Tell whether the case failed, known or not."""
+    return F.col("verdict").isin(*FAILING)
+
+
+def tested() -> Column:
+    """Tell whether the case came to something; repeats that disagree are something, too."""
+    return F.col("verdict").isin(*TESTED)
+
+
+def how_many(condition: Column) -> Column:
+    """Count the rows for which the condition holds."""
+    return F.sum(F.when(condition, F.lit(1)).otherwise(F.lit(0)).cast("long"))
+
+
+def version_order(tables: Tables) -> DataFrame:
+    """Return the versions with the text by which they sort; there are few of them."""
+    return F.broadcast(tables.runs.select("version", "version_key").distinct())
