@@ -32,7 +32,7 @@ NUMBERS: Mapping[str, Number] = {
     "largest signed": lambda number, bits, chance: (1 << bits - 1) - 1,
     "smallest signed": lambda number, bits, chance: 1 << bits - 1,
     "negated": lambda number, bits, chance: -number,
-    "doubled": lambda number, bits, chance: number * 2,
+    "twice as much": lambda number, bits, chance: number * 2,
     "2**8 more": lambda number, bits, chance: number + (1 << 8),
     "2**16 more": lambda number, bits, chance: number + (1 << 16),
     "2**24 more": lambda number, bits, chance: number + (1 << 24),
