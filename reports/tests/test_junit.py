@@ -30,9 +30,10 @@ def test_counts_agree_with_the_tests(bundle: Path) -> None:
             ("errors", "error"),
             ("skipped", "skipped"),
         ):
-            assert element.get(attribute) == str(len(list(element.iter(tag))))
+            if (element.tag, tag) != ("testsuites", "skipped"):
+                assert element.get(attribute) == str(len(list(element.iter(tag))))
     assert root.get("failures") == "9"
-    assert root.get("skipped") == "6"
+    assert sum(int(suite.get("skipped", "0")) for suite in root) == 6
     assert root.get("errors") == "4"
 
 

@@ -41,6 +41,7 @@ def render(bundle: Path) -> bytes:
     for name, cases in groupby(sorted(whole.cases, key=_interface), key=_interface):
         root.append(_suite(whole, name, tuple(cases)))
     _count(root)
+    del root.attrib["skipped"]  # the shape that strict viewers check has it on suites alone
     etree.indent(root)
     body: bytes = etree.tostring(root, "utf-8")
     return b'<?xml version="1.0" encoding="utf-8"?>\n' + body + b"\n"
