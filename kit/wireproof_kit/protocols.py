@@ -19,7 +19,8 @@ class ProtocolEntry:
     what its URL carries, by target key. ``schemes`` begin its URLs, if not its own name does.
     ``several`` are arguments that a target has several of: a function names them, and a case
     that takes one is run once for each. ``decoder`` takes its bytes apart for the command
-    line, ``replayer`` sends its exchanges again. ``target_keys`` are what a user may give beside
+    line, ``replayer`` sends its exchanges again, ``fuzzing`` opens a target for a campaign of
+    the fuzzer. ``target_keys`` are what a user may give beside
     the address of a target, and ``example`` is the URL of one, at the port it usually has.
     """
 
@@ -34,6 +35,7 @@ class ProtocolEntry:
     several: Mapping[str, str] = field(default_factory=dict[str, str])
     decoder: str = ""
     replayer: str = ""
+    fuzzing: str = ""
     target_keys: Keys = field(default_factory=dict[str, TargetKey])
 
 
@@ -75,6 +77,7 @@ PROTOCOLS = {
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
         decoder="wireproof.nsq.decode:decoder",
         replayer="wireproof.nsq.replay:replayer",
+        fuzzing="wireproof_kit.nsq.fuzz.grounds:open_grounds",
         target_keys={
             "http": USUAL_KEYS["http"],
             "lookupd": TargetKey("servers", "An nsqlookupd; repeatable."),

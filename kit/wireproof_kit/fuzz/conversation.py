@@ -24,7 +24,7 @@ from wireproof_kit.fuzz.oracle import (
     judge,
     owed_count,
 )
-from wireproof_kit.fuzz.talk import Talk
+from wireproof_kit.fuzz.talk import REFUSED, Talk
 from wireproof_kit.transcript import Transcript
 
 SINGLY = 96
@@ -107,6 +107,11 @@ class Conversation:
                 return found
             stored += found.stored
         return Judgement(stored=stored)
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether a connection was refused."""
+        return any(line.talk.ended == REFUSED for line in self._lines.values())
 
     @property
     def is_slow(self) -> bool:

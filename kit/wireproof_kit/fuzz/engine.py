@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.door import Generation, Grounds, Trouble
 from wireproof_kit.fuzz.lane import Lane, Piped, is_pipeable, may_end
-from wireproof_kit.fuzz.oracle import DELIVERY, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.transcript import Transcript
 
@@ -64,6 +64,7 @@ class Engine:
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
     _number: int = 0
     _silences: int = 0
+    _suspects: list[Case] = field(default_factory=list[Case])
 
     def perform(self, batch: Sequence[Case], *, watch: bool) -> list[Suspicion]:
         """Send a batch; return what was violated, most telling first. `watch`: deliveries too."""
@@ -73,6 +74,7 @@ class Engine:
         cases = [referee.watched(case) for case in batch] if watch else list(batch)
         originals = {id(sent): case for sent, case in zip(cases, batch, strict=True)}
         self._silences = 0
+        self._suspects = []
         found: list[Suspicion] = []
         stored: list[bytes] = []
         piped, single = self._sorted(cases)
@@ -85,9 +87,14 @@ class Engine:
         ]
         if not found and watch and (trouble := health.end_watch(stored)) is not None:
             found.append(Suspicion(trouble, whole))
-        if (trouble := health.check()) is not None:
-            found.insert(0, Suspicion(trouble, whole, found[0].case if found else None))
-        return found
+        trouble = health.check()
+        if trouble is None:
+            return found
+        if trouble.violated != DEAD:
+            return [Suspicion(trouble, whole), *found]
+        # All else that was seen may have come of it.
+        suspects = self._suspects or cases
+        return [Suspicion(trouble, tuple(originals[id(case)] for case in suspects))]
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
         """Send one case on connections of its own, recorded if so asked."""
@@ -101,6 +108,10 @@ class Engine:
         if judgement.trouble is None:
             return None
         return Suspicion(judgement.trouble, (case,), case, judgement.answer)
+
+    def is_well(self) -> bool:
+        """Tell whether the bystanders find the target well."""
+        return self.grounds.health.check() is None
 
     def close(self) -> None:
         """End the connections of all lanes."""
@@ -226,6 +237,10 @@ class Engine:
         while (waiting or active) and not (self.is_stopped() and not active):
             while waiting and len(active) < SIDE_BY_SIDE and self._silences < SILENCES:
                 active.append(self._started(waiting.pop()))
+            if any(each.is_refused for each in active):
+                tried = len(cases) - len(waiting)
+                self._suspects = list(cases[max(0, tried - 2 * SIDE_BY_SIDE) : tried])
+                waiting.clear()
             if not active:
                 self.counts.left += len(waiting)
                 break

@@ -24,10 +24,12 @@ def is_http(case: Case) -> bool:
 class HttpReader:
     """Responses out of a stream; each is an answer of the kind `HTTP` and its status."""
 
-    def __init__(self) -> None:
+    def __init__(self, method: str = "POST") -> None:
+        """Without a body for the answer when the method is HEAD."""
+        self._method = "HEAD" if method == "HEAD" else "POST"
         self.fault = ""
         self.pending = b""
-        self._peer = _peer()
+        self._peer = _peer(self._method)
         self._status = 0
         self._size = 0
 
@@ -58,7 +60,7 @@ class HttpReader:
                 found.append(Answer(f"HTTP {self._status}", self.pending))
                 rest, _ = self._peer.trailing_data
                 self.pending, self._size = rest, 0
-                self._peer = _peer()
+                self._peer = _peer(self._method)
                 if not rest:
                     return found
                 self._peer.receive_data(rest)
@@ -93,8 +95,13 @@ def expect_http(data: bytes) -> Expectation:
     return Expectation((owed,))
 
 
-def _peer() -> h11.Connection:
+def reader(case: Case) -> HttpReader:
+    """Return a reader for what is answered to a case."""
+    return HttpReader("HEAD" if case.steps[0].data.startswith(b"HEAD ") else "POST")
+
+
+def _peer(method: str) -> h11.Connection:
     peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
-    peer.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
+    peer.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
     peer.send(h11.EndOfMessage())
     return peer

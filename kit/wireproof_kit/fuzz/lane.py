@@ -100,8 +100,9 @@ class Lane:
                 if wrong is not None:
                     self.close()
                     return Outcome(executed + 1, stored, wrong)
+                if answers[at].kind in owed.success:
+                    stored += owed.stored
                 at += 1
-                stored += owed.stored
         if len(answers) > at or talk.fault:
             extra = answers[at].kind if len(answers) > at else NONSENSE
             trouble = Trouble(NONSENSE, f"{extra} came, which nobody asked for")

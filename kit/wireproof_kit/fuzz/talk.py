@@ -11,6 +11,8 @@ from wireproof_kit.transcript import Transcript
 
 CHUNK = 262_144
 CONNECT_S = 5.0
+REFUSED = "refused"
+"""How a connection ended that never was."""
 
 
 class Talk:
@@ -55,7 +57,7 @@ class Talk:
         self.name = transcript.connection_label() if transcript else ""
         self.sock = _connected(address)
         if self.sock is None:
-            self.ended = "refused"
+            self.ended = REFUSED
         if transcript is not None:
             transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
 

@@ -223,7 +223,8 @@ class HttpConnection(Generic[S]):
     def _answer(self, answer: Answer) -> None:
         headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
         self._send(h11.Response(status_code=answer.status, headers=headers))
-        self._send(h11.Data(data=answer.body))
+        if self._request is None or self._request.method != "HEAD":
+            self._send(h11.Data(data=answer.body))
         self._send(h11.EndOfMessage())
         keeps_open = self._site.behaviour.http.keeps_open
         if self._http.our_state is h11.MUST_CLOSE or not keeps_open:

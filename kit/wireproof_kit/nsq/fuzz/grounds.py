@@ -18,7 +18,7 @@ from wireproof_kit.fuzz.door import (
     Referee,
     Sentinel,
 )
-from wireproof_kit.fuzz.http_owed import HttpReader, expect_http, is_http
+from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
 from wireproof_kit.http import Address
 from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
 from wireproof_kit.nsq.fuzz.asking import asked
@@ -55,7 +55,7 @@ class NsqReferee:
 
     def reader(self, case: Case) -> AnswerReader:
         """Return a reader for a new connection of a case."""
-        return HttpReader() if is_http(case) else FrameReader()
+        return reader(case) if is_http(case) else FrameReader()
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return what is owed for bytes on a connection of a case, behind those that opened it."""

@@ -91,7 +91,7 @@ class Bystanders:
         watcher = self._watcher
         assert watcher is not None, "the watch has begun"
         strange: list[bytes] = []
-        deadline = time.monotonic() + self.places.push_s * machine_load()
+        deadline = time.monotonic() + self.places.push_s
         while missing and not watcher.ended and time.monotonic() < deadline:
             _wait([watcher], deadline)
             came = self._received(watcher)
@@ -189,7 +189,7 @@ class Bystanders:
 
     def _came(self, subscriber: Talk, idle: Talk, bodies: Sequence[bytes]) -> Trouble | None:
         missing = Counter(stored(b"", body) for body in bodies)
-        deadline = time.monotonic() + self.places.push_s * machine_load()
+        deadline = time.monotonic() + self.places.push_s
         while missing and not subscriber.ended and time.monotonic() < deadline:
             _wait([subscriber], deadline)
             for frame in self._received(subscriber):

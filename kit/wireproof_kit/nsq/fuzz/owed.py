@@ -181,6 +181,10 @@ class Walk:
     def topic(self, words: list[bytes]) -> bool | None:
         """Tell whether the topic that a publish names is an extended one; None: owed a refusal."""
         known = self.ground.topics.get(words[1]) if len(words) > 1 else None
+        if known is None and len(words) > 1 and is_valid_name(words[1].decode("latin-1")):
+            # A case may have made it.
+            self._unclear()
+            return None
         if known is None:
             self._refused()
             self.certain = False

@@ -1,0 +1,133 @@
+"""Where a campaign finds its target: at an address, or a reference of its own."""
+
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from wireproof_kit.embedded import EmbeddedReference, first_line, reference_url
+from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.fuzz.door import Grounds, GroundsOptions, OpenGrounds
+from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
+from wireproof_kit.target import Target
+
+UP_WITHIN_S = 30.0
+POLL_S = 0.1
+CONNECT_S = 2.0
+
+
+@dataclass(slots=True)
+class AddressArena:
+    """A target somewhere; `restart` brings it back and tells whether that worked."""
+
+    target: Target
+    options: GroundsOptions
+    restart: Callable[[], bool] | None = None
+    process: int | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process the user named; one that was started since has another number."""
+        return self.process
+
+    def open(self) -> Grounds:
+        """Open the target."""
+        return open_grounds(self.target, self.options)
+
+    def revive(self) -> bool:
+        """Bring it back with the user's command, or find that it came back by itself."""
+        if self.restart is None:
+            return False
+        self.process = None
+        return self.restart() and _is_up(self.target)
+
+
+@dataclass(slots=True)
+class ReferenceArena:
+    """A reference, started anew whenever it died."""
+
+    protocol: str
+    options: GroundsOptions
+    extra: tuple[str, ...] = ()
+    _running: EmbeddedReference | None = field(default=None, init=False)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process."""
+        return self._running.process.pid if self._running else None
+
+    def open(self) -> Grounds:
+        """Open it; the first time, start it."""
+        if self._running is None or self._running.process.poll() is not None:
+            self.revive()
+        assert self._running is not None, "it was just started"
+        return open_grounds(read_target(self._running.url), self.options)
+
+    def revive(self) -> bool:
+        """Start another one in its place."""
+        self.close()
+        self._running = start_alone(self.protocol, self.extra)
+        return True
+
+    def close(self) -> None:
+        """End it."""
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+def start_alone(protocol: str, extra: Sequence[str] = ()) -> EmbeddedReference:
+    """Start a reference without a cluster around it, over TCP and HTTP.
+
+    Raises:
+        TargetUnreachable: it did not say that it is ready in time.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
+    places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *places, *extra],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    running = EmbeddedReference("", process, folder)
+    try:
+        import msgspec
+
+        ready = msgspec.json.decode(first_line(process, protocol))
+    except (ValueError, TargetUnreachable) as error:
+        running.close()
+        raise TargetUnreachable(f"the {protocol} reference did not start: {error}") from error
+    running.url = reference_url(protocol, ready)
+    return running
+
+
+def open_grounds(target: Target, options: GroundsOptions) -> Grounds:
+    """Open a target for fuzzing.
+
+    Raises:
+        UsageFault: its protocol cannot be fuzzed, or it has no address.
+    """
+    entry = PROTOCOLS[target.protocol]
+    if not entry.fuzzing:
+        raise UsageFault(f"{target.url}: protocol {target.protocol} cannot be fuzzed")
+    if not target.host:
+        raise UsageFault(f"{target.url}: fuzzing needs one node; give HOST:PORT")
+    return cast(OpenGrounds, resolve(entry.fuzzing))(target, options)
+
+
+def _is_up(target: Target) -> bool:
+    """Wait until connections are accepted."""
+    deadline = time.monotonic() + UP_WITHIN_S
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((target.host, target.port), CONNECT_S).close()
+        except OSError:
+            time.sleep(POLL_S)
+        else:
+            return True
+    return False

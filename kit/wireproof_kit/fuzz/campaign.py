@@ -1,0 +1,313 @@
+"""One worker's part of a campaign: batch after batch, and what follows from what they raise."""
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, Protocol
+
+from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.door import Choice, Generation, Grounds
+from wireproof_kit.fuzz.engine import Counts, Engine, Suspicion
+from wireproof_kit.fuzz.finding import Finding, signature_of
+from wireproof_kit.fuzz.oracle import (
+    CLOSED,
+    DEAD,
+    DELIVERY,
+    FILES,
+    MEMORY,
+    NEIGHBOUR,
+    NO_ANSWER,
+    NONSENSE,
+    NOT_CLOSED,
+    ROUND_TRIP,
+    WRONG_ANSWER,
+)
+from wireproof_kit.fuzz.probing import Hunt, confirm
+from wireproof_kit.fuzz.watching import Watch
+from wireproof_kit.transcript import Transcript
+
+BATCH: Final = 256
+WATCHED: Final = 4
+"""Of so many batches, one is watched for deliveries."""
+HUNT_S: Final = 30.0
+"""Seconds at most between a suspicion and its finding."""
+
+_ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE})
+"""What is known of the case at once; cases like it go on being sent."""
+_LATE = frozenset({NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, FILES, MEMORY})
+"""What may be the machine's doing when it does not show again."""
+
+Trigger = tuple[str, str, str]
+
+
+class Arena(Protocol):
+    """Where a target is, and how it comes back to life."""
+
+    def open(self) -> Grounds:
+        """Open the target, which is well."""
+        ...
+
+    def revive(self) -> bool:
+        """Bring a dead target back; tell whether it lives."""
+        ...
+
+    @property
+    def pid(self) -> int | None:
+        """The target's process, if it is on this machine and known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one worker is to do: batches `worker`, `worker` + `workers` and so on, from `first`."""
+
+    choice: Choice
+    time_s: float | None = None
+    cases: int | None = None
+    worker: int = 0
+    workers: int = 1
+    first: int = 0
+    hazardous: bool = True
+    stop_at_first: bool = False
+    corpus: tuple[tuple[Case, ...], ...] = ()
+
+
+class Listener(Protocol):
+    """Hears how a campaign goes."""
+
+    def went_on(self, campaign: "Campaign") -> None:
+        """Hear that a batch is done."""
+
+    def found(self, finding: Finding) -> None:
+        """Hear of something found; again when it was seen again."""
+
+
+@dataclass(slots=True)
+class Campaign:
+    """A worker's campaign under way."""
+
+    plan: Plan
+    arena: Arena
+    listener: Listener
+    is_interrupted: Callable[[], bool] = lambda: False
+    findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    coverage: Counter[tuple[str, str, str, str]] = field(
+        default_factory=Counter[tuple[str, str, str, str]]
+    )
+    batch: int = 0
+    executed: int = 0
+    skipped: int = 0
+    left_out: int = 0
+    not_again: int = 0
+    died: bool = False
+    hunting_s: float = 0.0
+    counts: Counts = field(default_factory=Counts)
+    _engine: Engine | None = None
+    _generation: Generation | None = None
+    _watch: Watch | None = None
+    _started: float = 0.0
+    _hunt_until: float = 0.0
+    _avoided: set[Trigger] = field(default_factory=set[Trigger])
+
+    def run(self) -> None:
+        """Go on until time, cases or patience of the user end."""
+        self._started = time.monotonic()
+        self._open()
+        try:
+            for cases in self.plan.corpus:
+                if not self._is_over():
+                    self._perform(cases, watch=True)
+            self._run_batches()
+        finally:
+            self._close()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    def out_of_time(self) -> bool:
+        """Tell whether no more time is left for the hunt that is going on."""
+        return time.monotonic() > self._hunt_until or self._is_over()
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        """Perform cases on fresh connections; return a suspicion of that kind if they raise it."""
+        engine, watch = self._engine, self._watch
+        if engine is None:
+            return None
+        engine.close()
+        if violated in (FILES, MEMORY):
+            trouble = watch.probed(violated, cases, self._send) if watch else None
+            return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
+        found = engine.perform(cases, watch=True)
+        engine.close()
+        if any(each.trouble.violated == DEAD for each in found):
+            self._revive()
+        return next((each for each in found if each.trouble.violated == violated), None)
+
+    def _run_batches(self) -> None:
+        step = self.plan.workers
+        for batch in count(self.plan.first + self.plan.worker, step):
+            self.batch = batch
+            if self._is_over():
+                break
+            self._perform(self._cases(), watch=self.batch // step % WATCHED == 0)
+            self.listener.went_on(self)
+            if self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values()):
+                break
+
+    def _cases(self) -> list[Case]:
+        generation = self._generation
+        assert generation is not None, "the campaign is open"
+        first = self.batch * BATCH
+        last = first + BATCH if self.plan.cases is None else min(first + BATCH, self.plan.cases)
+        made = [generation.case(index) for index in range(first, last)]
+        allowed = [case for case in made if self.plan.hazardous or not case.hazardous]
+        kept = [case for case in allowed if _trigger(case) not in self._avoided]
+        self.left_out += len(made) - len(allowed)
+        self.skipped += len(allowed) - len(kept)
+        self.coverage.update((c.frame_kind, c.field, c.mutation, c.state) for c in kept)
+        return kept
+
+    def _perform(self, cases: Sequence[Case], *, watch: bool) -> None:
+        engine, watching = self._engine, self._watch
+        if not cases or engine is None:
+            return
+        found = engine.perform(cases, watch=watch)
+        self.executed += len(cases)
+        if not found and watching is not None:
+            trouble = watching.climbs(cases)
+            found = [Suspicion(trouble, tuple(cases))] if trouble else []
+        for suspicion in found:
+            self._follow(suspicion)
+
+    def _send(self, cases: Sequence[Case]) -> None:
+        """Send cases without a look at what comes of them but their connections' ends."""
+        if self._engine is not None:
+            self._engine.perform(cases, watch=False)
+            self._engine.close()
+
+    def _follow(self, suspicion: Suspicion) -> None:
+        """Find out what raised a suspicion, unless that is known."""
+        if suspicion.case is not None:
+            known = signature_of(suspicion, suspicion.case).id
+            if known in self.findings and suspicion.trouble.violated in _ANSWERED:
+                self._fold(self.findings[known].again())
+                return
+        started = time.monotonic()
+        self._hunt_until = started + HUNT_S
+        if suspicion.trouble.violated == DEAD and not self._revive():
+            self._keep_last_words(suspicion)
+        else:
+            self._hunt(suspicion)
+        self.hunting_s += time.monotonic() - started
+
+    def _hunt(self, suspicion: Suspicion) -> None:
+        hunt = Hunt(self, suspicion.trouble.violated)
+        cases = hunt.culprits(suspicion)
+        if not cases:
+            self._keep_unconfirmed(suspicion)
+            return
+        again: list[Suspicion] = []
+        signature = signature_of(suspicion, cases[-1])
+        if suspicion.trouble.violated not in _ANSWERED:
+            self._avoided.add(_trigger(cases[-1]))
+        if signature.id in self.findings:
+            self._fold(self.findings[signature.id].again())
+            return
+        if not self.plan.stop_at_first:
+            cases = hunt.smallest(cases)
+        shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
+        trouble = again[-1].trouble if again else suspicion.trouble
+        signature = signature_of(again[-1] if again else suspicion, cases[-1])
+        if signature.id in self.findings:
+            self._fold(self.findings[signature.id].again())
+            return
+        self._fold(
+            Finding(
+                signature,
+                trouble,
+                self.plan.choice.seed,
+                cases,
+                shown,
+                runs,
+                self._recorded(cases),
+                round(self.elapsed_s, 3),
+            )
+        )
+
+    def _keep_unconfirmed(self, suspicion: Suspicion) -> None:
+        """Keep what was seen once and never again, unless the machine may have been slow."""
+        if suspicion.trouble.violated in _LATE or suspicion.case is None:
+            self.not_again += 1
+            return
+        self._keep(suspicion, (suspicion.case,), shown=0, runs=1)
+
+    def _keep_last_words(self, suspicion: Suspicion) -> None:
+        """Keep the batch of which the target died, when it cannot be asked again."""
+        self.died = True
+        self._keep(suspicion, suspicion.batch, shown=1, runs=1)
+
+    def _keep(
+        self, suspicion: Suspicion, cases: tuple[Case, ...], *, shown: int, runs: int
+    ) -> None:
+        signature = signature_of(suspicion, suspicion.case or cases[-1])
+        if signature.id in self.findings:
+            self._fold(self.findings[signature.id].again())
+            return
+        at_s = round(self.elapsed_s, 3)
+        seed, trouble = self.plan.choice.seed, suspicion.trouble
+        empty = Transcript()
+        self._fold(Finding(signature, trouble, seed, cases, shown, runs, empty, at_s))
+
+    def _fold(self, finding: Finding) -> None:
+        self.findings[finding.id] = finding
+        self.listener.found(finding)
+
+    def _recorded(self, cases: Sequence[Case]) -> Transcript:
+        """Return the exchange of cases sent once more, one after the other."""
+        transcript = Transcript()
+        if self._engine is not None:
+            for case in cases:
+                self._engine.perform_one(case, transcript)
+            if not self._engine.is_well() and not self._engine.is_well():
+                self._revive()
+        return transcript
+
+    def _is_over(self) -> bool:
+        plan = self.plan
+        if self.died or self.is_interrupted():
+            return True
+        if plan.time_s is not None and self.elapsed_s >= plan.time_s:
+            return True
+        return plan.cases is not None and self.batch * BATCH >= plan.cases
+
+    def _revive(self) -> bool:
+        self._close()
+        if self.arena.revive():
+            with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
+                self._open()
+                return True
+        self.died = True
+        return False
+
+    def _open(self) -> None:
+        grounds = self.arena.open()
+        self._generation = grounds.generation(self.plan.choice)
+        self._engine = Engine(grounds, self._generation, self.is_interrupted, self.counts)
+        pid = self.arena.pid
+        self._watch = Watch(pid) if pid is not None else None
+
+    def _close(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine.grounds.close()
+            self._engine = None
+
+
+def _trigger(case: Case) -> Trigger:
+    return case.frame_kind, case.field, case.mutation

@@ -1,0 +1,135 @@
+"""From a suspicion to the fewest bytes that show it: replay, bisect, shrink, confirm."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
+from wireproof_kit.fuzz.engine import Suspicion
+
+TIMES = 5
+"""Runs on fresh connections that confirm a finding."""
+MOST_PROBES = 300
+"""Tries to make one finding smaller."""
+
+Cases = Sequence[Case]
+
+
+class Prober(Protocol):
+    """Performs cases on fresh connections of a target that is well."""
+
+    def probe(self, cases: Cases, violated: str) -> Suspicion | None:
+        """Return the suspicion of that kind which these cases raise; None when none is."""
+        ...
+
+    def out_of_time(self) -> bool:
+        """Tell whether no more time is left for this."""
+        ...
+
+
+@dataclass(slots=True)
+class Hunt:
+    """The search for what raised one suspicion."""
+
+    prober: Prober
+    violated: str
+    probes: int = 0
+
+    def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
+        """Return the fewest cases that raise it again; none when it does not come again."""
+        if suspicion.case is not None and self._shows((suspicion.case,)):
+            return (suspicion.case,)
+        if not self._shows(suspicion.batch):
+            return ()
+        return self._fewest(list(suspicion.batch))
+
+    def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return cases with fewer steps and bytes that still raise it."""
+        budget = self.probes + MOST_PROBES
+        is_smaller = True
+        while is_smaller and self.probes < budget and not self.prober.out_of_time():
+            is_smaller = False
+            for smaller in _smaller(cases):
+                if self.probes >= budget or self.prober.out_of_time():
+                    break
+                if self._shows(smaller):
+                    cases, is_smaller = smaller, True
+                    break
+        return cases
+
+    def _fewest(self, cases: list[Case]) -> tuple[Case, ...]:
+        """Leave out ever smaller parts of the cases, as long as the rest still shows it."""
+        parts = 2
+        while len(cases) > 1 and not self.prober.out_of_time():
+            rest = self._part_or_rest(cases, parts)
+            if rest is not None:
+                cases, parts = rest, 2
+            elif parts >= len(cases):
+                break
+            else:
+                parts = min(2 * parts, len(cases))
+        return tuple(cases)
+
+    def _part_or_rest(self, cases: list[Case], parts: int) -> list[Case] | None:
+        size = -(-len(cases) // parts)
+        pieces = [cases[at : at + size] for at in range(0, len(cases), size)]
+        for piece in reversed(pieces):  # what came last is more telling
+            if self._shows(piece):
+                return piece
+        for number in range(len(pieces)) if len(pieces) > 2 else ():
+            rest = [case for n, piece in enumerate(pieces) if n != number for case in piece]
+            if self._shows(rest):
+                return rest
+        return None
+
+    def _shows(self, cases: Cases) -> bool:
+        self.probes += 1
+        if self.prober.out_of_time():
+            return False
+        return self.prober.probe(cases, self.violated) is not None
+
+
+def _smaller(cases: tuple[Case, ...]) -> Iterator[tuple[Case, ...]]:
+    """Return ways to make cases smaller, the boldest first."""
+    for number, case in enumerate(cases):
+        for steps in _fewer_steps(case.steps):
+            changed = replace(case, steps=steps)
+            yield (*cases[:number], changed, *cases[number + 1 :])
+
+
+def _fewer_steps(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    for at in range(len(steps)) if len(steps) > 1 else ():
+        yield (*steps[:at], *steps[at + 1 :])
+    for at, step in enumerate(steps):
+        for smaller in _smaller_step(step):
+            yield (*steps[:at], smaller, *steps[at + 1 :])
+
+
+def _smaller_step(step: Step) -> Iterator[Step]:
+    if step.manner != WHOLE and not isinstance(step.manner, Together):
+        yield replace(step, manner=WHOLE)
+    data = step.data
+    size = len(data) // 2
+    while size >= max(1, len(data) // 64):
+        for start in range(len(data) - size, -1, -size):
+            yield replace(step, data=data[:start] + data[start + size :])
+        size //= 2
+
+
+def confirm(
+    prober: Prober, cases: Cases, violated: str, *, told: Callable[[Suspicion], None]
+) -> tuple[int, int]:
+    """Run cases several times on fresh connections; return how often they showed it, of how many.
+
+    `told` hears of every time that they did.
+    """
+    shown = runs = 0
+    for _ in range(TIMES):
+        if runs and prober.out_of_time():
+            break
+        suspicion = prober.probe(cases, violated)
+        runs += 1
+        if suspicion is not None:
+            shown += 1
+            told(suspicion)
+    return shown, runs

@@ -1,0 +1,98 @@
+"""Whether a process climbs: in memory or open files, over cases that leave nothing behind."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.door import Trouble
+from wireproof_kit.fuzz.oracle import FILES, MEMORY
+from wireproof_kit.fuzz.process import Usage, usage
+
+SETTLE_S = 1.0
+POLL_S = 0.05
+FILES_SLACK = 3
+MEMORY_STEP = 6 * 1024 * 1024
+"""Bytes over one batch that make memory suspicious."""
+TIMES_SENT = 8
+"""What is stored may be kept in memory; so many times what was sent is more than that."""
+ROUNDS = 3
+LEAST_CASES = 48
+
+Send = Callable[[Sequence[Case]], None]
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a process after every batch."""
+
+    pid: int
+    _files: int = field(default=0, init=False)
+    _memory: int = field(default=0, init=False)
+
+    def climbs(self, cases: Sequence[Case]) -> Trouble | None:
+        """Say what has climbed over a batch beyond what it may; what has is the new level."""
+        now = usage(self.pid)
+        if now is None:
+            return None
+        if not self._files:
+            self._files, self._memory = now.files + FILES_SLACK, now.memory
+            return None
+        if now.files > self._files:
+            now = self._settled(self._files) or now
+        grown, sent = now.memory - self._memory, _size(cases)
+        files, self._files = now.files - self._files, max(self._files, now.files)
+        self._memory = max(self._memory, now.memory)
+        if files > 0:
+            return Trouble(FILES, f"{files} more open files after {len(cases)} cases")
+        if grown > MEMORY_STEP + TIMES_SENT * sent:
+            return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases of {sent} bytes")
+        return None
+
+    def probed(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
+        """Send cases again and again; say what climbs every time."""
+        if violated == FILES:
+            return self._climbing_files(cases, send)
+        return self._climbing_memory(cases, send)
+
+    def _climbing_files(self, cases: Sequence[Case], send: Send) -> Trouble | None:
+        send(cases)
+        before = usage(self.pid)
+        for _ in range(ROUNDS):
+            send(cases)
+            now = self._settled(before.files) if before else None
+            if before is None or now is None or now.files <= before.files:
+                return None
+            before = now
+        return Trouble(FILES, f"open files climb with every {len(cases)} cases")
+
+    def _climbing_memory(self, cases: Sequence[Case], send: Send) -> Trouble | None:
+        many = list(cases) * max(1, -(-LEAST_CASES // len(cases)))
+        send(many)
+        before = usage(self.pid)
+        first = before
+        for _ in range(ROUNDS):
+            send(many)
+            now = usage(self.pid)
+            if before is None or now is None or now.memory - before.memory < MEMORY_STEP // 4:
+                return None
+            before = now
+        if first is None or before is None:
+            return None
+        grown, sent = before.memory - first.memory, ROUNDS * _size(many)
+        if grown < TIMES_SENT * sent // 2:
+            return None
+        return Trouble(MEMORY, f"{grown} more bytes after {ROUNDS * len(many)} cases")
+
+    def _settled(self, level: int) -> Usage | None:
+        """Return the usage once files are down to a level, or after a while."""
+        deadline = time.monotonic() + SETTLE_S
+        while True:
+            now = usage(self.pid)
+            if now is None or now.files <= level or time.monotonic() > deadline:
+                return now
+            time.sleep(POLL_S)
+
+
+def _size(cases: Sequence[Case]) -> int:
+    return sum(len(step.data) for case in cases for step in case.steps)
