@@ -1,7 +1,6 @@
 """Reference brokers started quickly one after another: a process that copies itself."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -9,17 +8,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Self
 
-from wireproof_kit.embedded import first_line, reference_arguments, reference_url
+from wireproof_kit.embedded import (
+    first_line,
+    memory_folder,
+    reference_arguments,
+    reference_url,
+)
 from wireproof_kit.errors import TargetUnreachable
 
 END_WITHIN_S = 10.0
 PREFIX = "wireproof-reference-"
-MEMORY = "/dev/shm"
-
-
-def memory_folder() -> str | None:
-    """Return the folder whose files lie in memory, None where the system has none."""
-    return MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else None
 
 
 class Nursery:

@@ -83,10 +83,11 @@ class Publishers:
         end = begin + seconds
         pending = dict.fromkeys(self._sockets, b"")
         unanswered = dict.fromkeys(self._sockets, self._depth)
+        by_number = {sock.fileno(): sock for sock in self._sockets}
         sent = 0
         with selectors.EpollSelector() as selector:
             for sock in self._sockets:
-                selector.register(sock, selectors.EVENT_READ)
+                selector.register(sock.fileno(), selectors.EVENT_READ)
                 sock.sendall(self._frames)
                 sent += self._depth
             while any(unanswered.values()):
@@ -94,9 +95,7 @@ class Publishers:
                 if not ready:
                     raise SystemExit(f"no answer within {PATIENCE_S:g} s")
                 goes_on = time.perf_counter() < end
-                for key, _ in ready:
-                    sock = key.fileobj
-                    assert isinstance(sock, socket.socket)
+                for sock in [by_number[key.fd] for key, _ in ready]:
                     count, pending[sock] = self._answers(pending[sock] + sock.recv(_READ_BYTES))
                     if goes_on:
                         sock.sendall(self._frames[: count * len(FRAME)])

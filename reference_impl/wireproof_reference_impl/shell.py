@@ -6,6 +6,7 @@ every connection of every node.
 
 import asyncio
 import contextlib
+import gc
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic_ns, time_ns
@@ -13,6 +14,9 @@ from typing import Protocol, cast
 
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
+
+_SELDOM = 20_000
+"""How many more objects must be there than before."""
 
 
 class Link(Protocol):
@@ -76,6 +80,10 @@ class Clock:
 
 class Changes(Protocol):
     """The links that may have something to send."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        ...
 
     def __iter__(self) -> Iterator[object]:
         """Go through the links."""
@@ -157,6 +165,7 @@ class Shell:
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.carriers: dict[object, Carrier] = {}
         self._pacing = pacing
+        self._waits = bool(pacing.flush_delay_ms) or keeper.gathers
         self._sources: dict[Source, None] = {}
         self._berths: list[Berth] = []
         self._opening: set[asyncio.Task[None]] = set()
@@ -178,11 +187,11 @@ class Shell:
     def flush(self) -> None:
         """Send what there is to say, now or as late as it is told to."""
         self._open_and_close()
-        delay_ms = self._pacing.flush_delay_ms
-        if not delay_ms and not self._keeper.gathers:
+        if not self._waits:
             self._flush_now()
         elif self._late is None:
-            self._late = self.loop.call_later(delay_ms / 1000, self._flush_late)
+            delay_s = self._pacing.flush_delay_ms / 1000
+            self._late = self.loop.call_later(delay_s, self._flush_late)
         self._set_alarm()
 
     def stop(self) -> None:
@@ -244,24 +253,34 @@ class Shell:
     def _flush_now(self) -> None:
         if self._is_lost:
             return
-        try:
-            self._keeper.commit()
-        except OSError as error:
-            self._lose(error)
+        changing = [source for source in self._sources if source.changed]
+        if changing and not self._committed():
             return
-        for source in self._sources:
+        for source in changing:
             changed = tuple(source.changed)
             source.changed.clear()
             for link in changed:
                 carrier = self.carriers.get(link)
                 if carrier is not None:
                     carrier.send()
-            if source.halted:
-                self.stop()
+        if any(source.halted for source in changing):
+            self.stop()
+
+    def _committed(self) -> bool:
+        """Make durable what is about to be sent; tell whether it may be sent."""
+        try:
+            self._keeper.commit()
+        except OSError as error:
+            self._lose(error)
+            return False
+        return True
 
     def _set_alarm(self) -> None:
-        due = [each.timers.next_ns() for each in self._sources]
-        when_ns = min((each for each in due if each is not None), default=None)
+        when_ns: int | None = None
+        for source in self._sources:
+            due_ns = source.timers.next_ns()
+            if due_ns is not None and (when_ns is None or due_ns < when_ns):
+                when_ns = due_ns
         if when_ns == self._alarm_ns:
             return
         if self._alarm is not None:
@@ -286,6 +305,12 @@ class Shell:
         self._is_lost = True
         if not self.stopped.done():
             self.stopped.set_exception(error)
+
+
+def collect_seldom() -> None:
+    """Look for garbage seldom: what a broker makes lives long, or goes by itself."""
+    gc.freeze()
+    gc.set_threshold(max(_SELDOM, gc.get_threshold()[0]))
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -33,7 +33,7 @@ from wireproof_reference_impl.iggy.options import (
 )
 from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.preset import Preset, listed
-from wireproof_reference_impl.shell import Clock, Shell
+from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
 
@@ -85,6 +85,7 @@ async def _serve(options: ServeOptions) -> int:
         fault_names=options.faults,
         variant_names=options.variants,
     )
+    collect_seldom()
     clock = Clock()
     around = Surroundings(
         storage=_storage(options),

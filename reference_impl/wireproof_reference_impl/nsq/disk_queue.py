@@ -25,6 +25,8 @@ from wireproof_spec.decoding import extent
 from wireproof_spec.nsq.disk import DISK_RECORD
 from wireproof_spec.wire_error import WireError
 
+_MUCH_BYTES = 1 << 20
+
 
 class DiskQueue:
     """An append-only queue; ``open`` makes or finds it."""
@@ -46,7 +48,7 @@ class DiskQueue:
         self._warnings = recovered.warnings
         self._file: QueueFile | None = None
         self._noted: Place | None = None
-        self._channels = QueueChannels(folder)
+        self._channels = QueueChannels(folder, synced=synced)
 
     @classmethod
     def open(
@@ -58,17 +60,22 @@ class DiskQueue:
         max_bytes_per_file: int,
         synced: bool = False,
     ) -> Self:
-        """Open a partition's queue in its topic's directory; both are made when missing.
+        """Open a partition's queue in its topic's directory; the directory is made when missing.
+
+        A queue has no files before its first record.
 
         ``synced``: a file is on the disk before it counts as finished.
 
         Raises:
             QueueFault: a file before the last one is missing or broken.
         """
-        directory.mkdir(parents=True, exist_ok=True)
         folder = QueueFolder(directory, topic, partition)
-        recovered = recover(folder)
+        new = folder.is_new()
+        recovered = Recovered(Place(), Place()) if new else recover(folder)
         queue = cls(folder, recovered, max_bytes_per_file=max_bytes_per_file, synced=synced)
+        if new:
+            queue._noted = queue._end
+            return queue
         folder.write_start(queue._start)
         if synced and queue._end.file_position:
             queue._open_file().sync()
@@ -171,6 +178,12 @@ class DiskQueue:
         if self._file is not None:
             self._file.sync()
 
+    def note_growth(self) -> None:
+        """Note where the queue ends, if reading it through from what is noted would take long."""
+        noted = 0 if self._noted is None else self._noted.offset
+        if self._end.offset - noted >= _MUCH_BYTES:
+            self.flush()
+
     def flush(self) -> None:
         """Note where the queue ends."""
         if self._noted != self._end:
@@ -223,6 +236,8 @@ class DiskQueue:
 
     def _open_file(self) -> QueueFile:
         if self._file is None:
+            if self._end == self._start:
+                self._folder.write_start(self._start)
             path = self._folder.data_path(self._end.file_number)
             self._file = QueueFile(path, size=self._end.file_position)
         return self._file

@@ -13,7 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof_reference_impl.nsq.queue_folder import QueueFolder, compact_json, replace_file
+from wireproof_reference_impl.nsq.queue_folder import (
+    QueueFolder,
+    compact_json,
+    overwrite_file,
+    replace_file,
+)
 from wireproof_reference_impl.nsq.queue_place import Place, QueueWarning
 from wireproof_spec.nsq.queue_files import channel_meta_name
 
@@ -44,9 +49,11 @@ class ChannelState:
 class QueueChannels:
     """Reads and writes what is kept of the channels of one partition."""
 
-    def __init__(self, folder: QueueFolder) -> None:
+    def __init__(self, folder: QueueFolder, *, synced: bool = False) -> None:
         self._folder = folder
+        self._write = replace_file if synced else overwrite_file
         self._saved: dict[str, Place] = {}
+        self._saved_states: bytes | None = None
 
     def load_states(self) -> tuple[tuple[ChannelState, ...], list[QueueWarning]]:
         """Return the channels, and a warning when the list cannot be read."""
@@ -70,7 +77,10 @@ class QueueChannels:
             }
             for channel in channels
         ]
-        replace_file(self._states_path(), compact_json(entries))
+        content = compact_json(entries)
+        if content != self._saved_states:
+            self._write(self._states_path(), content)
+            self._saved_states = content
 
     def load(
         self, start: Place, end: Place
@@ -94,19 +104,22 @@ class QueueChannels:
         return positions, warnings
 
     def add(self, channel: str, place: Place, end: Place) -> None:
-        """Keep the position of a channel that was not there."""
-        replace_file(self._position_path(channel), _position_text(place, end))
+        """Keep the position of a channel, which is there from now on."""
+        self._keep(channel, place, end)
         self._saved[channel] = place
 
     def save(self, places: Mapping[str, Place], end: Place) -> None:
         """Keep the positions; a channel that is not named loses its file."""
         for channel, place in places.items():
-            if self._saved.get(channel) != place:
-                replace_file(self._position_path(channel), _position_text(place, end))
+            self._keep(channel, place, end)
         for channel, path in self._position_paths().items():
             if channel not in places:
                 path.unlink(missing_ok=True)
         self._saved = dict(places)
+
+    def _keep(self, channel: str, place: Place, end: Place) -> None:
+        if self._saved.get(channel) != place:
+            self._write(self._position_path(channel), _position_text(place, end))
 
     def _states_path(self) -> Path:
         return self._folder.directory / channel_meta_name(self._folder.partition)

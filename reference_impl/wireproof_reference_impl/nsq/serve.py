@@ -22,7 +22,7 @@ from wireproof_reference_impl.nsq.options import (
 from wireproof_reference_impl.nsq.preset import Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build, listed
 from wireproof_reference_impl.nsq.queue_place import QueueFault
-from wireproof_reference_impl.shell import Clock, Shell
+from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
 _MOST_EACH = 64
@@ -69,6 +69,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
+    collect_seldom()
     clock = Clock()
     loop = asyncio.get_running_loop()
     fleet = Fleet(options, behaviour, clock.now_ns())

@@ -69,7 +69,8 @@ class DiskStorage:
             "ordered": meta.ordered,
         }
         path = self._topic_directory(meta.name) / _META
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True)
         replace_file(path, json.dumps(kept).encode(), synced=self._syncs)
         if self._syncs:
             sync_directory(path.parent)

@@ -35,8 +35,8 @@ class Log(Protocol):
         """Yield the records from an offset on, each with its own offset."""
         ...
 
-    def flush(self) -> None:
-        """Note where the log ends."""
+    def note_growth(self) -> None:
+        """Note where the log ends, if that is worth it; called now and then."""
 
     def close(self) -> None:
         """Flush and let go."""
@@ -144,8 +144,8 @@ class MemoryLog:
         for index in range(first, len(self._records)):
             yield self._offsets[index], self._records[index]
 
-    def flush(self) -> None:
-        """Do nothing: there is nowhere to flush to."""
+    def note_growth(self) -> None:
+        """Do nothing: there is nowhere to note anything."""
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go."""

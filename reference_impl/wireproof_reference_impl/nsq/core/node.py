@@ -225,7 +225,7 @@ class Node:
     def _save(self) -> None:
         for topic in self.topics.values():
             for partition in topic.partitions.values():
-                partition.log.flush()
+                partition.log.note_growth()
                 positions = {name: each.confirmed() for name, each in partition.channels.items()}
                 if positions != self._saved.get(partition, {}):
                     self._storage.save_positions(topic.name, partition.number, positions)

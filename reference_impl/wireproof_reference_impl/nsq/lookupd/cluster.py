@@ -87,18 +87,16 @@ def _node(server: LookupServer, member: Member) -> records.Record:
 
 
 def _led_by(server: LookupServer, member: Member) -> Sequence[tuple[ClusterTopic, Sequence[int]]]:
-    found = [
-        (
-            topic,
-            [
-                place.number
-                for place in topic.places.values()
-                if place.leader is member and is_registered(topic, place)
-            ],
-        )
-        for topic in server.cluster.topics.values()
-    ]
-    return [each for each in found if each[1]]
+    found: list[tuple[ClusterTopic, Sequence[int]]] = []
+    for topic in server.cluster.topics.values():
+        numbers = [
+            place.number
+            for place in topic.places.values()
+            if place.leader is member and is_registered(topic, place)
+        ]
+        if numbers:
+            found.append((topic, numbers))
+    return found
 
 
 def _topic(topic: ClusterTopic) -> records.Record:
