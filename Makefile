@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run test test-clients test-allure setup check lint types imports selftest matrix crash connections mutation bench-reference clean help
+.PHONY: run test test-clients test-allure setup check lint types imports selftest matrix crash connections mutation bench bench-reference clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -44,6 +44,10 @@ crash:
 connections:
 	@$(PYTHON) tools/setup.py dev
 	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/test_many_connections.py
+
+bench:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python spec/bench/bench_codec.py
 
 bench-reference:
 	@$(PYTHON) tools/setup.py dev
@@ -85,6 +89,7 @@ help:
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
+	@echo "make bench    speed of generated codecs beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"
 	@echo "make setup    everything: all extras, Java for Spark"

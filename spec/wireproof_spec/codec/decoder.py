@@ -263,8 +263,9 @@ def _condition(part: layout.Field) -> str | None:
 
 def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None:
     """Read neighbours that are there on one condition."""
-    test = expression(next(iter(parts.values())).condition, to.names)
-    to.flush()
+    first = next(iter(parts.values()))
+    test, ahead = expression(first.condition, to.names), _first_integer(first.subcon)
+    to.flush((ahead.fmtstr[0], ahead.fmtstr[1], ahead.length) if ahead else None)
     before, at = to.place, to.name("at")
     names: list[str] = []
     with to.apart(), to.block(f"if {test}:"):
@@ -279,6 +280,19 @@ def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None
         to.code.line(f"{' = '.join(names)} = None")
         to.code.line(f"{at} = {before}")
     to.place = Place(at, 0)
+
+
+def _first_integer(shape: Shape) -> layout.Integer | None:
+    """Return the number with which a shape begins."""
+    match shape:
+        case layout.Integer():
+            return shape
+        case lengths.Declared() | lengths.Count() | layout.Ranged() | layout.OneOf():
+            return shape.integer
+        case layout.Record():
+            return _first_integer(shape.parts[0].subcon) if shape.parts else None
+        case _:
+            return None
 
 
 def _named(to: Decoder, value: str) -> str:

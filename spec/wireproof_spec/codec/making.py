@@ -4,6 +4,7 @@ The constructor of a frozen dataclass stores each field by a call. Generated cod
 of a twin class instead, which has the same slots and is not frozen, and then gives it its class.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TypeAlias
@@ -35,15 +36,22 @@ def make_tuple(code: Source, variable: str, value_type: type, values: Sequence[s
 
 def take_object(code: Source, variable: str, value_type: type) -> tuple[str, str]:
     """Return how an instance of a dataclass is tested and asked for a field."""
-    return f"type({variable}) is not {code.constant(value_type, 'class')}", f"{variable}.{{name}}"
+    return (
+        f"{variable}.__class__ is not {code.constant(value_type, 'class')}",
+        f"{variable}.{{name}}",
+    )
 
 
 def take_tuple(code: Source, variable: str, value_type: type) -> tuple[str, str]:
     """Return how a tuple of the fields is tested and asked for one."""
     size = len(fields(value_type))
-    return f"type({variable}) is not tuple or len({variable}) != {size}", f"{variable}[{{index}}]"
+    return (
+        f"{variable}.__class__ is not tuple or len({variable}) != {size}",
+        f"{variable}[{{index}}]",
+    )
 
 
+@functools.cache
 def _twin(value_type: type) -> type:
     names = tuple(member.name for member in fields(value_type))
     return type(f"_{value_type.__name__}", (), {"__slots__": names})

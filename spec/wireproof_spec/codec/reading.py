@@ -68,6 +68,7 @@ class Reading:
         """Up to here the bytes lie before `end`, if the same variable is the base."""
         self._run: list[Fixed | Then] = []
         self._order = ""
+        self._ahead: tuple[str, Place] | None = None
 
     def name(self, hint: str) -> str:
         """Return a new variable."""
@@ -77,6 +78,9 @@ class Reading:
         self, order: str, code: str, size: int, variables: tuple[str, ...], path: str
     ) -> None:
         """Read a part of fixed size, together with its neighbours."""
+        if self._ahead is not None and self._ahead[1] == self.place:
+            self._take_ahead(size, variables, path)
+            return
         if size > 1 and not code.endswith("s"):
             if self._order not in ("", order):
                 self.flush()
@@ -96,21 +100,44 @@ class Reading:
         """Do something with the parts read so far that no check needs."""
         self._run.append(Then(text, checks=False))
 
-    def flush(self) -> None:
-        """Write down the run: what comes next needs its values."""
+    def flush(self, ahead: tuple[str, str, int] | None = None) -> None:
+        """Write down the run: what comes next needs its values.
+
+        `ahead` are order, code and size of a number that may stand behind it: it is read with
+        the run where the data reaches so far, and taken by the next part of fixed size.
+        """
         run, order = self._run, self._order or ">"
-        self._run, self._order = [], ""
+        self._run, self._order, self._ahead = [], "", None
         parts = [each for each in run if isinstance(each, Fixed)]
-        if parts:
-            unpack = self._unpack(order, *parts)
+        if parts and ahead is not None and (ahead[0] == order or ahead[2] == 1):
+            number = self.name("ahead")
             with self.code.block("try:"):
-                self.code.line(unpack)
+                follower = Fixed(ahead[1], ahead[2], (number,), "", self.place)
+                self.code.line(self._unpack(order, *parts, follower))
             with self.code.block("except struct_error:"):
-                self._cut_short(order, run)
-                self.code.line("raise")
+                self.code.line(f"{number} = None")
+                self._read_run(order, run, parts)
+            self._ahead = (number, self.place)
+        elif parts:
+            self._read_run(order, run, parts)
         for each in run:
             if isinstance(each, Then):
                 self.code.line(each.text)
+
+    def _read_run(self, order: str, run: list[Fixed | Then], parts: list[Fixed]) -> None:
+        with self.code.block("try:"):
+            self.code.line(self._unpack(order, *parts))
+        with self.code.block("except struct_error:"):
+            self._cut_short(order, run)
+            self.code.line("raise")
+
+    def _take_ahead(self, size: int, variables: tuple[str, ...], path: str) -> None:
+        number, place = self._ahead or ("", self.place)
+        self._ahead = None
+        with self.code.block(f"if {number} is None:"):
+            self.code.line(f"raise cut({quoted(path)}, {place}, {size}, total)")
+        self.code.line(f"{variables[0]} = {number}")
+        self.place = place.behind(size)
 
     def _cut_short(self, order: str, run: list[Fixed | Then]) -> None:
         parts = [each for each in run if isinstance(each, Fixed)]
