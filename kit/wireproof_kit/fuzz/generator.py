@@ -4,9 +4,10 @@ Hypothesis draws some frames of every kind, once for many cases (an epoch); whic
 frame is then made wrong, and how, follows from seed and index alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from random import Random
 
 from hypothesis import strategies as st
@@ -35,13 +36,15 @@ WEIGHTS: Mapping[Role, int] = {
     "count": 6,
     "number": 3,
     "enumerator": 3,
-    "json": 2,
+    "json": 4,
     "body": 2,
     "text": 2,
     "fixed": 1,
     "line": 1,
 }
-"""How often a mutation of such a field stands on a frame's list; a heavy one stands there once."""
+"""How often the turn of a field of such a role comes."""
+HEAVY = 1
+"""How often the turn comes of all that is heavy in a frame together."""
 IN_ORDER, OF = 3, 4
 """So many of so many cases come in a state where their frame is in order."""
 OUT_OF_ORDER = "out of order"
@@ -146,13 +149,26 @@ class Generator:
 
     def _prepared(self, kind: Kind, places: Places, frame: Frame, order: Random) -> SeedFrame:
         prepared = Prepared(frame)
-        entries: list[Entry] = []
-        for entry in menu(prepared, self.grammar.limits):
-            entries += [entry] * (1 if entry.mutation.heavy else WEIGHTS[entry.field.role])
-        order.shuffle(entries)
+        entries = _in_turn(menu(prepared, self.grammar.limits), order)
         delimited = self.grammar.is_delimited(kind.name, frame.data)
         hazardous = self.grammar.is_hazardous(kind.name, frame.data)
         return SeedFrame(kind, places, prepared, entries, delimited, hazardous)
+
+
+def _in_turn(entries: Iterable[Entry], order: Random) -> list[Entry]:
+    """Return entries so that the turns of fields come as often as they weigh.
+
+    A field with many mutations has no more turns than one with few, until that one's are done.
+    """
+    groups: dict[int | None, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(None if entry.mutation.heavy else id(entry.field), []).append(entry)
+    placed: list[tuple[float, Entry]] = []
+    for key, group in groups.items():
+        weight = HEAVY if key is None else WEIGHTS[group[0].field.role]
+        order.shuffle(group)
+        placed += (((turn + order.random()) / weight, entry) for turn, entry in enumerate(group))
+    return [entry for _, entry in sorted(placed, key=itemgetter(0))]
 
 
 def _places(grammar: Grammar, kind: Kind, states: Sequence[str]) -> Places:

@@ -1,0 +1,368 @@
+import itertools
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from functools import cache
+from typing import Any
+
+import pytest
+from fuzz_grammars import GRAMMARS, IGGY, NSQ, frames
+
+from wireproof_kit.fuzz import walk
+from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose
+from wireproof_kit.fuzz.coverage import Coverage
+from wireproof_kit.fuzz.edits import Prepared
+from wireproof_kit.fuzz.generator import OUT_OF_ORDER, WEIGHTS, Generator
+from wireproof_kit.fuzz.mutations import menu
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.commands import COMMANDS, payload_schema
+from wireproof_spec.iggy.frame import REQUEST
+from wireproof_spec.nsq import acknowledge
+from wireproof_spec.nsq.command import COMMAND_LINE
+from wireproof_spec.nsq.command_reader import BODIES
+from wireproof_spec.nsq.parameters import PARAMETERS
+
+PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
+
+
+@cache
+def generator(protocol: str, seed: int = 7) -> Generator:
+    return Generator(GRAMMARS[protocol], seed)
+
+
+@cache
+def epoch(protocol: str) -> tuple[Case, ...]:
+    made = generator(protocol)
+    return tuple(itertools.islice(made.cases(), made.epoch))
+
+
+@PROTOCOLS
+def test_the_same_seed_and_index_make_the_same_case(protocol: str) -> None:
+    again = Generator(GRAMMARS[protocol], 7)
+    somewhere = [again.epoch * 2 + 3, 0, 17, again.epoch - 1, again.epoch, 5]
+
+    assert [again.case(index) for index in somewhere] == [
+        Generator(GRAMMARS[protocol], 7).case(index) for index in somewhere
+    ]
+    in_order = list(itertools.islice(again.cases(10), 50))
+    assert in_order == [again.case(index) for index in range(10, 60)]
+    assert [case.index for case in in_order] == list(range(10, 60))
+
+
+def test_another_process_makes_the_same_cases() -> None:
+    script = (
+        "import hashlib; from fuzz_grammars import NSQ;"
+        "from wireproof_kit.fuzz.generator import Generator;"
+        "made = Generator(NSQ, 7);"
+        "told = repr([made.case(index) for index in range(0, 3000, 7)]).encode();"
+        "print(hashlib.sha256(told).hexdigest())"
+    )
+    path = [each for each in sys.path if each]
+    run = f"import sys; sys.path[:] = {path!r} + sys.path; {script}"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", run],
+            env={"PYTHONHASHSEED": hashing},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for hashing in ("1", "2")
+    }
+
+    assert len(told) == 1
+
+
+def test_seeds_make_different_cases() -> None:
+    made = {Generator(NSQ, seed).case(40).steps for seed in range(8)}
+
+    assert len(made) > 1
+
+
+@PROTOCOLS
+def test_neighbouring_cases_are_of_different_frames(protocol: str) -> None:
+    kinds = [case.frame_kind for case in epoch(protocol)[: len(generator(protocol).kinds)]]
+
+    assert len(set(kinds)) == len(kinds)
+
+
+@PROTOCOLS
+def test_kinds_and_states_are_chosen(protocol: str) -> None:
+    grammar = GRAMMARS[protocol]
+    kind, states = grammar.kinds[2].name, grammar.states["tcp"]
+    made = Generator(grammar, 7, frames=[kind], states=[states[1]])
+
+    found = {(case.frame_kind, case.state) for case in itertools.islice(made.cases(), 100)}
+
+    assert {state for _, state in found} == {states[1]}
+    assert all(name.startswith(kind) for name, _ in found)
+    with pytest.raises(ValueError, match="no frame"):
+        Generator(grammar, 7, frames=["nothing"])
+    with pytest.raises(ValueError, match="no frame"):
+        Generator(grammar, 7, frames=[kind], states=["nowhere"])
+
+
+@PROTOCOLS
+def test_most_cases_come_where_their_frame_is_in_order_but_not_all(protocol: str) -> None:
+    due = {kind.name: kind.states for kind in GRAMMARS[protocol].kinds}
+    met: defaultdict[str, set[str]] = defaultdict(set)
+    in_order = 0
+    for case in epoch(protocol):
+        met[case.frame_kind].add(case.state)
+        in_order += case.state in due[case.frame_kind]
+
+    assert 0.7 < in_order / len(epoch(protocol)) <= 1
+    for kind in GRAMMARS[protocol].kinds:
+        assert met[kind.name] == set(GRAMMARS[protocol].states[kind.interface])
+
+
+@PROTOCOLS
+def test_right_frames_out_of_order_are_named_so(protocol: str) -> None:
+    due = {kind.name: kind.states for kind in GRAMMARS[protocol].kinds}
+    for case in epoch(protocol):
+        if case.mutation in (GRAMMAR, OUT_OF_ORDER):
+            assert (case.mutation == GRAMMAR) == (case.state in due[case.frame_kind])
+
+
+@PROTOCOLS
+def test_all_steps_of_one_write_but_the_last_are_together(protocol: str) -> None:
+    several = [case for case in epoch(protocol) if len(case.steps) > 1]
+
+    assert {len(case.steps) for case in several} == {2, 20}
+    for case in several:
+        assert all(step.manner is TOGETHER for step in case.steps[:-1])
+        assert case.steps[-1].manner is not TOGETHER
+    for case in epoch(protocol):
+        if isinstance(case.steps[-1].manner, HalfClose):
+            assert not case.delimited
+
+
+@PROTOCOLS
+def test_every_field_of_every_frame_is_made_wrong(protocol: str) -> None:
+    """In one epoch, each field of each frame drawn; each role has a weight."""
+    counted = Coverage()
+    for case in epoch(protocol):
+        counted.add(case)
+    due = {
+        (kind.name, entry.row)
+        for kind in GRAMMARS[protocol].kinds
+        for entry in menu(Prepared(frames(kind)[0]), {})
+    }
+
+    assert due - counted.fields() == set()
+    assert set(WEIGHTS) == set(ROLES)
+
+
+@cache
+def fields_made_wrong(protocol: str) -> frozenset[tuple[str, str]]:
+    """Return the fields of some epochs: not every frame drawn has all that may be there."""
+    made = generator(protocol)
+    return frozenset(
+        (case.frame_kind, case.field)
+        for case in itertools.islice(made.cases(), 4 * made.epoch)
+        if case.mutation not in (GRAMMAR, OUT_OF_ORDER)
+    )
+
+
+SCHEMAS: list[tuple[str, str, Schema[Any], dict[str, str]]] = [
+    *(("nsq", name.decode(), schema, dict[str, str]()) for name, schema in BODIES.items()),
+    ("nsq", "FIN", acknowledge.FINISH, {}),
+    ("nsq", "REQ", acknowledge.REQUEUE, {}),
+    ("nsq", "TOUCH", acknowledge.TOUCH, {}),
+    *(
+        ("nsq", name.decode(), COMMAND_LINE, {"parameters[]": parameter.name})
+        for name, parameters in PARAMETERS.items()
+        for parameter in parameters
+    ),
+    *(
+        ("iggy", name, payload_schema(code), dict[str, str]())
+        for code, name in COMMANDS.items()
+        if name not in ("kill", "login_user")
+    ),
+    ("iggy", "send_messages", REQUEST, {"payload": "messages[].payload"}),
+    ("iggy", "ping", REQUEST, {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kind", "schema", "called"),
+    SCHEMAS,
+    ids=[f"{kind} {schema.name} {called}" for _, kind, schema, called in SCHEMAS],
+)
+def test_every_leaf_of_every_schema_is_made_wrong(
+    protocol: str, kind: str, schema: Schema[Any], called: dict[str, str]
+) -> None:
+    """A field that is added to a schema and never mutated lets this fail."""
+    mutated = {field for frame, field in fields_made_wrong(protocol) if frame == kind}
+    leaves = {called.get(leaf, leaf) for leaf in walk.leaves(schema)}
+    if not PARAMETERS.get(kind.encode()):
+        leaves.discard("parameters[]")
+
+    assert leaves - mutated == set()
+
+
+@PROTOCOLS
+def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
+    """Over a few epochs no row of a length's or count's column stays empty for long."""
+    made = Generator(GRAMMARS[protocol], 3, frames=["MPUB_EXT", "send_messages"])
+    counted = Coverage()
+    for case in itertools.islice(made.cases(), made.epoch * 6):
+        counted.add(case)
+    told = counted.as_json()
+    (fields,) = told.values()
+    measures = [name for name in fields if name.endswith((".size", ".length", "size", "count"))]
+
+    assert measures
+    for name in measures:
+        assert {"zero", "one more", "one less", "all ones (-1)", "smallest signed"} <= set(
+            fields[name]
+        ), name
+
+
+@pytest.mark.parametrize(
+    ("data", "delimited"),
+    [
+        (b"NOP\n", True),
+        (b"NOP", False),
+        (b"NOP\nNOP\n", False),
+        (b"PUB t\n\0\0\0\1x", True),
+        (b"PUB t\n\0\0\0\2x", False),
+        (b"PUB t\n\0\0\0\1xy", False),
+        (b"PUB t\n\xff\xff\xff\xff", False),
+        (b"PUB t\r\n\0\0\0\1x", True),
+        (b"\n", True),
+        (b"MPUB t\n\0\0\0\x09\0\0\0\1\0\0\0\1x", True),
+        (b"MPUB t\n\0\0\0\x09\0\0\0\2\0\0\0\1x", False),
+        (b"MPUB_EXT t\n\0\0\0\x0d\0\0\0\1\0\0\0\5\0\2{}x", True),
+        (b"MPUB_EXT t\n\0\0\0\x0d\0\0\0\1\0\0\0\5\0\2{!x", False),
+        (b'IDENTIFY\n\0\0\0\7{"a":1}', True),
+        (b'IDENTIFY\n\0\0\0\x10{"deflate":true}', False),
+        (b"FIN 0123\n0123456789a\n", True),
+        (b"FIN 0123456789\n", False),
+        (b"N" * 4095 + b"\n", True),
+        (b"N" * 4096 + b"\n", False),
+    ],
+)
+def test_where_an_nsq_command_ends(data: bytes, *, delimited: bool) -> None:
+    assert NSQ.is_delimited("PUB", data) == delimited
+
+
+@pytest.mark.parametrize(
+    ("data", "delimited"),
+    [
+        ("04000000 01000000", True),
+        ("05000000 01000000", False),
+        ("05000000 01000000 00", True),
+        ("03000000 010000", False),
+        ("040000", False),
+        ("ffffffff 01000000", False),
+    ],
+)
+def test_where_an_iggy_request_ends(data: str, *, delimited: bool) -> None:
+    assert IGGY.is_delimited("ping", bytes.fromhex(data)) == delimited
+
+
+@PROTOCOLS
+def test_right_frames_are_delimited_and_harmless(protocol: str) -> None:
+    for kind in GRAMMARS[protocol].kinds:
+        for frame in frames(kind):
+            assert not GRAMMARS[protocol].is_hazardous(kind.name, frame.data), frame
+            if kind.interface == "tcp" and kind.name != "IDENTIFY":
+                assert GRAMMARS[protocol].is_delimited(kind.name, frame.data), frame
+
+
+@pytest.mark.parametrize(
+    ("data", "hazardous"),
+    [
+        (b"INTERNAL_CREATE_TOPIC wp_x 0\n", False),
+        (b"INTERNAL_CREATE_TOPIC .. 0\n", True),
+        (b"INTERNAL_CREATE_TOPIC wp_../x 0\n", True),
+        (b"INTERNAL_CREATE_TOPIC other 0\n", True),
+        (b"NOP\nINTERNAL_CREATE_TOPIC . 0\n", True),
+        (b"SUB .. ch\n", False),
+    ],
+)
+def test_topics_of_others_are_hazardous(data: bytes, *, hazardous: bool) -> None:
+    assert NSQ.is_hazardous("INTERNAL_CREATE_TOPIC", data) == hazardous
+
+
+@pytest.mark.parametrize(
+    ("code", "payload", "hazardous"),
+    [
+        (0, "", True),
+        (203, "0104 09000000", False),
+        (203, "0104 01000000", True),
+        (203, "0204 09000000", True),
+        (203, "0104 0900", False),
+        (303, "0104 09000000 0104 01000000", False),
+        (303, "0104 01000000 0104 01000000", True),
+        (403, "0104 01000000 0104 01000000 01000000", True),
+        (402, "0104 09000000 0104 01000000 01000000", False),
+        (402, "0104 09000000 0104 01000000 ffff0000", True),
+        (202, "09000000" + b"wp_a".hex(), False),
+        (202, "05000000" + b"other".hex(), True),
+        (200, "0104 01000000", False),
+    ],
+)
+def test_streams_of_others_are_hazardous(code: int, payload: str, *, hazardous: bool) -> None:
+    data = bytes.fromhex(payload)
+    head = (4 + len(data)).to_bytes(4, "little") + code.to_bytes(4, "little")
+
+    assert IGGY.is_hazardous("any", head + data) == hazardous
+
+
+@pytest.mark.parametrize(
+    ("data", "hazardous"),
+    [
+        (b"DELETE /streams/9/topics/1 HTTP/1.1", False),
+        (b"DELETE /streams/wp_scratch/topics/1 HTTP/1.1", False),
+        (b"DELETE /streams/1/topics/1 HTTP/1.1", True),
+        (b"DELETE /streams/9 HTTP/1.1", True),
+        (b'POST /streams/9/topics HTTP/1.1\r\n\r\n{"partitions_count":3}', False),
+        (b'POST /streams/9/topics HTTP/1.1\r\n\r\n{"partitions_count": 65536}', True),
+    ],
+)
+def test_http_requests_to_delete_are_hazardous(data: bytes, *, hazardous: bool) -> None:
+    assert IGGY.is_hazardous("POST /streams", data) == hazardous
+
+
+def test_cases_are_made_quickly() -> None:
+    """A bound that only a far slower generator breaks; `make bench-fuzz` measures."""
+    made = generator("nsq")
+    made.case(0)
+    started = time.process_time()
+    for index in range(5000):
+        made.case(index)
+
+    assert 5000 / (time.process_time() - started) > 20_000
+
+
+def test_coverage_adds_up() -> None:
+    counted, other = Coverage(), Coverage()
+    cases = epoch("nsq")[:500]
+    for case in cases[:300]:
+        counted.add(case)
+    for case in cases[300:]:
+        other.add(case)
+    counted.merge(other)
+
+    due = Counter((case.frame_kind, case.field, case.mutation, case.state) for case in cases)
+    assert counted == Coverage(due)
+    assert counted.cases == 500
+    assert len(counted) == len(due)
+    assert Coverage.of_json(counted.as_json()) == counted
+
+
+def test_the_table_is_for_narrow_screens() -> None:
+    counted = Coverage()
+    for case in epoch("iggy")[:20_000]:
+        counted.add(case)
+    lines = list(counted.lines())
+
+    assert lines[0].split() == ["fields", "mutations", "states", "cases"]
+    assert max(map(len, lines[:-1])) <= 80
+    assert lines[-1].startswith("all ")
+    assert any(line.split()[0] == "messages[].length" for line in lines)
+    total = sum(int(line.split()[-1]) for line in lines[1:-1] if not line.startswith(" "))
+    assert total == 20_000
