@@ -76,6 +76,8 @@ class Decimal(Shape):
         return int(self.digits._parse(stream, context, path))
 
     def _build(self, obj: object, stream: Stream, context: Context, path: str) -> int:
+        if type(obj) is not int:
+            raise Refused(expected=self.digits.kind, found=shown(obj))
         return self.digits._build(str(obj).encode(), stream, context, path)
 
 

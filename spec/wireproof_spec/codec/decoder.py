@@ -329,17 +329,17 @@ def _(shape: layout.Lifted, to: Decoder, path: str) -> str:
 def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
     place, integer = to.place, shape.integer
     length = _read(integer, to, path)
-    if isinstance(shape.bounds, tuple):
-        _hold_bounds(shape.bounds, length, integer, to, path, place)
-    elif isinstance(shape.bounds, lengths.BoundsBy):
+    if isinstance(shape.bounds, lengths.BoundsBy):
         bounds, chosen = to.name("bounds"), to.names[shape.bounds.name]
         table = to.code.constant(dict(shape.bounds.bounds), "bounds")
         to.check(f"{bounds} = {table}.get({chosen})")
         test = f"{bounds} is not None and not {bounds}[0] <= {length} <= {bounds}[1]"
         raised = f"unbounded({quoted(path)}, {place}, {bounds}, {length})"
         to.hold(test, raised)
-    elif shape.bounds is not None:
+    elif callable(shape.bounds):
         raise NotGenerated(repr(shape.bounds))
+    elif shape.bounds is not None:
+        _hold_bounds(shape.bounds, length, integer, to, path, place)
     _hold_room(length, integer, to, path, place)
     to.fitting[length] = (to.place, to.end)
     return length

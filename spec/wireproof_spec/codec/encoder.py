@@ -8,7 +8,7 @@ import math
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import TypeAlias
 
 from wireproof_spec import layout, lengths, texts
@@ -193,9 +193,11 @@ def _(shape: texts.Text, to: Encoder, part: Part, written: Written, then: Rest) 
 
 @_write.register
 def _(shape: texts.Decimal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    digits = to.code.name("digits")
-    to.code.line(f"{digits} = str({part.value}).encode()")
-    _write(shape.digits, to, replace(part, value=digits), written, then)
+    value, digits = part.value, to.code.name("digits")
+    tests = (_no_integer(value), f"not 0 <= {value} <= {shape.highest}")
+    written = write_tests(to.code, written.and_test(*tests))
+    to.code.line(f"{digits} = str({value}).encode()")
+    then(written.and_piece(Octets(digits, f"len({digits})")))
 
 
 @_write.register
@@ -254,7 +256,7 @@ def _write_parts(
             return
         each = shape.parts[index]
         part = Part(names[each.name], names, shapes)
-        _write(each, to, part, written, lambda written: write_from(index + 1, written))
+        _write(each, to, part, written, partial(write_from, index + 1))
 
     write_from(0, written)
 
@@ -308,19 +310,19 @@ def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Res
 def _(shape: lengths.Declared, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     written, octets = _prepared(part.shapes[shape.of], to, part.names[shape.of], written)
     size, integer = octets.size, shape.integer
-    if isinstance(shape.bounds, tuple):
-        lowest, highest = shape.bounds
-        if lowest > integer.lowest or highest < integer.highest:
-            written = written.and_test(f"not {lowest} <= {size} <= {highest}")
-    elif isinstance(shape.bounds, lengths.BoundsBy):
+    if isinstance(shape.bounds, lengths.BoundsBy):
         bounds, table = to.code.name("bounds"), dict(shape.bounds.bounds)
         written = write_tests(to.code, written)
         chosen = part.names[shape.bounds.name]
         to.code.line(f"{bounds} = {to.code.constant(table, 'bounds')}.get({chosen})")
         test = f"{bounds} is not None and not {bounds}[0] <= {size} <= {bounds}[1]"
         written = written.and_test(test)
-    elif shape.bounds is not None:
+    elif callable(shape.bounds):
         raise NotGenerated(repr(shape.bounds))
+    elif shape.bounds is not None:
+        lowest, highest = shape.bounds
+        if lowest > integer.lowest or highest < integer.highest:
+            written = written.and_test(f"not {lowest} <= {size} <= {highest}")
     then(written.and_piece(_packed(integer, size)))
 
 

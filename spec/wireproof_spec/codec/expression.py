@@ -1,10 +1,9 @@
 """Expressions of `this` as source: the parts that they name become local variables."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import construct.expr
-from construct.expr import Path
 
 from wireproof_spec.codec.source import NotGenerated
 
@@ -20,11 +19,11 @@ def expression(found: object, names: Mapping[str, str]) -> str:
     if isinstance(found, int):
         return str(found)
     if isinstance(found, construct.expr.BinExpr):
-        binary: Any = found
+        binary = cast(Any, found)
         left, right = expression(binary.lhs, names), expression(binary.rhs, names)
         return f"({left} {_SIGNS[binary.op]} {right})"
-    if isinstance(found, Path):
-        for name, variable in names.items():
-            if repr(found) == f"this[{name!r}]":
-                return variable
-    raise NotGenerated(repr(found))
+    said = repr(found)
+    for name, variable in names.items():
+        if said == f"this[{name!r}]":
+            return variable
+    raise NotGenerated(said)

@@ -5,7 +5,7 @@ it, in their order. Where the data ends within the run, they are read one by one
 the first part that is wrong is the one blamed, as when each is read in its turn.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from struct import Struct
@@ -168,14 +168,14 @@ class Reading:
         self.place = Place(at, 0)
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str) -> Generator[None, None, None]:
         """Write what stands below a head, in which the place is moved by assignment."""
         with self.code.block(head):
             yield
             self.flush()
 
     @contextmanager
-    def apart(self) -> Iterator[None]:
+    def apart(self) -> Generator[None, None, None]:
         """Forget afterwards what is known of ends and lengths only inside."""
         known = set(self.reached), dict(self.fitting), self.floor
         yield

@@ -2,7 +2,7 @@
 
 import builtins
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import cast
 
@@ -28,7 +28,7 @@ class Source:
         self._lines += [f"{margin}{each}" for each in text.split("\n")]
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def block(self, head: str) -> Generator[None, None, None]:
         """Write what stands below a head such as `while at < end:`."""
         self.line(head)
         self._depth += 1

@@ -1,0 +1,258 @@
+"""Generated code against interpreted construct: the same values, bytes and errors."""
+
+import contextlib
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from enum import IntEnum
+from typing import Any
+
+import construct
+import pytest
+from construct import this
+from every_schema import every_schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from schema_values import built
+
+from wireproof_spec import interpreted
+from wireproof_spec.codec import NotGenerated, Unfit, generate_decoder, generate_encoder
+from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.layout import Bytes, Int8ub, Record, Shape, When, field
+from wireproof_spec.lengths import Declared
+from wireproof_spec.nsq.message import Extend
+from wireproof_spec.nsq.publish import PUB_BODY, PubBody
+from wireproof_spec.wire_error import WireError
+
+SCHEMAS = every_schema()
+EACH = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
+FEW = settings(max_examples=5, deadline=None)
+"""Each with many mutations, for each of so many shapes."""
+MUTATIONS = 25
+EXTREMES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+
+
+def test_there_is_code_for_every_schema_of_both_protocols() -> None:
+    assert len(SCHEMAS) >= 75
+    for schema in SCHEMAS.values():
+        generate_decoder(schema.shape, schema.clause, name=schema.name)
+        generate_encoder(schema.shape, name=schema.name)
+
+
+@EACH
+def test_the_door_leads_to_generated_code(schema: Schema[Any]) -> None:
+    with contextlib.suppress(WireError):
+        decode(schema, b"\xff" * 3)
+    with pytest.raises(WireError):
+        encode(schema, None)
+
+    assert schema.decoder.__name__ == "decode"
+    assert schema.encoder.__name__ == "encode"
+
+
+def said(read: Callable[[bytes], object], data: bytes) -> str:
+    """Return a value with the types of all its parts, or an error with all it carries."""
+    try:
+        return repr(read(data))
+    except WireError as error:
+        return repr(vars(error))
+
+
+def hold_equal(schema: Schema[Any], data: bytes) -> None:
+    oracle = said(lambda data: interpreted.parse(schema.shape, schema.clause, data), data)
+
+    assert said(schema.decoder, data) == oracle
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(data) + 1)
+    match chance.randrange(6):
+        case 0:
+            return data[:at]
+        case 1:
+            return data + chance.randbytes(chance.randrange(1, 9))
+        case 2:
+            return data[:at] + chance.randbytes(1) + data[at + 1 :]
+        case 3:
+            size = chance.choice((1, 2, 4))
+            order = chance.choice(("big", "little"))
+            number = (chance.choice(EXTREMES) & (1 << 8 * size) - 1).to_bytes(size, order)
+            return data[:at] + number + data[at + size :]
+        case 4:
+            return data[:at] + data[at + chance.randrange(1, 9) :]
+        case _:
+            step = bytes([(data[at] + chance.choice((-1, 1))) % 256]) if at < len(data) else b""
+            return data[:at] + step + data[at + 1 :]
+
+
+@EACH
+@FEW
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_valid_bytes_and_mutations_of_them_read_the_same(
+    schema: Schema[Any], data: st.DataObject, seed: int
+) -> None:
+    _, encoded = data.draw(built(schema))
+    chance = random.Random(seed)
+
+    hold_equal(schema, encoded)
+    for _ in range(MUTATIONS):
+        changed = mutated(encoded, chance)
+        hold_equal(schema, changed)
+        hold_equal(schema, mutated(changed, chance))
+
+
+@EACH
+@FEW
+@given(data=st.data())
+def test_bytes_cut_anywhere_read_the_same(schema: Schema[Any], data: st.DataObject) -> None:
+    _, encoded = data.draw(built(schema))
+
+    for end in range(min(len(encoded), 150)):
+        hold_equal(schema, encoded[:end])
+
+
+@EACH
+@FEW
+@given(seed=st.integers(0, 2**32))
+def test_random_bytes_read_the_same(schema: Schema[Any], seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(MUTATIONS):
+        hold_equal(schema, chance.randbytes(chance.randrange(80)))
+        hold_equal(schema, bytes(chance.choice((0, 0, 0, 1, 4, 32)) for _ in range(60)))
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+class Octets(bytes):
+    pass
+
+
+ODD: list[object] = [
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2**16,
+    2**64,
+    2**128,
+    -(2**63) - 1,
+    1.5,
+    float("inf"),
+    float("nan"),
+    1e300,
+    Number.ONE,
+    "",
+    "text",
+    "\ud800",
+    "x" * 300,
+    b"",
+    b" ",
+    b"\r",
+    b"x" * 300,
+    b"x" * 70_000,
+    Octets(b"0123456789abcdef"),
+    bytearray(b"x"),
+    (),
+    (1,),
+    [],
+    Extend(0, None),
+    Extend(4, b"x"),
+    PubBody(b"x"),
+]
+
+
+def odd_values(value: object) -> Iterator[object]:
+    """Yield a value with each of its parts, at any depth, turned into something else."""
+    yield from ODD
+    if isinstance(value, tuple):
+        for index, each in enumerate(value):
+            yield from ((*value[:index], odd, *value[index + 1 :]) for odd in odd_values(each))
+    elif is_dataclass(value) and not isinstance(value, type):
+        for member in fields(value):
+            part = getattr(value, member.name)
+            yield from (replace(value, **{member.name: odd}) for odd in odd_values(part))
+
+
+def told(build: Callable[[Any], bytes], value: object) -> bytes | None:
+    try:
+        return build(value)
+    except (WireError, Unfit):
+        return None
+
+
+@EACH
+@FEW
+@given(data=st.data())
+def test_values_that_fit_and_that_do_not_are_written_the_same(
+    schema: Schema[Any], data: st.DataObject
+) -> None:
+    value, _ = data.draw(built(schema))
+
+    def oracle(value: object) -> bytes:
+        return interpreted.build(schema.shape, schema.clause, value)
+
+    assert told(schema.encoder, value) == oracle(value)
+    for odd in random.Random(repr(value)).sample(list(odd_values(value)), k=31):
+        assert told(schema.encoder, odd) == told(oracle, odd), odd
+
+
+@EACH
+@FEW
+@given(data=st.data())
+def test_tuples_hold_the_same_parts(schema: Schema[Any], data: st.DataObject) -> None:
+    value, encoded = data.draw(built(schema))
+    to_tuples = generate_decoder(schema.shape, schema.clause, name="tuples", as_tuples=True)
+    of_tuples = generate_encoder(schema.shape, name="tuples", as_tuples=True)
+
+    assert to_tuples(encoded) == as_tuples(value)
+    assert of_tuples(as_tuples(value)) == encoded
+
+
+def as_tuples(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(as_tuples, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return tuple(as_tuples(getattr(value, member.name)) for member in fields(value))
+    return value
+
+
+def test_what_is_made_has_the_class_of_its_constructor() -> None:
+    made = decode(PUB_BODY, encode(PUB_BODY, PubBody(b"x")))
+
+    assert type(made) is PubBody
+    assert made == PubBody(b"x")
+    assert hash(made) == hash(PubBody(b"x"))
+
+
+LEFT_TO_CONSTRUCT = {
+    "a word of construct": Record(
+        PubBody, field("body", construct.NullTerminated(construct.GreedyBytes))
+    ),
+    "a length nobody measured": Record(
+        PubBody, field("length", Int8ub), field("body", Bytes(this.length))
+    ),
+    "a condition that is a function": Record(
+        PubBody, field("body", When(lambda context: True, Bytes(1)))
+    ),
+    "bounds that are a function": Record(
+        PubBody,
+        field("length", Declared(Int8ub, of="body", bounds=lambda context: (1, 2))),
+        field("body", Bytes(this.length)),
+    ),
+}
+BYTES_OF_A = (b"a\0", b"\1a", b"a", b"\1a")
+
+
+@pytest.mark.parametrize(
+    ("shape", "data"),
+    [*zip(LEFT_TO_CONSTRUCT.values(), BYTES_OF_A, strict=True)],
+    ids=LEFT_TO_CONSTRUCT.keys(),
+)
+def test_a_shape_that_is_not_understood_is_left_to_construct(shape: Shape, data: bytes) -> None:
+    with pytest.raises(NotGenerated):
+        generate_decoder(shape, "", name="")
+
+    assert decode(Schema("unknown", "", PubBody, shape), data) == PubBody(b"a")
