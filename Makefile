@@ -52,6 +52,7 @@ bench:
 bench-reference:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python reference_impl/bench/bench_reference.py
+	@$(BIN)/python reference_impl/bench/bench_suites.py
 
 mutation:
 	@$(PYTHON) tools/setup.py dev

@@ -10,20 +10,19 @@ Ends with 1 when a ratio misses its goal.
 
 import argparse
 import json
-import os
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import processes
 from publishers import FRAME, Publishers, Round
 
-HOME = Path(__file__).parents[2]
 BARE_SERVER = Path(__file__).with_name("bare_server.py")
 ROOMS = ("spec", "reference_impl")
 SERVE = (
@@ -48,7 +47,7 @@ class Server:
 
     def cpu_s(self) -> float:
         """Return how long it has been on a processor, to the nanosecond."""
-        return time.clock_gettime(~self.pid << 3 | 2)  # the CPU clock of a process, see clock(3)
+        return processes.cpu_s(self.pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +180,7 @@ def _reference() -> Iterator[Server]:
 @contextmanager
 def _process(command: Sequence[str]) -> Iterator[tuple[int, bytes]]:
     """Start a server, yield its process id and the line it says it is ready with, and end it."""
-    path = os.pathsep.join(str(HOME / room) for room in ROOMS)
-    environment = {**os.environ, "PYTHONPATH": path}
+    environment = processes.environment(*ROOMS)
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
         try:
             assert process.stdout is not None
@@ -192,8 +190,6 @@ def _process(command: Sequence[str]) -> Iterator[tuple[int, bytes]]:
 
 
 def _create_topic(port: int) -> None:
-    import socket
-
     with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
         sock.sendall(CREATE_TOPIC)
         if not sock.recv(100).endswith(b"OK"):

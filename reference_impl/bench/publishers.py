@@ -8,6 +8,7 @@ import gc
 import selectors
 import socket
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bare_server import MAGIC, OK, SIZE_BYTES
@@ -15,6 +16,7 @@ from bare_server import MAGIC, OK, SIZE_BYTES
 BODY = bytes(range(200))
 LINE = b"PUB t 0\n"
 FRAME = LINE + len(BODY).to_bytes(SIZE_BYTES) + BODY
+PART = 50
 PATIENCE_S = 30.0
 _READ_BYTES = 1 << 18
 
@@ -98,11 +100,18 @@ class Publishers:
                 for sock in [by_number[key.fd] for key, _ in ready]:
                     count, pending[sock] = self._answers(pending[sock] + sock.recv(_READ_BYTES))
                     if goes_on:
-                        sock.sendall(self._frames[: count * len(FRAME)])
+                        for part in self._parts(count):
+                            sock.sendall(part)
                         sent += count
                     else:
                         unanswered[sock] -= count
         return Round(sent, time.perf_counter() - begin, time.process_time() - begin_cpu)
+
+    def _parts(self, count: int) -> Iterator[memoryview]:
+        """Return so many frames in parts, so that the server begins while the rest is written."""
+        while count > 0:
+            yield self._frames[: min(count, PART) * len(FRAME)]
+            count -= PART
 
     def _answers(self, data: bytes) -> tuple[int, bytes]:
         """Return how many whole answers came, all OK, and what is there of one more."""
