@@ -25,15 +25,19 @@ class Kind:
 class Grammar:
     """The requests of a protocol for the names that are there on a target.
 
-    `states` are all there are, by interface; `entry` is what brings a connection into one.
+    `states` are all there are, by interface; `entry` is what brings a connection into one. In the
+    `talking` ones conversations begin.
     `is_delimited` tells of bytes sent as a kind of frame whether the next frame's beginning is
-    known; `is_hazardous`, whether they may touch what is not the kit's own. `limits` are numbers
-    that matter to a field, by its pattern.
+    known; `is_hazardous`, whether they may touch what is not the kit's own. `moves` says which
+    state a right frame that is in order leads to; None when the connection's end, or nobody knows
+    where. `limits` are numbers that matter to a field, by its pattern.
     """
 
     kinds: tuple[Kind, ...]
     states: Mapping[str, tuple[str, ...]]
     entry: Mapping[str, tuple[Step, ...]]
+    talking: tuple[str, ...]
     is_delimited: Callable[[str, bytes], bool]
     is_hazardous: Callable[[str, bytes], bool]
+    moves: Callable[[str, Frame], str | None]
     limits: Mapping[str, tuple[int, ...]]

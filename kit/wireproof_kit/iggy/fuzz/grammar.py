@@ -22,7 +22,9 @@ def grammar(there: Names) -> Grammar:
         kinds=(*frames.kinds(there), *http.kinds(there)),
         states={frames.TCP: states.ALL, states.HTTP: (states.HTTP,)},
         entry=states.entry(there),
+        talking=states.ALL,
         is_delimited=is_delimited,
         is_hazardous=Hazards(there).is_hazardous,
+        moves=states.moves,
         limits=LIMITS,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from wireproof_kit.fuzz.case import Step
+from wireproof_kit.fuzz.case import Frame, Step
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
@@ -28,3 +28,17 @@ def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
         JOINED: (Step(joining, label="join_consumer_group"),),
         HTTP: (),
     }
+
+
+MOVES: Mapping[str, Mapping[str, str]] = {
+    FRESH: {"join_consumer_group": JOINED},
+    GREETED: {"join_consumer_group": JOINED},
+    JOINED: {"leave_consumer_group": GREETED},
+}
+"""What leads from one state to another; all else leads to none, but from fresh to greeted."""
+
+
+def moves(state: str, frame: Frame) -> str | None:
+    """Return the state behind a right request; requests that fail end no connection."""
+    staying = GREETED if state == FRESH else state
+    return MOVES[state].get(frame.kind, staying)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from wireproof_kit.fuzz.case import Step
+from wireproof_kit.fuzz.case import Frame, Step
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import limits, names
@@ -19,6 +19,8 @@ SUBSCRIBED_PLAIN = "subscribed-plain"
 ORDERED = "ordered"
 CLOSING = "closing"
 HTTP = "http"
+
+_ENCODINGS = ("tls_v1", "deflate", "snappy")
 
 HANDSHAKE = (MAGIC_SENT, IDENTIFIED, PLAIN)
 NAMED = (IDENTIFIED, PLAIN)
@@ -47,6 +49,59 @@ def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
         CLOSING: (*named, extended, _line(names.CLS)),
         HTTP: (),
     }
+
+
+_IDENTIFY_EXTENDED = "IDENTIFY with extend_support"
+_SUB_EXTENDED, _SUB_PLAIN = "SUB extended", "SUB plain"
+_ORDERED_EXTENDED = "SUB_ORDERED extended"
+_NAMING = {"IDENTIFY": PLAIN, _IDENTIFY_EXTENDED: IDENTIFIED}
+
+MOVES: Mapping[str, Mapping[str, str]] = {
+    FRESH: {"magic": MAGIC_SENT},
+    MAGIC_SENT: _NAMING,
+    IDENTIFIED: {
+        **_NAMING,
+        _SUB_EXTENDED: SUBSCRIBED_EXT,
+        _ORDERED_EXTENDED: ORDERED,
+    },
+    PLAIN: {**_NAMING, _SUB_PLAIN: SUBSCRIBED_PLAIN},
+    SUBSCRIBED_EXT: {"CLS": CLOSING},
+    SUBSCRIBED_PLAIN: {"CLS": CLOSING},
+    ORDERED: {"CLS": CLOSING},
+}
+"""What leads from one state to another."""
+_STAYING = frozenset(
+    ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "MPUB_TRACE", "MPUB_EXT", "RDY", "NOP")
+)
+"""What is answered, if at all, and changes nothing."""
+
+
+class Moves:
+    """The states of a connection to a broker with these names, by what is sent in order."""
+
+    def __init__(self, there: Names) -> None:
+        self._extended = there.extended.encode()
+
+    def moves(self, state: str, frame: Frame) -> str | None:
+        """Return the state behind a right frame; None when it may be the connection's end."""
+        if frame.kind in _STAYING:
+            return state
+        return MOVES.get(state, {}).get(self._event(frame))
+
+    def _event(self, frame: Frame) -> str:
+        if frame.kind == "IDENTIFY":
+            return _said(frame.data.partition(b"{")[2])
+        if frame.kind in ("SUB", "SUB_ORDERED"):
+            topic = frame.data.split(b" ")[1]
+            return f"{frame.kind} {'extended' if topic == self._extended else 'plain'}"
+        return frame.kind
+
+
+def _said(members: bytes) -> str:
+    said: object = json.loads(b"{" + members)
+    if not isinstance(said, dict) or any(said.get(name) for name in _ENCODINGS):
+        return ""  # another encoding may begin
+    return _IDENTIFY_EXTENDED if said.get(names.EXTEND_SUPPORT) is True else "IDENTIFY"
 
 
 def _identify(*, extend: bool) -> Step:
