@@ -27,6 +27,7 @@ bundle = "out/run.jsonl"
 junit = "out/junit.xml"
 html = "/abs/report.html"
 allure = "out/allure"
+pcap = "out/captures"
 """
 
 
@@ -56,6 +57,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         junit=str(tmp_path / "out/junit.xml"),
         html="/abs/report.html",
         allure=str(tmp_path / "out/allure"),
+        pcap=str(tmp_path / "out/captures"),
     )
 
 
@@ -133,7 +135,7 @@ def test_variables_of_others_are_let_be(tmp_path: Path) -> None:
         ("[targets]\nurl = 'x'", "[targets] is no known table; did you mean 'target'?"),
         (
             "[reports]\nspark = 'x'",
-            "[reports] spark is no known key; known: bundle, junit, html, allure",
+            "[reports] spark is no known key; known: bundle, junit, html, allure, pcap",
         ),
         ("url = 'x'", "[url] is no known table"),
         ("run = 3", "'run' expected to be a table"),

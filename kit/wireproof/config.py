@@ -19,11 +19,11 @@ TABLES = {
     "target": ("url", *_KEYS, "reset"),
     "claims": (),
     "run": ("profile", "reading", "baseline"),
-    "reports": ("bundle", "junit", "html", "allure"),
+    "reports": ("bundle", "junit", "html", "allure", "pcap"),
 }
 PATHS = (
     *(key for key, known in _KEYS.items() if known.form in ("directory", "file")),
-    *("baseline", "bundle", "junit", "html", "allure"),
+    *("baseline", "bundle", "junit", "html", "allure", "pcap"),
 )
 CHOICES = {
     **{key: ("true", "false") for key, known in _KEYS.items() if known.form == "flag"},
@@ -54,6 +54,7 @@ class Settings:
     junit: str | None = None
     html: str | None = None
     allure: str | None = None
+    pcap: str | None = None
     claims: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

@@ -20,15 +20,18 @@ WRITERS = {
     "badge": "wireproof_reports.badge:write",
     "allure": "wireproof.allure:write_results",
     "allure-html": "wireproof.allure:write_site",
+    "pcap": "wireproof.captures:write_failing",
+    "pcap-all": "wireproof.captures:write_all",
 }
 ENDINGS = {"html": ".html", "junit": ".xml", "md": ".md", "statement": ".html", "badge": ".json"}
-FOLDERS = ("allure", "allure-html")
+FOLDERS = ("allure", "allure-html", "pcap", "pcap-all")
 """Reports that are folders, not files."""
 
 EXAMPLES = (
     ("wireproof report out/run.jsonl", "an HTML page beside the bundle"),
     ("wireproof report out/run.jsonl --html report.html --junit junit.xml", "files by name"),
     ("wireproof report out/*.jsonl --html pages/", "one page a bundle in a folder"),
+    ("wireproof report out/run.jsonl --pcap captures/", "what failed, for Wireshark"),
     ("wireproof report out/run.jsonl --allure-html site/", "Allure's site, if Allure is here"),
 )
 
@@ -45,6 +48,8 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--badge", type=_FILE, metavar="FILE", help="A badge: SVG, and JSON beside it.")
 @click.option("--allure", type=_FOLDER, metavar="DIR", help="Allure results.")
 @click.option("--allure-html", type=_FOLDER, metavar="DIR", help="Allure's own site of them.")
+@click.option("--pcap", type=_FOLDER, metavar="DIR", help="A capture of each failing case.")
+@click.option("--pcap-all", type=_FOLDER, metavar="DIR", help="A capture of every case.")
 def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
     """Make reports of bundles; each option's FILE is a folder for several bundles.
 

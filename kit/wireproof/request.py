@@ -38,6 +38,8 @@ class RunOptions(TypedDict):
     html: Path | None
     junit: Path | None
     allure: Path | None
+    pcap: Path | None
+    pcap_all: Path | None
     dry_run: bool
 
 

@@ -12,6 +12,7 @@ from typing import Unpack
 
 import click
 
+from wireproof import captures
 from wireproof.collection import CACHE, collect
 from wireproof.config import Settings
 from wireproof.lazy import Command
@@ -74,6 +75,9 @@ def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) 
     """Judge one target; ``name`` goes behind those of all files that are written."""
     files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
+    if lacking := captures.lacking(files):
+        click.echo(f"wireproof: {lacking}", err=True)
+        files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
     bundle = bundle_place(options["bundle"], settings, name=name)
     if named.reset is not None:
         run_reset(named.reset)
@@ -142,6 +146,8 @@ def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
         "html": options["html"] or settings.html,
         "junit": options["junit"] or settings.junit,
         "allure": options["allure"] or settings.allure,
+        "pcap": options["pcap"] or settings.pcap,
+        "pcap-all": options["pcap_all"],
     }
     return {name: Path(path) for name, path in asked.items() if path}
 

@@ -79,6 +79,8 @@ def _file_options() -> Iterator[click.Option]:
     yield click.Option(["--html"], type=_FILE, metavar="FILE", help="Also write this page.")
     yield click.Option(["--junit"], type=_FILE, metavar="FILE", help="Also write JUnit XML.")
     yield click.Option(["--allure"], type=_FILE, metavar="DIR", help="Also write Allure results.")
+    yield click.Option(["--pcap"], type=_FILE, metavar="DIR", help="Captures of what fails.")
+    yield click.Option(["--pcap-all"], type=_FILE, metavar="DIR", help="Captures of all cases.")
 
 
 def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -1,5 +1,33 @@
-"""Captures of exchanges, and what the protocols' scapy layers share; only with the extra ``pcap``.
+"""Captures of exchanges, and what the protocols' scapy layers share; needs the extra ``pcap``.
 
-scapy is GPL-2.0-only. It is imported here and in the protocols' own ``pcap`` folders alone, and
-nothing outside of them imports those but when a user asks for what they make.
+scapy is GPL-2.0-only. It is imported in this folder and in the protocols' own ``pcap`` folders
+alone; this module imports it when something is written, and nothing else imports the others.
 """
+
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.pcap.exchange import Exchange
+
+MISSING = "captures need scapy, which is not installed: pip install 'wireproof[pcap]'"
+
+
+def is_installed() -> bool:
+    """Tell whether the extra is there."""
+    return importlib.util.find_spec("scapy") is not None
+
+
+def write(path: Path, exchanges: Iterable[Exchange]) -> None:
+    """Write exchanges into one file that Wireshark opens.
+
+    Raises:
+        UsageFault: the extra is not installed.
+        OSError: the file cannot be written.
+    """
+    if not is_installed():
+        raise UsageFault(MISSING)
+    from wireproof_kit.pcap.capture import write_capture
+
+    write_capture(path, exchanges)

@@ -1,0 +1,106 @@
+"""Captures of exchanges: synthetic TCP in pcapng, a comment on every packet."""
+
+import ipaddress
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import cast
+
+from scapy.data import DLT_EN10MB
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+from scapy.utils import EDecimal, PcapNgWriter
+
+from wireproof_kit.pcap.exchange import (
+    SEGMENT,
+    Address,
+    Exchange,
+    Segment,
+    exchange_of,
+    kit_ports,
+    segments,
+)
+from wireproof_spec.record import CaseRecord, HeaderRecord
+
+KIT_MAC, TARGET_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
+"""Locally administered, of nobody's hardware. Ethernet is what every reader of captures reads."""
+LONGEST = 1000
+"""Characters of a comment; a file can hold 65535 bytes of one."""
+WINDOW = 65535
+SCALE = 10
+"""The window is so many bits larger than it says: nothing recorded fills it."""
+
+
+def write_capture(path: Path, exchanges: Iterable[Exchange]) -> int:
+    """Write exchanges into one file; return how many packets it has.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    ports = kit_ports()
+    count = 0
+    with PcapNgWriter(str(path)) as writer:
+        writer.linktype = DLT_EN10MB
+        writer.write_header(None)
+        for exchange in exchanges:
+            for segment in segments(exchange, ports):
+                count += 1
+                seconds = EDecimal(segment.at_us) / 1_000_000
+                # A float, as scapy declares it, would drift by a microsecond.
+                writer.write_packet(packet(segment, number=count), sec=cast(float, seconds))
+    return count
+
+
+def capture_of(header: HeaderRecord, case: CaseRecord) -> bytes | None:
+    """Return the capture of one case of a bundle; None where nothing was on any wire."""
+    exchange = exchange_of(header, case)
+    if exchange is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "case.pcapng"  # the writer takes nothing but names of files
+        write_capture(path, [exchange])
+        return path.read_bytes()
+
+
+def packet(segment: Segment, *, number: int = 1) -> Packet:
+    """Return a segment with all its layers and its comments."""
+    tcp = TCP(
+        sport=segment.source[1],
+        dport=segment.to[1],
+        flags=segment.flags,
+        seq=segment.seq,
+        ack=segment.ack,
+        window=WINDOW,
+        options=[("MSS", SEGMENT), ("WScale", SCALE)] if "S" in segment.flags else [],
+    )
+    if segment.data:
+        tcp.add_payload(Raw(segment.data))
+    network = _network(segment.source, segment.to, number)
+    network.add_payload(tcp)
+    source, to = (KIT_MAC, TARGET_MAC) if segment.by_kit else (TARGET_MAC, KIT_MAC)
+    made = Ether(src=source, dst=to)
+    made.add_payload(network)  # the operator / would copy all below, time and again
+    made.comments = [_comment(text) for text in segment.comments]
+    return made
+
+
+def _comment(text: str) -> bytes:
+    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shown.encode("utf-8", "backslashreplace")
+
+
+def _network(source: Address, to: Address, number: int) -> Packet:
+    if ipaddress.ip_address(source[0]).version == 4:
+        return IP(src=source[0], dst=to[0], id=number & 0xFFFF, flags="DF")
+    from scapy.layers.inet6 import IPv6
+
+    return IPv6(src=source[0], dst=to[0])
+
+
+def read_capture(path: Path) -> Iterator[Packet]:
+    """Yield the packets of a capture."""
+    from scapy.utils import PcapNgReader
+
+    with PcapNgReader(str(path)) as reader:
+        yield from reader

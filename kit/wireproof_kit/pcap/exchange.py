@@ -1,0 +1,244 @@
+"""What a case sent and received, as the TCP segments that would have carried it.
+
+The kit records what it wrote and what it read, not packets: how the bytes were cut, and when
+which of them was acknowledged, is made up here. Nothing needs scapy yet.
+"""
+
+import ipaddress
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from wireproof_kit.transcript import IN_TLS
+from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+
+Address: TypeAlias = tuple[str, int]
+
+SEGMENT = 16384
+"""Bytes of a segment, at most: as loopback and network cards that cut by themselves show them."""
+FIRST_PORT = 40000
+PORTS = 20000
+KIT, TARGET = True, False
+_ELSEWHERE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
+"""Addresses for documentation: the kit's, where its own is not known, and an unknown target's."""
+_SENT = ("send", "request")
+_RECEIVED = ("receive", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The steps of one case; `about` is said once, `started_us` counts from 1970.
+
+    `address` is the target's, HOST:PORT, for steps that name none.
+    """
+
+    name: str
+    steps: Sequence[StepRecord]
+    address: str = ""
+    about: str = ""
+    started_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One TCP segment; `flags` are letters as scapy and tcpdump have them."""
+
+    at_us: int
+    by_kit: bool
+    source: Address
+    to: Address
+    flags: str
+    seq: int
+    ack: int
+    data: bytes
+    comments: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Link:
+    """One connection: who has sent how many bytes, and who has ended its direction."""
+
+    kit: Address
+    target: Address
+    next_seq: dict[bool, int] = field(default_factory=lambda: {KIT: 1000, TARGET: 2000})
+    ended: set[bool] = field(default_factory=set[bool])
+    is_http: bool = False
+    is_tls: bool = False
+
+    def segment(
+        self, side: bool, flags: str, at_us: int, comments: tuple[str, ...], data: bytes = b""
+    ) -> Segment:
+        """Make the next segment of a side; SYN and FIN take a number of their own."""
+        seq = self.next_seq[side]
+        self.next_seq[side] += len(data) + ("S" in flags or "F" in flags)
+        ack = self.next_seq[not side] if "A" in flags else 0
+        source, to = (self.kit, self.target) if side else (self.target, self.kit)
+        return Segment(at_us, side, source, to, flags, seq, ack, data, comments)
+
+
+def exchange_of(header: HeaderRecord, case: CaseRecord) -> Exchange | None:
+    """Return the exchange of a recorded case; None where nothing was on any wire."""
+    steps = case.transcript.steps
+    if not any(step.kind in ("open", *_SENT, *_RECEIVED) for step in steps):
+        return None
+    about = f"{case.title} {case.clause} ({case.level}): {case.verdict}, {case.observation}"
+    address = urlsplit(header.target.url).netloc.rpartition("@")[2]
+    return Exchange(case.case, steps, address, about, _microseconds(header.started))
+
+
+def segments(exchange: Exchange, ports: Iterator[int] | None = None) -> Iterator[Segment]:
+    """Yield the segments of an exchange in their order; `ports` are free ones of the kit."""
+    return _Writer(exchange, ports or kit_ports()).segments()
+
+
+def kit_ports() -> Iterator[int]:
+    """Return ports for the kit's end, one for each connection of a file."""
+    return (FIRST_PORT + number % PORTS for number in itertools.count())
+
+
+def address(text: str) -> Address:
+    """Read HOST:PORT; a host that is no number gets one of those for documentation.
+
+    ``:0`` where the text is none.
+    """
+    host, _, port = text.rpartition(":")
+    number = int(port) if port.isascii() and port.isdigit() and int(port) < 1 << 16 else 0
+    host = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    try:
+        return str(ipaddress.ip_address(host)), number
+    except ValueError:
+        return _ELSEWHERE[4][1], number
+
+
+class _Writer:
+    """Goes through the steps of one exchange."""
+
+    def __init__(self, exchange: Exchange, ports: Iterator[int]) -> None:
+        self._exchange = exchange
+        self._ports = ports
+        self._links: dict[str, _Link] = {}
+        self._said = [exchange.about] if exchange.about else []
+        self._at_us = exchange.started_us
+
+    def segments(self) -> Iterator[Segment]:
+        for number, step in enumerate(self._exchange.steps, 1):
+            self._at_us = max(self._at_us, self._exchange.started_us + step.at_us)
+            yield from self._step(step, f"{self._exchange.name}, step {number}")
+        for name, link in self._links.items():
+            where = f"{self._exchange.name}, {name}: still open when the record ends"
+            yield from self._end(link, where)
+
+    def _step(self, step: StepRecord, where: str) -> Iterator[Segment]:
+        said = f"{where}: {_words(step)}"
+        if step.kind == "open":
+            yield from self._open(step, address(step.note), said)
+        elif step.kind in (*_SENT, *_RECEIVED):
+            yield from self._carry(step, where, said)
+        elif step.kind == "close" and step.conn in self._links:
+            yield from self._close(self._links[step.conn], step.note, said)
+        elif step.kind in ("note", "close"):
+            self._said.append(said)
+            if step.note.startswith(IN_TLS) and step.conn in self._links:
+                self._links[step.conn].is_tls = True
+
+    def _open(self, step: StepRecord, target: Address, said: str) -> Iterator[Segment]:
+        if step.conn in self._links:
+            yield from self._end(self._links[step.conn], f"{said} (again)")
+        kit = _kit_host(target[0]), next(self._ports)
+        link = self._links[step.conn] = _Link(kit, target, is_http=step.kind == "request")
+        yield self._segment(link, KIT, "S", said)
+        yield self._segment(link, TARGET, "SA", said)
+        yield self._segment(link, KIT, "A", said)
+
+    def _carry(self, step: StepRecord, where: str, said: str) -> Iterator[Segment]:
+        data = _data(step)
+        if step.kind == "request" or step.conn not in self._links:
+            yield from self._open(step, self._target(data), f"{where}: {step.conn} opens")
+        link = self._links[step.conn]
+        side = step.kind in _SENT
+        if link.is_tls:
+            said += " (in TLS on the wire, in the clear here)"
+        if side in link.ended:
+            self._said.append(f"{said} (after the end of that direction: not in this capture)")
+            return
+        yield from self._pieces(link, side, data, said)
+        if link.is_http and step.kind == "response":
+            yield from self._end(link, f"{where}: end of the response", first=TARGET)
+
+    def _pieces(self, link: _Link, side: bool, data: bytes, said: str) -> Iterator[Segment]:
+        count = max(1, -(-len(data) // SEGMENT)) if data else 0
+        for index in range(count):
+            piece = data[index * SEGMENT : (index + 1) * SEGMENT]
+            which = f" (segment {index + 1} of {count})" if count > 1 else ""
+            flags = "PA" if index == count - 1 else "A"
+            yield self._segment(link, side, flags, said + which, piece)  # acknowledged by the next
+
+    def _close(self, link: _Link, note: str, said: str) -> Iterator[Segment]:
+        if note.startswith("by the target (reset"):
+            if link.ended != {KIT, TARGET}:
+                yield self._segment(link, TARGET, "RA", said)
+            link.ended = {KIT, TARGET}
+        elif note.startswith("by the target"):
+            yield from self._finish(link, TARGET, said)
+        elif "sending direction" in note:
+            yield from self._finish(link, KIT, said)
+        else:
+            yield from self._end(link, said)
+
+    def _end(self, link: _Link, said: str, *, first: bool = KIT) -> Iterator[Segment]:
+        yield from self._finish(link, first, said)
+        yield from self._finish(link, not first, said)
+
+    def _finish(self, link: _Link, side: bool, said: str) -> Iterator[Segment]:
+        if side in link.ended:
+            return
+        link.ended.add(side)
+        yield self._segment(link, side, "FA", said)
+        yield self._segment(link, not side, "A", said)
+
+    def _segment(
+        self, link: _Link, side: bool, flags: str, said: str, data: bytes = b""
+    ) -> Segment:
+        comments = (*self._said, said)
+        self._said = []
+        return link.segment(side, flags, self._at_us, comments, data)
+
+    def _target(self, request: bytes) -> Address:
+        """Return whom an HTTP request names as its host; else the target of the exchange."""
+        for line in request.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]:
+            name, _, value = line.partition(b":")
+            if name.strip().lower() == b"host":
+                return address(value.decode("latin-1").strip())
+        return address(self._exchange.address)
+
+
+def _microseconds(started: str) -> int:
+    """Return a run's start since 1970; cases only say how long after their own they went."""
+    try:
+        return int(datetime.fromisoformat(started).timestamp()) * 1_000_000
+    except ValueError:
+        return 0
+
+
+def _kit_host(target: str) -> str:
+    host = ipaddress.ip_address(target)
+    return target if host.is_loopback else _ELSEWHERE[host.version][0]
+
+
+def _data(step: StepRecord) -> bytes:
+    """Return a step's bytes; nothing where the record of them is damaged."""
+    try:
+        return step.data()
+    except ValueError:
+        return b""
+
+
+def _words(step: StepRecord) -> str:
+    verbs = dict.fromkeys(_SENT, "sends") | dict.fromkeys(_RECEIVED, "gets")
+    verbs |= {"open": "opens", "close": "closed", "note": "notes"}
+    size = f" {step.length} bytes" if step.length else ""
+    note = f", {step.note}" if step.note else ""
+    return f"{step.conn} {verbs.get(step.kind, step.kind)}{size}{note}"
