@@ -55,9 +55,10 @@ class Generator:
         self.kinds = chosen(grammar, frames, states)
         self._stream = mixed(seed)
         self._starts = starts(grammar, frames, states)
-        talks = TALKS if self._starts else 0
-        self.epoch = (len(self.kinds) * DRAWS + talks) * VISITS
-        self._round = len(self.kinds) * DRAWS + talks
+        alone = bool(frames) and set(frames) == {CONVERSATION}
+        self._singles = 0 if alone else len(self.kinds) * DRAWS
+        self._round = self._singles + (TALKS if self._starts else 0)
+        self.epoch = self._round * VISITS
         self._pool = lru_cache(maxsize=2)(self._drawn)
 
     def enter(self, state: str) -> tuple[Step, ...]:
@@ -77,14 +78,16 @@ class Generator:
         visit, which = divmod(place, self._round)
         pool = self._pool(epoch)
         chance = Chance(self._stream, index)
-        if which >= len(pool):
+        if which >= self._singles:
             return self._conversation(index, pool, chance)
         frame = pool[which]
         done = next_mutant(frame, visit, chance)
         state = _state(frame.places, chance)
         return case_of(self.grammar, index, frame, done, state=state, mates=pool, chance=chance)
 
-    def _conversation(self, index: int, pool: Sequence[SeedFrame], chance: Chance) -> Case:
+    def _conversation(self, index: int, drawn: Sequence[SeedFrame], chance: Chance) -> Case:
+        pool = [each for each in drawn if each.kind.interface == self.grammar.talking]
+
         def broken(which: int) -> tuple[Mutant, str]:
             entry, mutant = next_mutant(pool[which], chance.below(1 << 16), chance)
             return mutant, f"{entry.row} {entry.mutation.name}"
@@ -114,11 +117,8 @@ def chosen(
     Raises:
         ValueError: there is no such frame, or none in such a state.
     """
-    wanted = [
-        each
-        for each in grammar.kinds
-        if not frames or each.name.startswith(tuple(frames)) or CONVERSATION in frames
-    ]
+    every = not frames or CONVERSATION in frames
+    wanted = [each for each in grammar.kinds if every or each.name.startswith(tuple(frames))]
     found = ((each, places_of(grammar, each, states)) for each in wanted)
     kinds = tuple((kind, places) for kind, places in found if places.all)
     if not kinds:
@@ -130,7 +130,8 @@ def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tu
     """Return the states that conversations begin in; none where no conversation is wanted."""
     if frames and CONVERSATION not in frames:
         return ()
-    return tuple(each for each in grammar.talking if not states or each in states)
+    there = grammar.states[grammar.talking]
+    return tuple(each for each in there if not states or each in states)
 
 
 def _state(places: Places, chance: Chance) -> str:

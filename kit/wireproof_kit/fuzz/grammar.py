@@ -25,8 +25,8 @@ class Kind:
 class Grammar:
     """The requests of a protocol for the names that are there on a target.
 
-    `states` are all there are, by interface; `entry` is what brings a connection into one. In the
-    `talking` ones conversations begin.
+    `states` are all there are, by interface; `entry` is what brings a connection into one.
+    Conversations are held over the interface `talking`.
     `is_delimited` tells of bytes sent as a kind of frame whether the next frame's beginning is
     known; `is_hazardous`, whether they may touch what is not the kit's own. `moves` says which
     state a right frame that is in order leads to; None when the connection's end, or nobody knows
@@ -36,7 +36,7 @@ class Grammar:
     kinds: tuple[Kind, ...]
     states: Mapping[str, tuple[str, ...]]
     entry: Mapping[str, tuple[Step, ...]]
-    talking: tuple[str, ...]
+    talking: str
     is_delimited: Callable[[str, bytes], bool]
     is_hazardous: Callable[[str, bytes], bool]
     moves: Callable[[str, Frame], str | None]

@@ -22,7 +22,7 @@ def grammar(there: Names) -> Grammar:
         kinds=(*frames.kinds(there), *http.kinds(there)),
         states={frames.TCP: states.ALL, states.HTTP: (states.HTTP,)},
         entry=states.entry(there),
-        talking=states.ALL,
+        talking=frames.TCP,
         is_delimited=is_delimited,
         is_hazardous=Hazards(there).is_hazardous,
         moves=states.moves,

@@ -27,7 +27,7 @@ def grammar(there: Names) -> Grammar:
         kinds=(*frames.kinds(there), *http.kinds(there)),
         states={frames.TCP: states.TCP_STATES, states.HTTP: (states.HTTP,)},
         entry=states.entry(there),
-        talking=states.TCP_STATES,
+        talking=frames.TCP,
         is_delimited=extents.is_delimited,
         is_hazardous=extents.is_hazardous,
         moves=states.Moves(there).moves,

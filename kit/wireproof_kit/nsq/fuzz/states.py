@@ -74,6 +74,7 @@ _STAYING = frozenset(
     ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "MPUB_TRACE", "MPUB_EXT", "RDY", "NOP")
 )
 """What is answered, if at all, and changes nothing."""
+_HOLDING_IDS = frozenset(("FIN", "REQ", "TOUCH"))
 
 
 class Moves:
@@ -84,7 +85,7 @@ class Moves:
 
     def moves(self, state: str, frame: Frame) -> str | None:
         """Return the state behind a right frame; None when it may be the connection's end."""
-        if frame.kind in _STAYING:
+        if frame.kind in _STAYING or (frame.kind in _HOLDING_IDS and _may_be_an_id(frame)):
             return state
         return MOVES.get(state, {}).get(self._event(frame))
 
@@ -95,6 +96,12 @@ class Moves:
             topic = frame.data.split(b" ")[1]
             return f"{frame.kind} {'extended' if topic == self._extended else 'plain'}"
         return frame.kind
+
+
+def _may_be_an_id(frame: Frame) -> bool:
+    """Tell whether a broker may have given the id, so that not having it in flight is no fault."""
+    identity = frame.data.partition(b" ")[2][:8]
+    return 0 < int.from_bytes(identity, "big") < 1 << 63
 
 
 def _said(members: bytes) -> str:
