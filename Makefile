@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run test test-clients test-allure setup check lint types imports selftest matrix crash connections mutation bench bench-reference clean help
+.PHONY: run test test-clients test-allure test-spark bench-aggregate setup check lint types imports selftest matrix crash connections mutation bench bench-reference clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -28,6 +28,14 @@ test-allure:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/allure.py
 	@$(BIN)/python -m pytest -q reports/tests/test_allure_site.py reports/tests/test_allure_pytest.py
+
+test-spark:
+	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python -m pytest -q -m spark reports/tests kit/tests
+
+bench-aggregate:
+	@$(PYTHON) tools/setup.py all
+	@$(BIN)/python tools/bench_aggregate/run.py $(if $(ROWS),--rows $(ROWS))
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
@@ -85,6 +93,8 @@ help:
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
+	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
+	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size)"
 	@echo "make selftest every fault, every variant, fifty mixes of variants"
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make crash    kill a loaded broker 200 times"

@@ -36,4 +36,5 @@ def how_many(condition: Column) -> Column:
 
 def version_order(tables: Tables) -> DataFrame:
     """Return the versions with the text by which they sort; there are few of them."""
-    return F.broadcast(tables.runs.select("version", "version_key").distinct())
+    keys = tables.runs.groupBy("version").agg(F.max("version_key").alias("version_key"))
+    return F.broadcast(keys)
