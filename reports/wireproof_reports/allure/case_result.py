@@ -37,6 +37,7 @@ SEVERITIES = {"must": "critical", "should": "normal", "may": "minor", "observed"
 
 _SPACE = uuid.uuid5(uuid.NAMESPACE_URL, "wireproof:allure")
 _CONFORMING = ("pass", "reading", "unsupported")
+_PLAIN = ("pass", "unsupported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class Run:
     catalogue: Catalogue
     bundle: str
     key: str
+
+
+def wants_capture(case: CaseRecord) -> bool:
+    """Tell whether a capture belongs to the result: what passes is told by its dump alone."""
+    return case.verdict not in _PLAIN
 
 
 def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -> Rendered:
@@ -94,7 +100,7 @@ def _files(
     if text:
         yield "Annotated dump", "text/plain", "txt", _encoded(text)
     if capture is not None:
-        yield "Capture", "application/vnd.tcpdump.pcap", "pcap", capture
+        yield "Capture", "application/vnd.tcpdump.pcap", "pcapng", capture
     if again is not None and again.streams:
         yield "Reproducer", "text/x-python", "py", _encoded(again.script)
         hexes = [f"{s.connection} {s.hex}" for s in again.streams if s.hex]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from wireproof_reports.allure.case_result import PAGE, PREFIX, Run, rendered
+from wireproof_reports.allure.case_result import PAGE, PREFIX, Run, rendered, wants_capture
 from wireproof_reports.allure.categories import categories_file
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.html import render
@@ -42,7 +42,8 @@ def write(bundle: Path, out: Path, captures: Captures = no_captures) -> None:
     run = Run(whole.header, catalogue, whole.name, whole.footer.sha256)
     start = began(whole.header)
     for case in whole.cases:
-        done = rendered(case, run, start=start, capture=captures(whole.header, case))
+        capture = captures(whole.header, case) if wants_capture(case) else None
+        done = rendered(case, run, start=start, capture=capture)
         for name, data in done.files.items():
             (out / name).write_bytes(data)
         name = f"{PREFIX}{done.result.uuid}-result.json"

@@ -9,7 +9,7 @@ import pytest
 from allure_commons import model2
 from allure_commons.types import LabelType
 
-from wireproof_reports.allure.case_result import PAGE, Run, rendered
+from wireproof_reports.allure.case_result import PAGE, Run, rendered, wants_capture
 from wireproof_reports.allure.examples import Examples
 from wireproof_reports.allure.folder import write_frame
 from wireproof_reports.allure.result import Rendered, Step
@@ -70,11 +70,16 @@ class Glue:
             return
         header, record = self._judged
         run = Run(header, load_catalogue(header.target.protocol), self._bundle_name(), result.uuid)
-        capture = self._config.hook.pytest_wireproof_capture(header=header, record=record)
-        done = rendered(record, run, start=result.start, capture=cast(bytes | None, capture))
+        done = rendered(record, run, start=result.start, capture=self._capture(header, record))
         for name, data in done.files.items():
             allure_commons.plugin_manager.hook.report_attached_data(body=data, file_name=name)
         _fill(result, done)
+
+    def _capture(self, header: HeaderRecord, record: CaseRecord) -> bytes | None:
+        if not wants_capture(record):
+            return None
+        made = self._config.hook.pytest_wireproof_capture(header=header, record=record)
+        return cast(bytes | None, made)
 
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
         """Write categories and environment where the run is begun."""

@@ -12,14 +12,14 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from wireproof_reports.allure.case_result import PAGE
+from wireproof_reports.allure.case_result import PAGE, PREFIX
 from wireproof_reports.allure.categories import settings_file
 from wireproof_reports.allure.folder import Captures, no_captures, write
 from wireproof_reports.allure.generator import Generator, ask, find_generator
 
 GENERATION_S = 900
-MOST_IN_ONE_FILE = 5000
-"""Results; above it the page is a folder that only a web server can show."""
+MOST_IN_ONE_FILE = 16 * 1024 * 1024
+"""Bytes of results; above it the site is many files, which only a web server can show."""
 
 HISTORY = "history.jsonl"
 TITLE = "wireproof"
@@ -116,8 +116,8 @@ _MAKERS: Mapping[int, Callable[[Generator, Path, Path, Path], None]] = {2: _seco
 
 
 def _one_file(results: Path) -> list[str]:
-    count = sum(1 for _ in results.glob("*-result.json"))
-    return ["--single-file"] if count <= MOST_IN_ONE_FILE else []
+    size = sum(file.stat().st_size for file in results.glob(f"{PREFIX}*"))
+    return ["--single-file"] if size <= MOST_IN_ONE_FILE else []
 
 
 def _generate(command: list[str], made: Path) -> None:
