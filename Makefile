@@ -55,7 +55,7 @@ connections:
 
 bench:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python spec/bench/bench_codec.py
+	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python spec/bench/bench_queue.py && exit $$codec
 
 bench-reference:
 	@$(PYTHON) tools/setup.py dev
@@ -100,7 +100,7 @@ help:
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
-	@echo "make bench    speed of generated codecs beside code by hand and construct"
+	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
 	@echo "make check    lint, types, import contracts"
 	@echo "make setup    everything: all extras, Java for Spark"

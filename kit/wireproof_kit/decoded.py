@@ -25,19 +25,25 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Decoded:
     """One frame, command or record; its parts and JSON objects are made when asked for.
 
-    ``offset`` counts from the start of the file or stream, the parts' from that of ``data``.
+    ``offset`` counts from the start of the file or stream, the parts' from that of ``data``. Not
+    frozen: files hold millions, and the constructor of a frozen value takes twice as long.
     """
 
     kind: str
-    title: str
+    named: str | Callable[[], str]
     offset: int
     data: bytes
     parts: Callable[[], Sequence[Part]]
     objects: Callable[[], Sequence[JsonObject]]
+
+    @property
+    def title(self) -> str:
+        """What it is in a few words; made when asked for, where it is given as a function."""
+        return self.named if isinstance(self.named, str) else self.named()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ GOALS = (
 
 def main() -> int:
     """Measure, print, and return the exit code."""
-    rounds = _rounds()
+    rounds = read_rounds("Time generated codecs.")
     missed = 0
     for size in BODIES:
         names = _names(size)
@@ -82,8 +82,9 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _rounds() -> int:
-    parser = argparse.ArgumentParser(description="Time generated codecs.")
+def read_rounds(about: str) -> int:
+    """Return how many rounds the command line asks for."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds (%(default)s)")
     return int(parser.parse_args().rounds)
 

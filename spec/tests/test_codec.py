@@ -75,8 +75,8 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
             return data[:at] + chance.randbytes(1) + data[at + 1 :]
         case 3:
             size = chance.choice((1, 2, 4))
-            order = chance.choice(("big", "little"))
-            number = (chance.choice(EXTREMES) & (1 << 8 * size) - 1).to_bytes(size, order)
+            number = (chance.choice(EXTREMES) & (1 << 8 * size) - 1).to_bytes(size, "big")
+            number = number[:: chance.choice((1, -1))]
             return data[:at] + number + data[at + size :]
         case 4:
             return data[:at] + data[at + chance.randrange(1, 9) :]

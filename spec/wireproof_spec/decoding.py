@@ -5,18 +5,25 @@ first used, and interpreted construct, to which it is held equal, for everything
 `.compile()` accepts truncated data and is never used.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar, cast
 
 from wireproof_spec import interpreted
-from wireproof_spec.codec import NotGenerated, Unfit, generate_decoder, generate_encoder
+from wireproof_spec.codec import (
+    NotGenerated,
+    Unfit,
+    generate_decoder,
+    generate_decoder_of_many,
+    generate_encoder,
+)
 from wireproof_spec.dissection import Fault, Span, shown
 from wireproof_spec.layout import Shape
 from wireproof_spec.lengths import Sized
 
-__all__ = ["Schema", "Span", "decode", "encode", "extent", "spans"]
+__all__ = ["Schema", "Span", "decode", "decode_many", "encode", "extent", "spans"]
 
 T = TypeVar("T")
 
@@ -34,9 +41,15 @@ class Schema(Generic[T]):
     encoder: Callable[[T], bytes] = field(init=False, repr=False, compare=False)
     """What `encode` calls; it says `Unfit` without a reason."""
 
+    decoder_of_many: Callable[[bytes, int, int], tuple[list[T], list[int]]] = field(
+        init=False, repr=False, compare=False
+    )
+    """What `decode_many` calls."""
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "decoder", partial(_decode_first, self))
         object.__setattr__(self, "encoder", partial(_encode_first, self))
+        object.__setattr__(self, "decoder_of_many", partial(_decode_many_first, self))
 
 
 def decode(schema: Schema[T], data: bytes) -> T:
@@ -46,6 +59,20 @@ def decode(schema: Schema[T], data: bytes) -> T:
         WireError: carries clause, field, offset, expected, found.
     """
     return schema.decoder(data)
+
+
+def decode_many(
+    schema: Schema[T], data: bytes, at: int = 0, *, limit: int = sys.maxsize
+) -> tuple[list[T], list[int]]:
+    """Decode the values that stand one behind the other from `at` on, and where each ends.
+
+    Only for shapes led by their own size; `limit` is the greatest that may be declared. Stops,
+    without an error, before the first value that is not whole or not right: `extent` and `decode`
+    say which.
+    """
+    if not isinstance(schema.shape, Sized):
+        raise TypeError(f"{schema.name} is not led by its size")
+    return schema.decoder_of_many(data, at, limit + schema.shape.width)
 
 
 def encode(schema: Schema[T], value: T) -> bytes:
@@ -106,6 +133,22 @@ def _decode_first(schema: Schema[T], data: bytes) -> T:
         decoder = partial(interpreted.parse, shape, clause)
     object.__setattr__(schema, "decoder", decoder)
     return cast(T, decoder(data))
+
+
+def _decode_many_first(
+    schema: Schema[T], data: bytes, at: int, most: int
+) -> tuple[list[T], list[int]]:
+    decoder: Callable[[bytes, int, int], tuple[list[object], list[int]]]
+    try:
+        decoder = generate_decoder_of_many(schema.shape, schema.clause, name=schema.name)
+    except NotGenerated:
+        decoder = _decode_none
+    object.__setattr__(schema, "decoder_of_many", decoder)
+    return cast("tuple[list[T], list[int]]", decoder(data, at, most))
+
+
+def _decode_none(data: bytes, at: int, most: int) -> tuple[list[object], list[int]]:
+    return [], []
 
 
 def _encode_first(schema: Schema[T], value: T) -> bytes:

@@ -1,10 +1,11 @@
 """Bytes of any number, read once from front to back, a value at a time."""
 
+from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 
 from wireproof_kit.decoded import Broken
 from wireproof_kit.nsq.annotation import fault_parts
-from wireproof_spec.decoding import Schema, decode, extent, spans
+from wireproof_spec.decoding import Schema, decode, decode_many, extent, spans
 from wireproof_spec.wire_error import WireError
 
 T = TypeVar("T")
@@ -64,6 +65,24 @@ def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broke
         return decode(schema, data), data
     except WireError as error:
         return broken(schema, data, start=start, error=error)
+
+
+def take_many(source: ByteSource, schema: Schema[T]) -> Iterator[tuple[T, bytes]]:
+    """Take the values that are whole and right in the next bytes, with their bytes.
+
+    None where the next one is neither, or longer than a chunk, or the end is not known: a pipe
+    would have to be waited for.
+    """
+    if source.left is None:
+        return
+    data = source.peek(CHUNK)
+    values, ends = decode_many(schema, data)
+    if ends:
+        source.take(ends[-1])
+    start = 0
+    for value, end in zip(values, ends, strict=True):
+        yield value, data[start:end]
+        start = end
 
 
 def broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from wireproof_kit.decoded import Broken, Decoded, Entry, Heading, JsonObject, Note
 from wireproof_kit.nsq.annotation import parts_of
-from wireproof_kit.nsq.byte_source import ByteSource, take_value
+from wireproof_kit.nsq.byte_source import ByteSource, take_many, take_value
 from wireproof_kit.nsq.message_fields import message_fields
 from wireproof_kit.nsq.queue_directory import StoredFile, stored_queues
 from wireproof_kit.transcript import Part
@@ -59,11 +58,16 @@ def source_records(source: ByteSource, schema: Records, origin: Origin) -> Itera
     """Return each record; after a broken one, nothing."""
     while source.peek(1):
         start = source.offset
+        for record, data in take_many(source, schema):
+            yield _decoded(StoredRecord(record, data, start, schema, origin))
+            start += len(data)
+        if not source.peek(1):
+            return
         taken = take_value(source, schema)
         if isinstance(taken, Broken):
             yield taken
             return
-        yield _decoded(*taken, start=start, schema=schema, origin=origin)
+        yield _decoded(StoredRecord(*taken, start, schema, origin))
 
 
 def _queue_records(
@@ -135,31 +139,49 @@ def _gap(file: StoredFile, due: int, offset: int) -> Broken:
     return Broken(offset, b"", error, list, where)
 
 
-def _decoded(
-    record: DiskRecord, data: bytes, *, start: int, schema: Records, origin: Origin
-) -> Decoded:
-    message = record.message
-    queue_offset = origin.start + start
+def _decoded(record: "StoredRecord") -> Decoded:
+    return Decoded(
+        "message", record.title, record.start, record.data, record.parts, record.objects
+    )
 
-    def objects() -> Sequence[JsonObject]:
+
+class StoredRecord:
+    """A record, its bytes and where they stand; what is told of it is made when asked for."""
+
+    __slots__ = ("data", "origin", "record", "schema", "start")
+
+    def __init__(
+        self, record: DiskRecord, data: bytes, start: int, schema: Records, origin: Origin
+    ) -> None:
+        """`start` counts from the first byte of its file."""
+        self.record = record
+        self.data = data
+        self.start = start
+        self.schema = schema
+        self.origin = origin
+
+    def title(self) -> str:
+        """Return the offset in the queue, the size and the ids."""
+        message = self.record.message
+        ids = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
+        return f"offset {self.origin.start + self.start}   {len(self.data)} bytes   {ids}"
+
+    def parts(self) -> list[Part]:
+        """Return the fields with their bytes."""
+        return parts_of(spans(self.schema, self.data), self.data)
+
+    def objects(self) -> Sequence[JsonObject]:
+        """Return the record as a JSON object."""
         return [
             {
                 "kind": "message",
-                "topic": origin.topic,
-                "partition": origin.partition,
-                "file": origin.file,
-                "offset": start,
-                "queue_offset": queue_offset,
-                "raw_size": len(data),
-                **message_fields(message),
-                "indicator": record.indicator,
+                "topic": self.origin.topic,
+                "partition": self.origin.partition,
+                "file": self.origin.file,
+                "offset": self.start,
+                "queue_offset": self.origin.start + self.start,
+                "raw_size": len(self.data),
+                **message_fields(self.record.message),
+                "indicator": self.record.indicator,
             }
         ]
-
-    ids = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
-    title = f"offset {queue_offset}   {len(data)} bytes   {ids}"
-    return Decoded("message", title, start, data, partial(_parts, schema, data), objects)
-
-
-def _parts(schema: Records, data: bytes) -> list[Part]:
-    return parts_of(spans(schema, data), data)

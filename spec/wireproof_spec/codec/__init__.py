@@ -8,13 +8,19 @@ Values are instances of their dataclasses, or (`as_tuples`) plain tuples of the 
 from collections.abc import Callable
 from typing import cast
 
-from wireproof_spec.codec.decoder import write_decoder
+from wireproof_spec.codec.decoder import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.encoder import Unfit, write_encoder
 from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple
 from wireproof_spec.codec.source import NotGenerated
 from wireproof_spec.layout import Shape
 
-__all__ = ["NotGenerated", "Unfit", "generate_decoder", "generate_encoder"]
+__all__ = [
+    "NotGenerated",
+    "Unfit",
+    "generate_decoder",
+    "generate_decoder_of_many",
+    "generate_encoder",
+]
 
 
 def generate_decoder(
@@ -27,6 +33,21 @@ def generate_decoder(
     """
     code = write_decoder(shape, clause, make_tuple if as_tuples else make_object)
     return cast("Callable[[bytes], object]", code.function("decode", name))
+
+
+def generate_decoder_of_many(
+    shape: Shape, clause: str, *, name: str
+) -> Callable[[bytes, int, int], tuple[list[object], list[int]]]:
+    """Return a decoder of values that stand one behind the other, each led by its size.
+
+    Raises:
+        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+    """
+    code = write_decoder_of_many(shape, clause, make_object)
+    return cast(
+        "Callable[[bytes, int, int], tuple[list[object], list[int]]]",
+        code.function("decode_many", name),
+    )
 
 
 def generate_encoder(

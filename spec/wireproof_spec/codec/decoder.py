@@ -56,6 +56,29 @@ def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
     return code
 
 
+def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
+    """Return a function `decode_many(data, at, most)`: see `decoding.decode_many`.
+
+    Raises:
+        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+    """
+    if not isinstance(shape, lengths.Sized):
+        raise NotGenerated(f"{shape!r} is not led by its size")
+    code = _source(clause)
+    to = Decoder(code, make)
+    with code.block("def decode_many(data, at, most):"):
+        code.line("total = len(data)\nvalues, ends = [], []")
+        with code.block("try:"), to.block("while True:"):
+            to.place = Place("at", 0)
+            value = _read(shape, to, "")
+            to.flush()
+            code.line(f"if {to.place} - at > most:\n    break")
+            code.line(f"values.append({value})\nends.append({to.place})\nat = {to.place}")
+        code.line("except WireError:\n    pass")
+        code.line("return values, ends")
+    return code
+
+
 def _source(clause: str) -> Source:
     code = Source()
     code.constants |= refusals(clause)
