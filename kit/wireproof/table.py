@@ -19,6 +19,7 @@ COMMANDS = {
     "probe": Entry("wireproof.probe:probe", "Show what a broker offers, and its readings."),
     "replay": Entry("wireproof.replay:replay", "Repeat one recorded exchange."),
     "decode": Entry("wireproof.decode:decode", "Show bytes with their meaning."),
+    "fuzz": Entry("wireproof.fuzz:fuzz", "Look for what a parser does not survive."),
     "serve": Entry("wireproof.serve:serve", "Run the reference broker."),
     "report": Entry("wireproof.report:report", "Make reports of bundles: HTML, JUnit, Markdown."),
     "diff": Entry("wireproof.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."),

@@ -9,7 +9,15 @@ from typing import BinaryIO
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_spec.record import FORMAT, BundleRecord, CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import (
+    FORMAT,
+    BundleRecord,
+    CampaignRecord,
+    CaseRecord,
+    FindingRecord,
+    FooterRecord,
+    HeaderRecord,
+)
 from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
 
 _ENCODER = msgspec.json.Encoder()
@@ -26,8 +34,8 @@ class BundleWriter:
         self._digest = hashlib.sha256()
         self._write(header)
 
-    def add(self, record: CaseRecord) -> None:
-        """Append one case."""
+    def add(self, record: CaseRecord | FindingRecord | CampaignRecord) -> None:
+        """Append one case, one finding, or what a campaign came to."""
         self._write(record)
 
     def close(self, footer: FooterRecord) -> FooterRecord:
@@ -56,6 +64,8 @@ class Bundle:
     header: HeaderRecord
     cases: tuple[CaseRecord, ...]
     footer: FooterRecord | None
+    findings: tuple[FindingRecord, ...] = ()
+    campaign: CampaignRecord | None = None
 
 
 def read_bundle(path: Path) -> Bundle:
@@ -74,8 +84,11 @@ def read_bundle(path: Path) -> Bundle:
             "use a newer wireproof"
         )
     cases = tuple(record for record in rest if isinstance(record, CaseRecord))
+    findings = tuple(record for record in rest if isinstance(record, FindingRecord))
+    campaigns = [record for record in rest if isinstance(record, CampaignRecord)]
     last = rest[-1] if rest else None
-    return Bundle(path, header, cases, last if isinstance(last, FooterRecord) else None)
+    footer = last if isinstance(last, FooterRecord) else None
+    return Bundle(path, header, cases, footer, findings, campaigns[-1] if campaigns else None)
 
 
 def _records(path: Path) -> Iterator[BundleRecord]:

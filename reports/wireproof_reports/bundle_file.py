@@ -91,7 +91,8 @@ def _assemble(name: str, lines: Iterable[bytes]) -> Bundle:
             return Bundle(name, header, tuple(cases), record)
         if isinstance(record, HeaderRecord):
             raise BundleFault(f"{name}: line {number} is a second header; is this two bundles?")
-        cases.append(record)
+        if isinstance(record, CaseRecord):
+            cases.append(record)
         digest.update(line)
     raise BundleFault(
         f"{name} is cut off: it ends after {len(cases)} cases without a footer; "

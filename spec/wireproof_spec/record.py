@@ -241,4 +241,90 @@ class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):
     sha256: str = ""
 
 
-BundleRecord = HeaderRecord | CaseRecord | FooterRecord
+class SentRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Bytes that a finding's case sends on its connection number ``conn``, and how.
+
+    ``manner`` is whole, split, bytewise, together, half-close or slow; ``cuts`` are offsets.
+    """
+
+    conn: int = 0
+    hex: str = ""
+    deflate: str = ""
+    length: int = 0
+    manner: str = "whole"
+    cuts: tuple[int, ...] = ()
+    seconds: float = 0.0
+    label: str = ""
+
+    def data(self) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            ValueError: the record's hex, base64 or deflated data is damaged.
+        """
+        step = StepRecord(0, "", "send", self.hex, self.deflate, self.length)
+        return step.data()
+
+
+class FuzzCaseRecord(msgspec.Struct, frozen=True):
+    """A case of the fuzzer: what was made wrong where, and what is sent."""
+
+    index: int
+    state: str
+    frame: str
+    field: str
+    mutation: str
+    sent: tuple[SentRecord, ...]
+    delimited: bool = False
+    hazardous: bool = False
+
+
+class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"):
+    """Something a broker owed and did not do, with the fewest cases that show it.
+
+    ``id`` is a hash over what was violated, state, frame, field and class of answer. It showed
+    in ``shown`` of ``runs`` repetitions and was seen ``seen`` times. ``names`` are those that
+    the bytes name on the target.
+    """
+
+    id: str
+    violated: str
+    words: str
+    state: str
+    frame: str
+    field: str
+    answer: str
+    seed: int
+    shown: int
+    runs: int
+    seen: int
+    at_s: float
+    cases: tuple[FuzzCaseRecord, ...]
+    names: dict[str, str] = {}
+    transcript: TranscriptRecord = TranscriptRecord()
+    deviation: DeviationRecord | None = None
+
+
+class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
+    """What a campaign of the fuzzer came to: cases and seconds of both ways to send.
+
+    ``coverage`` counts cases by frame, field, mutation and state.
+    """
+
+    seed: int
+    seconds: float
+    executed: int
+    in_frame: int
+    in_frame_s: float
+    reconnecting: int
+    reconnecting_s: float
+    skipped: int = 0
+    left_out: int = 0
+    not_again: int = 0
+    hunting_s: float = 0.0
+    next_batch: int = 0
+    workers: int = 1
+    coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
+
+
+BundleRecord = HeaderRecord | CaseRecord | FindingRecord | CampaignRecord | FooterRecord

@@ -16,6 +16,7 @@ from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
 from wireproof_kit.target import Target
 
 UP_WITHIN_S = 30.0
+COMES_BACK_S = 0.5
 POLL_S = 0.1
 CONNECT_S = 2.0
 
@@ -40,6 +41,8 @@ class AddressArena:
 
     def revive(self) -> bool:
         """Bring it back with the user's command, or find that it came back by itself."""
+        if _is_up(self.target, COMES_BACK_S):
+            return True  # another worker, or whoever watches over it, was faster
         if self.restart is None:
             return False
         self.process = None
@@ -120,9 +123,9 @@ def open_grounds(target: Target, options: GroundsOptions) -> Grounds:
     return cast(OpenGrounds, resolve(entry.fuzzing))(target, options)
 
 
-def _is_up(target: Target) -> bool:
+def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
     """Wait until connections are accepted."""
-    deadline = time.monotonic() + UP_WITHIN_S
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
             socket.create_connection((target.host, target.port), CONNECT_S).close()

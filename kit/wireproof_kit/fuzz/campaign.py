@@ -2,14 +2,14 @@
 
 import contextlib
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Protocol
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.coverage import Coverage
 from wireproof_kit.fuzz.door import Choice, Generation, Grounds
 from wireproof_kit.fuzz.engine import Counts, Engine, Suspicion
 from wireproof_kit.fuzz.finding import Finding, signature_of
@@ -27,8 +27,10 @@ from wireproof_kit.fuzz.oracle import (
     WRONG_ANSWER,
 )
 from wireproof_kit.fuzz.probing import Hunt, confirm
+from wireproof_kit.fuzz.records import case_of, renaming
 from wireproof_kit.fuzz.watching import Watch
 from wireproof_kit.transcript import Transcript
+from wireproof_spec.record import FindingRecord
 
 BATCH: Final = 256
 WATCHED: Final = 4
@@ -73,7 +75,7 @@ class Plan:
     first: int = 0
     hazardous: bool = True
     stop_at_first: bool = False
-    corpus: tuple[tuple[Case, ...], ...] = ()
+    corpus: tuple[FindingRecord, ...] = ()
 
 
 class Listener(Protocol):
@@ -82,7 +84,7 @@ class Listener(Protocol):
     def went_on(self, campaign: "Campaign") -> None:
         """Hear that a batch is done."""
 
-    def found(self, finding: Finding) -> None:
+    def found(self, campaign: "Campaign", finding: Finding) -> None:
         """Hear of something found; again when it was seen again."""
 
 
@@ -95,9 +97,7 @@ class Campaign:
     listener: Listener
     is_interrupted: Callable[[], bool] = lambda: False
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
-    coverage: Counter[tuple[str, str, str, str]] = field(
-        default_factory=Counter[tuple[str, str, str, str]]
-    )
+    coverage: Coverage = field(default_factory=Coverage)
     batch: int = 0
     executed: int = 0
     skipped: int = 0
@@ -106,6 +106,9 @@ class Campaign:
     died: bool = False
     hunting_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
+    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+    patience_s: float = 0.0
+    _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _engine: Engine | None = None
     _generation: Generation | None = None
     _watch: Watch | None = None
@@ -116,19 +119,29 @@ class Campaign:
     def run(self) -> None:
         """Go on until time, cases or patience of the user end."""
         self._started = time.monotonic()
-        self._open()
+        self.open()
         try:
-            for cases in self.plan.corpus:
+            for record in self.plan.corpus:
                 if not self._is_over():
-                    self._perform(cases, watch=True)
+                    self._perform(self.cases_of(record), watch=True)
             self._run_batches()
         finally:
-            self._close()
+            self.close()
+
+    def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
+        """Return the cases of a finding, under the names that are there now."""
+        names = renaming(record.names, self._names)
+        return tuple(case_of(case, names) for case in record.cases)
 
     @property
     def elapsed_s(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self._started
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What cases name on the target."""
+        return self._names
 
     def out_of_time(self) -> bool:
         """Tell whether no more time is left for the hunt that is going on."""
@@ -170,7 +183,8 @@ class Campaign:
         kept = [case for case in allowed if _trigger(case) not in self._avoided]
         self.left_out += len(made) - len(allowed)
         self.skipped += len(allowed) - len(kept)
-        self.coverage.update((c.frame_kind, c.field, c.mutation, c.state) for c in kept)
+        for case in kept:
+            self.coverage.add(case)
         return kept
 
     def _perform(self, cases: Sequence[Case], *, watch: bool) -> None:
@@ -266,7 +280,7 @@ class Campaign:
 
     def _fold(self, finding: Finding) -> None:
         self.findings[finding.id] = finding
-        self.listener.found(finding)
+        self.listener.found(self, finding)
 
     def _recorded(self, cases: Sequence[Case]) -> Transcript:
         """Return the exchange of cases sent once more, one after the other."""
@@ -287,22 +301,27 @@ class Campaign:
         return plan.cases is not None and self.batch * BATCH >= plan.cases
 
     def _revive(self) -> bool:
-        self._close()
+        self.close()
         if self.arena.revive():
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
-                self._open()
+                self.open()
                 return True
         self.died = True
         return False
 
-    def _open(self) -> None:
+    def open(self) -> None:
+        """Open the target, and learn what cases name there."""
         grounds = self.arena.open()
+        self._names = grounds.names
+        self.fingerprint = grounds.fingerprint
+        self.patience_s = grounds.patience_s
         self._generation = grounds.generation(self.plan.choice)
         self._engine = Engine(grounds, self._generation, self.is_interrupted, self.counts)
         pid = self.arena.pid
         self._watch = Watch(pid) if pid is not None else None
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End all connections."""
         if self._engine is not None:
             self._engine.close()
             self._engine.grounds.close()

@@ -38,6 +38,7 @@ class _Line:
     talk: Talk
     before: bytes
     sent: bytes = b""
+    unsent: bytes = b""
     expected: Expectation = field(default_factory=lambda: Expectation(()))
     due: int = 0
     sentinel: Sentinel | None = None
@@ -134,10 +135,9 @@ class Conversation:
             )
             steps = [step for step in self.enter if step.connection == connection]
             before = b"".join(step.data for step in steps or self.enter)
-            line = self._lines[connection] = _Line(talk, before)
+            line = self._lines[connection] = _Line(talk, before, unsent=before)
             self._expect(line, b"")
-            if before:
-                talk.send(before)
+            line.due = 0  # what opens it goes with its first step
         return line
 
     def _step(self, step: Step) -> None:
@@ -145,10 +145,13 @@ class Conversation:
         self._expect(line, step.data)
         if isinstance(step.manner, Slow):
             first, *self._slow = _cut(step.data, step.manner.offsets)
-            line.talk.send(first)
+            line.talk.send(line.unsent, first)
             self.wake = time.monotonic() + step.manner.seconds
         else:
-            line.talk.send(*_pieces(step))
+            first, *others = _pieces(step)
+            whole = [line.unsent, first] if others else [line.unsent + first]
+            line.talk.send(*whole, *others)
+        line.unsent = b""
         if isinstance(step.manner, HalfClose):
             line.talk.half_close()
         self._refresh()

@@ -196,6 +196,11 @@ class Grounds(Protocol):
         """What the target says of itself."""
         ...
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What cases name on this target, by what it is."""
+        ...
+
     def generation(self, choice: Choice) -> Generation:
         """Return the cases wanted, for the names on this target."""
         ...

@@ -75,7 +75,7 @@ class Talk:
 
     def send(self, *pieces: bytes) -> None:
         """Send pieces, each in a write of its own, as soon as they are taken."""
-        for piece in pieces:
+        for piece in filter(None, pieces):
             if self._transcript is not None:
                 self._transcript.add("send", self.name, data=piece)
             self._out.append(piece)

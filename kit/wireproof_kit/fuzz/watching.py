@@ -11,7 +11,8 @@ from wireproof_kit.fuzz.process import Usage, usage
 
 SETTLE_S = 1.0
 POLL_S = 0.05
-FILES_SLACK = 3
+FILES_STEP = 32
+"""So many more open files are looked into; topics that cases make have some of their own."""
 MEMORY_STEP = 6 * 1024 * 1024
 """Bytes over one batch that make memory suspicious."""
 TIMES_SENT = 8
@@ -29,6 +30,7 @@ class Watch:
     pid: int
     _files: int = field(default=0, init=False)
     _memory: int = field(default=0, init=False)
+    _step: int = field(default=FILES_STEP, init=False)
 
     def climbs(self, cases: Sequence[Case]) -> Trouble | None:
         """Say what has climbed over a batch beyond what it may; what has is the new level."""
@@ -36,15 +38,17 @@ class Watch:
         if now is None:
             return None
         if not self._files:
-            self._files, self._memory = now.files + FILES_SLACK, now.memory
+            self._files, self._memory = now.files + self._step, now.memory
             return None
         if now.files > self._files:
             now = self._settled(self._files) or now
         grown, sent = now.memory - self._memory, _size(cases)
-        files, self._files = now.files - self._files, max(self._files, now.files)
         self._memory = max(self._memory, now.memory)
-        if files > 0:
-            return Trouble(FILES, f"{files} more open files after {len(cases)} cases")
+        if now.files > self._files:
+            grew = now.files - self._files + self._step
+            self._step *= 2
+            self._files = now.files + self._step
+            return Trouble(FILES, f"{grew} more open files after {len(cases)} cases")
         if grown > MEMORY_STEP + TIMES_SENT * sent:
             return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases of {sent} bytes")
         return None

@@ -117,6 +117,17 @@ class NsqGrounds:
         """What the target says of itself."""
         return self._session.fingerprint()
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The topics and the channel that cases name."""
+        there = self._referee.names
+        return {
+            "extended": there.extended,
+            "plain": there.plain,
+            "channel": there.channel,
+            "watched": self._referee.twin,
+        }
+
     def generation(self, choice: Choice) -> Generation:
         """Return the cases wanted, for the names on this target."""
         # Hypothesis takes longer to import than many a command runs.

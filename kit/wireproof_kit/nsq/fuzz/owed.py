@@ -31,6 +31,8 @@ _SURELY_TAKEN: Final = 65536 + 4096
 """Bytes of a message that every broker takes; a limit above it is the broker's own affair."""
 _SIZE = Struct(">i")
 _ACKNOWLEDGED = {names.FIN: 4, names.REQ: 4, names.TOUCH: 6}
+STARTS: Final = 64
+"""Ways to open a connection whose walk is remembered; there are as many as states."""
 _ID_SIZE = 16
 _POSITIVE = 1 << 63
 """Internal ids are below; others no broker ever gave."""
@@ -49,6 +51,7 @@ class Ground:
     watched: bytes = b""
     message_limit: int = 0
     body_limit: int = 0
+    starts: dict[bytes, "Walk"] = field(default_factory=dict[bytes, "Walk"], compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +205,13 @@ class Walk:
 
 def expect(ground: Ground, before: bytes, data: bytes) -> Expectation:
     """Return what is owed for bytes that come behind others."""
-    start = Walk(ground, before)
-    if before:
-        start.run()
+    start = ground.starts.get(before)
+    if start is None:
+        start = Walk(ground, before)
+        if before:
+            start.run()
+        if len(ground.starts) < STARTS:
+            ground.starts[before] = start
     walk = Walk(ground, data, start.state)
     if start.waits or not start.certain:
         walk.owed.append(Owed(ANYTHING, "may", optional=True))

@@ -1,0 +1,243 @@
+"""A campaign of the fuzzer on a terminal, in a log, or as events."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TextIO
+
+import click
+import msgspec
+
+from wireproof.manner import Manner
+from wireproof.view.events import write_event
+from wireproof.view.ink import Ink, Tone, wrapped
+from wireproof_kit.fuzz.campaign import Plan
+from wireproof_kit.fuzz.oracle import MEANINGS
+from wireproof_kit.fuzz.workers import Status
+from wireproof_kit.printable import printable
+from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
+
+OFTEN_S, SELDOM_S = 0.5, 10.0
+WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "SEEN ONCE", 130: "INTERRUPTED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a campaign came to."""
+
+    campaign: CampaignRecord
+    findings: tuple[FindingRecord, ...]
+    footer: FooterRecord
+    bundle: Path
+    failures: tuple[str, ...] = ()
+
+
+class FuzzView(Protocol):
+    """Shows a campaign."""
+
+    def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
+        """Show who is fuzzed, with which seed."""
+
+    def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
+        """Show how far it is."""
+
+    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+        """Show a finding."""
+
+    def end(self, conclusion: Conclusion) -> None:
+        """Show what it came to."""
+
+
+def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
+    """Return the view that fits how the command is to speak."""
+    if manner.json:
+        return EventView(plan)
+    ink = Ink(manner.is_coloured(sys.stdout))
+    return TextView(plan, ink, quiet=manner.quiet)
+
+
+@dataclass(slots=True)
+class TextView:
+    """Lines for people: findings on stdout, progress on stderr."""
+
+    plan: Plan
+    ink: Ink
+    quiet: bool = False
+    err: TextIO = field(default_factory=lambda: sys.stderr)
+    _started: float = field(default_factory=time.monotonic)
+    _told: float = 0.0
+    _width: int = 0
+    _left_out: set[str] = field(default_factory=set[str])
+
+    def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
+        """Show who is fuzzed, with which seed."""
+        if self.quiet:
+            return
+        goes_on = f", goes on at batch {first}" if first else ""
+        click.echo(f"fuzz     {url}   seed {seed}{goes_on}   bundle {bundle}")
+
+    def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
+        """Show how far it is, now and then."""
+        now = time.monotonic()
+        is_terminal = self.err.isatty()
+        if self.quiet or now - self._told < (OFTEN_S if is_terminal else SELDOM_S):
+            return
+        self._told = now
+        line = _progress(told, len(findings), now - self._started, self.plan)
+        if is_terminal:
+            self.err.write(f"\r{line:<{self._width}}")
+            self._width = len(line)
+        else:
+            self.err.write(f"{line}\n")
+        self.err.flush()
+
+    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+        """Show a finding."""
+        self._clear()
+        if self.quiet:
+            return
+        for line in _finding(finding, self.ink):
+            click.echo(line)
+        for words in left_out:
+            if words not in self._left_out:
+                self._left_out.add(words)
+                click.echo(words, err=True)
+
+    def end(self, conclusion: Conclusion) -> None:
+        """Show what it came to."""
+        self._clear()
+        for words in conclusion.failures:
+            click.echo(f"wireproof: {words}", err=True)
+        if not self.quiet:
+            for line in _summary(conclusion):
+                click.echo(line)
+        click.echo(_last(conclusion, self.ink))
+
+    def _clear(self) -> None:
+        if self._width:
+            self.err.write("\r" + " " * self._width + "\r")
+            self._width = 0
+
+
+@dataclass(slots=True)
+class EventView:
+    """One JSON object a line; the verdict last."""
+
+    plan: Plan
+    _told: float = 0.0
+
+    def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
+        """Tell who is fuzzed, with which seed."""
+        event = {"event": "header", "target": url, "seed": seed, "first": first}
+        write_event(sys.stdout, {**event, "bundle": str(bundle)})
+
+    def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
+        """Tell how far it is, now and then."""
+        now = time.monotonic()
+        if now - self._told < 1.0:
+            return
+        self._told = now
+        executed = sum(each.executed for each in told)
+        rows = max((each.rows for each in told), default=0)
+        event = {"event": "progress", "executed": executed, "findings": len(findings)}
+        write_event(sys.stdout, {**event, "rows": rows})
+
+    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+        """Tell of a finding; its exchange stands in the bundle."""
+        told = msgspec.to_builtins(finding)
+        told.pop("transcript")
+        told.pop("cases")
+        mutation = finding.cases[-1].mutation if finding.cases else ""
+        more = {"mutation": mutation, "left_out": list(left_out)}
+        write_event(sys.stdout, {"event": "finding", **told, **more})
+
+    def end(self, conclusion: Conclusion) -> None:
+        """Tell what it came to."""
+        told = msgspec.to_builtins(conclusion.campaign)
+        told.pop("coverage")
+        footer = conclusion.footer
+        write_event(
+            sys.stdout,
+            {
+                "event": "verdict",
+                "exit": footer.exit,
+                "statement": footer.statement,
+                "verdicts": footer.verdicts,
+                "coverage": footer.coverage,
+                "failures": list(conclusion.failures),
+                "findings": [finding.id for finding in conclusion.findings],
+                "bundle": str(conclusion.bundle),
+                **told,
+            },
+        )
+
+
+def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Plan) -> str:
+    executed = sum(each.executed for each in told)
+    rows = max((each.rows for each in told), default=0)
+    left = "" if plan.time_s is None else f"   {max(0.0, plan.time_s - elapsed):.0f} s left"
+    if plan.cases is not None:
+        left = f"   of {plan.cases}{left}"
+    rate = executed / elapsed if elapsed else 0.0
+    return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {rows} rows covered"
+
+
+def _finding(finding: FindingRecord, ink: Ink) -> Iterator[str]:
+    listed = finding.deviation
+    known = listed is not None and not listed.expired
+    head = "known" if known else "FOUND" if finding.shown else "once"
+    case = finding.cases[-1]
+    tone: Tone = "doubt" if known or not finding.shown else "bad"
+    where = f"{finding.violated}  {finding.frame} {finding.field}: {case.mutation}"
+    times = f"{finding.shown}/{finding.runs} repeats"
+    yield ink.paint(f"{head:<6}", tone) + f"{finding.id}  {printable(where)}   {times}"
+    yield from wrapped("", MEANINGS.get(finding.violated, finding.violated) + ":")
+    yield from wrapped("", printable(finding.words))
+    size = sum(sent.length for each in finding.cases for sent in each.sent)
+    sent = f"{len(finding.cases)} case(s), {size} bytes, state {finding.state}"
+    yield f"         {sent}   wireproof replay {finding.id}"
+
+
+def _summary(conclusion: Conclusion) -> Iterator[str]:
+    campaign = conclusion.campaign
+    yield ""
+    yield (
+        f"sent     in frame {campaign.in_frame} ({_rate(campaign.in_frame, campaign.in_frame_s)})"
+        f"   reconnecting {campaign.reconnecting} "
+        f"({_rate(campaign.reconnecting, campaign.reconnecting_s)})"
+    )
+    more = {
+        "not sent again after a finding": campaign.skipped,
+        "left out as hazardous": campaign.left_out,
+        "suspicions not seen again": campaign.not_again,
+    }
+    if any(more.values()):
+        told = ", ".join(f"{words} {count}" for words, count in more.items() if count)
+        yield from wrapped("", f"{told}; {campaign.hunting_s:.1f} s on suspicions")
+    yield from _coverage(campaign)
+
+
+def _coverage(campaign: CampaignRecord) -> Iterator[str]:
+    if not campaign.coverage:
+        return
+    yield f"{'covered':<32}{'fields':>8}{'mutations':>11}{'states':>8}{'cases':>10}"
+    for frame, fields in campaign.coverage.items():
+        mutations = {name for done in fields.values() for name in done}
+        states = {s for done in fields.values() for counts in done.values() for s in counts}
+        cases = sum(n for done in fields.values() for c in done.values() for n in c.values())
+        row = f"{len(fields):>8}{len(mutations):>11}{len(states):>8}{cases:>10}"
+        yield f"  {printable(frame):<30}{row}"
+
+
+def _last(conclusion: Conclusion, ink: Ink) -> str:
+    footer = conclusion.footer
+    tone: Tone = "good" if footer.exit == 0 else "bad" if footer.exit in (1, 2) else "doubt"
+    words = ink.paint(WORDS.get(footer.exit, "NOT DONE"), tone)
+    seed = f"seed {conclusion.campaign.seed}"
+    return f"{words}   {footer.statement}   {seed}   exit {footer.exit}"
+
+
+def _rate(count: int, seconds: float) -> str:
+    return f"{count / seconds:.0f}/s" if count and seconds else "0/s"

@@ -1,0 +1,191 @@
+"""Workers of a campaign: one in this process, or several in processes of their own."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.synchronize import Event
+from typing import TypeAlias
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.fuzz.arena import AddressArena, ReferenceArena
+from wireproof_kit.fuzz.campaign import Arena, Campaign, Plan
+from wireproof_kit.fuzz.coverage import Coverage
+from wireproof_kit.fuzz.door import GroundsOptions
+from wireproof_kit.fuzz.engine import Counts
+from wireproof_kit.fuzz.finding import Finding
+from wireproof_kit.fuzz.records import finding_record
+from wireproof_kit.protocols import read_target
+from wireproof_kit.restart import restart_with
+from wireproof_spec.record import FindingRecord
+
+POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the target is: a URL with keys, or the reference of a protocol with more options."""
+
+    url: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
+    protocol: str = ""
+    extra: tuple[str, ...] = ()
+    restart: str | None = None
+    pid: int | None = None
+    token: str = "fuzz"
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a worker is."""
+
+    worker: int
+    batch: int
+    executed: int
+    skipped: int
+    left_out: int
+    not_again: int
+    hunting_s: float
+    counts: Counts
+    rows: int
+    died: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a worker learned of the target."""
+
+    names: dict[str, str]
+    fingerprint: dict[str, str]
+    patience_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A worker's last word: its last status, all it covered, and why it could not go on."""
+
+    status: Status
+    coverage: Coverage
+    failure: str = ""
+
+
+News: TypeAlias = Opened | Status | FindingRecord | Ended
+Tell: TypeAlias = Callable[[News], None]
+
+
+def run_workers(
+    place: Place, plan: Plan, *, count: int, tell: Tell, is_interrupted: Callable[[], bool]
+) -> None:
+    """Run a campaign with so many workers; `tell` hears all that they have to say."""
+    if count == 1:
+        _work(place, plan, tell, is_interrupted)
+        return
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    crew = list[multiprocessing.process.BaseProcess]()
+    heard: list[Connection] = []
+    for number in range(count):
+        ours, theirs = context.Pipe(duplex=False)
+        own = replace(plan, worker=number, workers=count)
+        at = replace(place, token=f"{place.token}{chr(ord('a') + number)}")
+        crew.append(context.Process(target=_child, args=(at, own, theirs, stop), daemon=True))
+        crew[-1].start()
+        theirs.close()
+        heard.append(ours)
+    try:
+        _listen(heard, tell, is_interrupted, stop)
+    finally:
+        stop.set()
+        for process in crew:
+            process.join()
+
+
+def _listen(
+    heard: Sequence[Connection], tell: Tell, is_interrupted: Callable[[], bool], stop: Event
+) -> None:
+    open_ones = list(heard)
+    while open_ones:
+        if is_interrupted():
+            stop.set()
+        for connection in wait(open_ones, POLL_S):
+            assert isinstance(connection, Connection), "only those were waited for"
+            try:
+                tell(connection.recv())
+            except EOFError:
+                open_ones.remove(connection)
+
+
+def _child(place: Place, plan: Plan, heard: Connection, stop: Event) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    with heard:
+        _work(place, plan, heard.send, stop.is_set)
+
+
+def _work(place: Place, plan: Plan, tell: Tell, is_interrupted: Callable[[], bool]) -> None:
+    with arena_at(place) as arena:
+        campaign = Campaign(plan, arena, _Teller(tell), is_interrupted)
+        failure = ""
+        try:
+            campaign.run()
+        except KitError as error:
+            failure = str(error)
+        tell(Ended(_status(campaign), campaign.coverage, failure))
+
+
+@contextmanager
+def arena_at(place: Place) -> Iterator[Arena]:
+    """Give the arena at a place; a reference that was started ends with the block."""
+    options = GroundsOptions(place.token, place.timeout_s)
+    if place.protocol:
+        own = ReferenceArena(place.protocol, options, place.extra)
+        try:
+            yield own
+        finally:
+            own.close()
+        return
+    restart = restart_with(place.restart) if place.restart else None
+    target = read_target(place.url, place.keys)
+    yield AddressArena(target, options, restart, place.pid)
+
+
+@dataclass(slots=True)
+class _Teller:
+    """Turns what a campaign tells into news."""
+
+    tell: Tell
+    is_opened: bool = False
+
+    def went_on(self, campaign: Campaign) -> None:
+        """Tell how far it is."""
+        self._open(campaign)
+        self.tell(_status(campaign))
+
+    def found(self, campaign: Campaign, finding: Finding) -> None:
+        """Tell what was found."""
+        self._open(campaign)
+        self.tell(finding_record(finding, campaign.names))
+
+    def _open(self, campaign: Campaign) -> None:
+        if not self.is_opened:
+            self.is_opened = True
+            told = dict(campaign.fingerprint)
+            self.tell(Opened(dict(campaign.names), told, campaign.patience_s))
+
+
+def _status(campaign: Campaign) -> Status:
+    return Status(
+        campaign.plan.worker,
+        campaign.batch,
+        campaign.executed,
+        campaign.skipped,
+        campaign.left_out,
+        campaign.not_again,
+        campaign.hunting_s,
+        replace(campaign.counts),
+        len(campaign.coverage),
+        campaign.died,
+    )
