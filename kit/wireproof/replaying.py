@@ -1,7 +1,7 @@
 """Sending a recorded exchange again, and comparing what comes with what came."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -21,6 +21,15 @@ class Comparison:
     same: bool
     words: str
     changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came, and all that had been sent on its connection until then."""
+
+    kind: str
+    data: bytes
+    sent: tuple[bytes, ...]
 
 
 def play(steps: Sequence[StepRecord], links: Links, replayer: Replayer) -> None:
@@ -67,12 +76,12 @@ def compare(
     replayer = replayer_of(protocol)
     for name in dict.fromkeys(step.conn for step in before):
         due, found = _answers(before, name, replayer), _answers(after, name, replayer)
-        if not any(kind == "close" for kind, _ in due):
+        if not any(answer.kind == "close" for answer in due):
             # The kit ended it first; the target may have been about to.
-            found = [answer for answer in found if answer[0] != "close"]
+            found = [answer for answer in found if answer.kind != "close"]
         for number, (old, new) in enumerate(zip(due, found, strict=False), 1):
-            fields = _differing(old, new, _sent(before, name), protocol)
-            if any(field not in replayer.volatile for field in fields):
+            fields = _differing(old, new, protocol)
+            if any(_last_name(field) not in replayer.volatile for field in fields):
                 where = f"connection {name}, answer {number}"
                 return Comparison(same=False, words=f"different: {where}: {', '.join(fields)}")
             changed.update(dict.fromkeys(fields))
@@ -91,44 +100,44 @@ def _received(links: Links) -> list[bytes]:
     return [step.data for step in links.transcript.steps() if step.kind == "receive"]
 
 
-def _answers(
-    steps: Sequence[StepRecord], name: str, replayer: Replayer
-) -> list[tuple[str, bytes]]:
+def _answers(steps: Sequence[StepRecord], name: str, replayer: Replayer) -> list[_Answer]:
     """Return what came on a connection, with its end by the target, in the protocol's order."""
-    answers = [
-        (step.kind, recorded(step))
-        for step in steps
-        if step.conn == name and step.kind in KINDS and not replayer.is_beat(recorded(step))
-        if step.kind != "close" or _by_target(step)
-    ]
-    return sorted(answers, key=lambda answer: replayer.rank(answer[1]))
+    sent: list[bytes] = []
+    answers: list[_Answer] = []
+    for step in steps:
+        data = recorded(step)
+        if step.conn != name or replayer.is_beat(data):
+            continue
+        if step.kind == "send":
+            sent.append(data)
+        elif step.kind in KINDS and (step.kind != "close" or _by_target(step)):
+            answers.append(_Answer(step.kind, data, tuple(sent)))
+    return sorted(answers, key=lambda answer: replayer.rank(answer.data))
 
 
 def _by_target(step: StepRecord) -> bool:
     return step.note.startswith("by the target")
 
 
-def _sent(steps: Sequence[StepRecord], name: str) -> list[bytes]:
-    return [recorded(step) for step in steps if step.conn == name and step.kind == "send"]
+def _last_name(field: str) -> str:
+    return field.rpartition(".")[2]
 
 
-def _differing(
-    old: tuple[str, bytes], new: tuple[str, bytes], sent: Sequence[bytes], protocol: str
-) -> list[str]:
+def _differing(old: _Answer, new: _Answer, protocol: str) -> list[str]:
     """Name the fields in which two answers differ."""
-    if old == new:
+    if old.kind != new.kind:
+        return [f"{new.kind}, recorded {old.kind}"]
+    if old.data == new.data:
         return []
-    if old[0] != new[0]:
-        return [f"{new[0]}, recorded {old[0]}"]
-    if old[0] == "response":
-        return _differing_http(old[1], new[1])
+    if old.kind == "response":
+        return _differing_http(old.data, new.data)
     namer = received_parts(protocol)
-    parts = namer(old[1], sent)
-    if [(p.offset, p.label) for p in parts] != [(p.offset, p.label) for p in namer(new[1], sent)]:
+    parts, others = namer(old.data, old.sent), namer(new.data, old.sent)
+    if [(p.offset, p.label) for p in parts] != [(p.offset, p.label) for p in others]:
         return ["the frame's make-up"]
     cuts = [slice(part.offset, part.offset + part.length) for part in parts]
     named = [
-        part.label for part, cut in zip(parts, cuts, strict=True) if old[1][cut] != new[1][cut]
+        part.label for part, cut in zip(parts, cuts, strict=True) if old.data[cut] != new.data[cut]
     ]
     return named or ["length"]
 
@@ -151,11 +160,21 @@ def _differing_bodies(old: bytes, new: bytes) -> list[str]:
 
 
 def _members(body: bytes) -> dict[str, object]:
-    """Return the members of a JSON object, those of the wrapped one in its place."""
+    """Return the members of a JSON document by their paths, a wrapped one in its place."""
     try:
         value: object = json.loads(body)
     except ValueError:
         return {}
-    members = cast(dict[str, object], value) if isinstance(value, dict) else {}
-    inner = members.get("data")
-    return cast(dict[str, object], inner) if isinstance(inner, dict) else members
+    inner = cast(dict[str, object], value).get("data") if isinstance(value, dict) else None
+    return dict(_leaves(inner if isinstance(inner, dict) else value, ""))
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for name, member in cast(dict[str, object], value).items():
+            yield from _leaves(member, f"{path}.{name}".lstrip("."))
+    elif isinstance(value, list):
+        for number, item in enumerate(cast(list[object], value)):
+            yield from _leaves(item, f"{path}[{number}]")
+    else:
+        yield path, value

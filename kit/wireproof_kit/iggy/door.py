@@ -22,6 +22,8 @@ from wireproof_spec.iggy.users import LoginUser
 DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
 """What every tagged server is set up with."""
 TOKEN_SECONDS = 5.0
+LOGIN_NOTE = "logs in as "
+"""How the note begins that stands for a login in a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,17 @@ class Door:
 
 def log_in(connection: Connection, credentials: Credentials, wait: Wait) -> Answer:
     """Log in on a connection; what is recorded of it is only that it was done."""
+    log_in_with(connection, credentials)
+    return connection.receive(wait)
+
+
+def log_in_with(connection: Connection, credentials: Credentials) -> None:
+    """Send a login, whose answer is yet to be received."""
     payload = LoginUser(credentials.name, credentials.password, "", "")
     connection.send_unrecorded(
         requests.request(commands.LOGIN_USER, payload, "tagged"),
-        f"logs in as {credentials.name}",
+        f"{LOGIN_NOTE}{credentials.name}",
     )
-    return connection.receive(wait)
 
 
 def credentials_from(variable: str | None) -> Credentials:

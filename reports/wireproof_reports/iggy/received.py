@@ -1,11 +1,12 @@
 """Answers from an Iggy server taken apart: status and length, then what a poll brought."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from wireproof_reports.annotation import Part
-from wireproof_spec.decoding import Span, decode, spans
-from wireproof_spec.iggy.commands import POLL_MESSAGES
+from wireproof_spec.decoding import Schema, Span, decode, spans
+from wireproof_spec.iggy import commands, consumer_offsets, streams, system, topics
 from wireproof_spec.iggy.frame import RESPONSE, RESPONSE_HEAD_SIZE
 from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.states import state_name
@@ -15,16 +16,35 @@ from wireproof_spec.wire_error import WireError
 
 CODE_AT = 4
 
+_BODIES: Mapping[int, Sequence[Schema[Any]]] = {
+    commands.POLL_MESSAGES: (POLLED_MESSAGES, POLLED_MESSAGES_TAGGED),
+    commands.GET_ME: (system.CLIENT_DETAILS, system.CLIENT_DETAILS_TAGGED),
+    commands.GET_CLIENT: (system.CLIENT_DETAILS, system.CLIENT_DETAILS_TAGGED),
+    commands.GET_CLIENTS: (system.CLIENTS, system.CLIENTS_TAGGED),
+    commands.GET_STREAM: (streams.STREAM_DETAILS, streams.STREAM_DETAILS_TAGGED),
+    commands.GET_STREAMS: (streams.STREAMS, streams.STREAMS_TAGGED),
+    commands.CREATE_STREAM: (streams.STREAM_DETAILS_TAGGED,),
+    commands.GET_TOPIC: (topics.TOPIC_DETAILS, topics.TOPIC_DETAILS_TAGGED),
+    commands.GET_TOPICS: (topics.TOPICS, topics.TOPICS_TAGGED),
+    commands.CREATE_TOPIC: (topics.TOPIC_DETAILS_TAGGED,),
+    commands.GET_CONSUMER_OFFSET: (
+        consumer_offsets.CONSUMER_OFFSET,
+        consumer_offsets.CONSUMER_OFFSET_TAGGED,
+    ),
+}
+"""What is answered to a command, in each generation."""
+
 
 def received_parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
-    """Name the fields of one answer; ``sent`` tells whether it is that of a poll."""
+    """Name the fields of one answer; ``sent`` tells, by its last request, to which command."""
     head = [_part(span) for span in spans(RESPONSE, data) if span.offset < RESPONSE_HEAD_SIZE]
     if len(head) < 2 or len(data) < RESPONSE_HEAD_SIZE:
         return tuple(head)
     status = int.from_bytes(data[:CODE_AT], "little")
     head[0] = replace(head[0], value=_status(status))
     body = data[RESPONSE_HEAD_SIZE:]
-    inner = _polled(body) if status == OK and _asks_to_poll(sent) else _plain(body)
+    schemas = _BODIES.get(_asked(sent), ()) if status == OK and body else ()
+    inner = _told(body, schemas) if schemas else _plain(body)
     return (*head, *(replace(part, offset=part.offset + RESPONSE_HEAD_SIZE) for part in inner))
 
 
@@ -42,20 +62,20 @@ def _status(status: int) -> str:
     return f"{status} ({name})" if name else str(status)
 
 
-def _asks_to_poll(sent: Sequence[bytes]) -> bool:
-    if not sent:
-        return False
-    return int.from_bytes(sent[-1][CODE_AT : 2 * CODE_AT], "little") == POLL_MESSAGES
+def _asked(sent: Sequence[bytes]) -> int:
+    """Return the code of the last request; that of no command where nothing was sent."""
+    return int.from_bytes(sent[-1][CODE_AT : 2 * CODE_AT], "little") if sent else commands.KILL
 
 
-def _polled(body: bytes) -> Iterable[Part]:
-    for schema in (POLLED_MESSAGES, POLLED_MESSAGES_TAGGED):
+def _told(body: bytes, schemas: Sequence[Schema[Any]]) -> Iterable[Part]:
+    """Take a body apart by the first shape that it has, or else by the first of all."""
+    for schema in schemas:
         try:
             decode(schema, body)
         except WireError:
             continue
         return [_part(span) for span in spans(schema, body)]
-    return [_part(span) for span in spans(POLLED_MESSAGES, body)]
+    return [_part(span) for span in spans(schemas[0], body)]
 
 
 def _plain(body: bytes) -> Iterable[Part]:

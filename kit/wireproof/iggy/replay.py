@@ -1,0 +1,234 @@
+"""What ``wireproof replay`` must know of Iggy: streams made anew, under numbers of their own.
+
+A case makes its topics itself, in the stream of its run; so a round needs that stream only. New
+numbers and names are as long as the recorded ones, so that no length changes.
+"""
+
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import msgspec
+
+from wireproof.iggy.link import ServerLinks
+from wireproof.replayer import Arrangement, Frames, Occasion, Replayer, Round, Steps
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.door import LOGIN_NOTE
+from wireproof_kit.iggy.polled import read_polled
+from wireproof_kit.iggy.rooms import HIGHEST, LOWEST, PREFIX
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.session import SERVER
+from wireproof_kit.iggy.topics import Stream
+from wireproof_kit.transcript import Transcript
+from wireproof_reports.evidence import recorded
+from wireproof_spec.decoding import decode
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.commands import payload_schema
+from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.streams import CreateStream
+from wireproof_spec.iggy.topics import CreateTopic
+from wireproof_spec.record import StepRecord, packed
+from wireproof_spec.wire_error import WireError
+
+VOLATILE = frozenset({"timestamp", "id", "created_at", "name", "client_id", "address"})
+"""Fields that differ from run to run, by their last names, as answers name them."""
+
+LOGIN_CLAUSE = "iggy.frame.login"
+CODE = slice(4, 8)
+POLLS = commands.POLL_MESSAGES.to_bytes(4, "little")
+FRAME_LIMIT = 64 * 1024 * 1024
+_STREAM_NAME = re.compile(rf"{PREFIX}(?!topic_)([0-9a-z]+)_\d+".encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a record says of streams: numbers that topics were made in, and streams it made.
+
+    ``names`` are those of streams that are named without being made, and ``tokens`` the parts of
+    all names that are a run's own.
+    """
+
+    used: frozenset[int]
+    made: frozenset[int]
+    names: tuple[bytes, ...]
+    tokens: tuple[bytes, ...]
+
+
+def replayer() -> Replayer:
+    """Return what repeats an exchange with a server, over TCP and HTTP."""
+    return Replayer(arrange, _renewed, _is_beat, _rank, VOLATILE, {})
+
+
+def arrange(occasion: Occasion) -> Arrangement:
+    """Make the stream that the case's topics were made in, for every round its own.
+
+    Raises:
+        UsageFault: the case logs in by itself, which the record does not hold.
+    """
+    case = occasion.case
+    if case.clause == LOGIN_CLAUSE:
+        raise UsageFault(
+            f"{case.case} logs in, which the record does not hold; run the case again instead: "
+            f"wireproof run URL {case.case}"
+        )
+    steps = case.transcript.steps
+    return Arrangement(steps, tuple(_round(steps, occasion) for _ in range(occasion.times)))
+
+
+def _round(steps: Steps, occasion: Occasion) -> Round:
+    arguments = occasion.session.arguments((SERVER,), Transcript())
+    server = cast(Server, arguments[SERVER])
+    entering = frozenset(step.conn for step in steps if step.note.startswith(LOGIN_NOTE))
+    links = ServerLinks(server, entering)
+    if occasion.arguments is None:
+        return Round(steps, {}, links)
+    found = streams_of(steps, server.generation)
+    numbers = {number: fresh_number(number) for number in sorted(found.used | found.made)}
+    tokens = {token: fresh_token(token) for token in found.tokens}
+    for number in sorted(found.used - found.made):
+        name = next(iter(found.names), f"{PREFIX}{secrets.token_hex(6)}_1".encode())
+        _make(server, Stream(numbers[number], _replaced(name, _named(tokens)).decode()))
+    server.will_delete(*(Stream(numbers[number], "") for number in sorted(found.made)))
+    names = {_shown(old): _shown(new) for old, new in numbers.items()}
+    return Round(renewed_steps(steps, numbers, tokens), names, links)
+
+
+def _make(server: Server, stream: Stream) -> None:
+    payload = CreateStream(stream.number, stream.name)
+    if not isinstance(server.ask(commands.CREATE_STREAM, payload), Done):
+        raise UsageFault(f"the target does not make stream {stream.number} for the exchange")
+    server.will_delete(stream)
+
+
+def streams_of(steps: Steps, generation: Generation) -> Recorded:
+    """Return what a record says of streams."""
+    used, made, named = set[int](), set[int](), set[str]()
+    for request in _requests(steps):
+        value = _payload(request, generation)
+        if isinstance(value, CreateStream):
+            made.add(value.stream_id)
+            named.add(value.name)
+        elif isinstance(value, CreateTopic) and value.stream.number is not None:
+            used.add(value.stream.number)
+    sent = b"".join(recorded(step) for step in steps if step.kind in ("send", "request"))
+    found = dict.fromkeys((match[0], match[1]) for match in _STREAM_NAME.finditer(sent))
+    names = tuple(name for name, _ in found if name.decode() not in named)
+    tokens = dict.fromkeys(token for _, token in found)
+    return Recorded(_own(used), _own(made), names, tuple(tokens))
+
+
+def _own(numbers: Iterable[int]) -> frozenset[int]:
+    """Leave out what no run gives to a stream of its own."""
+    return frozenset(number for number in numbers if LOWEST <= number < HIGHEST)
+
+
+def renewed_steps(
+    steps: Steps, numbers: Mapping[int, int], tokens: Mapping[bytes, bytes]
+) -> Steps:
+    """Put other numbers and names into all that was sent; nothing changes its length."""
+    wire = {old.to_bytes(4, "little"): new.to_bytes(4, "little") for old, new in numbers.items()}
+    text = {str(old).encode(): str(new).encode() for old, new in numbers.items()}
+    named = _named(tokens)
+    streams = {conn: _replaced(data, wire | named) for conn, data in _sent(steps).items()}
+    taken: dict[str, int] = defaultdict(int)
+    renewed: list[StepRecord] = []
+    for step in steps:
+        if step.kind == "send":
+            start = taken[step.conn]
+            taken[step.conn] += len(recorded(step))
+            renewed.append(_with(step, streams[step.conn][start : taken[step.conn]]))
+        elif step.kind == "request":
+            renewed.append(_with(step, _replaced(recorded(step), text | named)))
+        else:
+            renewed.append(step)
+    return tuple(renewed)
+
+
+def _named(tokens: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    prefix = PREFIX.encode()
+    lower = {prefix + old + b"_": prefix + new + b"_" for old, new in tokens.items()}
+    return lower | {old.upper(): new.upper() for old, new in lower.items()}
+
+
+def fresh_number(old: int) -> int:
+    """Return another number of a stream, of as many digits."""
+    least = max(LOWEST, int("1".ljust(len(str(old)), "0")))
+    most = min(HIGHEST, int("9" * len(str(old))))
+    return least + secrets.randbelow(most - least)
+
+
+def fresh_token(old: bytes) -> bytes:
+    """Return another token for names, of the same length."""
+    return secrets.token_hex(len(old))[: len(old)].encode()
+
+
+def _sent(steps: Steps) -> dict[str, bytes]:
+    sent: dict[str, bytes] = defaultdict(bytes)
+    for step in steps:
+        if step.kind == "send":
+            sent[step.conn] += recorded(step)
+    return sent
+
+
+def _requests(steps: Steps) -> Iterator[Request]:
+    """Yield the whole requests that were sent, as far as each connection can be read."""
+    for data in _sent(steps).values():
+        reader = RequestReader(FRAME_LIMIT)
+        reader.feed(data)
+        try:
+            while isinstance(request := reader.next_request(), Request):
+                yield request
+        except WireError:
+            continue
+
+
+def _payload(request: Request, generation: Generation) -> object:
+    try:
+        return decode(payload_schema(request.code, generation), request.payload)
+    except (LookupError, WireError):
+        return None
+
+
+def _replaced(data: bytes, names: Mapping[bytes, bytes]) -> bytes:
+    for old, new in names.items():
+        data = data.replace(old, new)
+    return data
+
+
+def _with(step: StepRecord, data: bytes) -> StepRecord:
+    return msgspec.structs.replace(step, **{"hex": "", "deflate": "", **packed(data)})
+
+
+def _shown(number: int) -> bytes:
+    return f"stream {number}".encode()
+
+
+def _renewed(data: bytes, recorded: Frames, came: Frames) -> bytes:
+    """Poll from the time of the message that came now in the place of the recorded one."""
+    if data[CODE] != POLLS:
+        return data
+    times = zip(_times(recorded), _times(came), strict=False)
+    near = {old + step: new + step for old, new in times for step in (-1, 0, 1)}
+    wire = {old.to_bytes(8, "little"): new.to_bytes(8, "little") for old, new in near.items()}
+    return _replaced(data, wire)
+
+
+def _times(frames: Frames) -> list[int]:
+    """Return the timestamps of the messages among received frames."""
+    bodies = (read_polled(Done(frame[RESPONSE_HEAD_SIZE:])) for frame in frames)
+    return [each.timestamp for polled in bodies for each in polled.messages]
+
+
+def _is_beat(data: bytes) -> bool:
+    """Nothing comes by the clock."""
+    return False
+
+
+def _rank(data: bytes) -> bytes:
+    """Answers come in the order of their requests."""
+    return b""
