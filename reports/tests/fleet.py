@@ -63,11 +63,13 @@ class Fleet:
     results: list[Row]
     runs: list[Row]
     grammar: list[Row]
+    findings: list[Row]
+    campaigns: list[Row]
 
 
 def fleet(shapes: list[Shape]) -> Fleet:
     """Return the rows of several fleets, each a protocol of its own."""
-    whole = Fleet([], [], [])
+    whole = Fleet([], [], [], [], [])
     for number, shape in enumerate(shapes):
         _fill(whole, f"p{number}", shape)
     return whole
@@ -77,8 +79,8 @@ def write_history(folder: Path, rows: Fleet) -> None:
     """Write rows as a history, a file a partition."""
     folder.mkdir()
     parts: list[Part] = []
-    tables = {"results": rows.results, "runs": rows.runs, "grammar": rows.grammar}
-    for table, of_table in tables.items():
+    for table in ("results", "runs", "grammar", "findings", "campaigns"):
+        of_table: list[Row] = getattr(rows, table)
         partitions: dict[tuple[str, str], list[Row]] = {}
         for row in of_table:
             key = str(row["protocol"]), str(row["day"] or NO_DAY)
@@ -108,6 +110,10 @@ def _fill(whole: Fleet, protocol: str, shape: Shape) -> None:
         for case in cases:
             if chance.random() < 0.9:
                 whole.results.append({**head, **case, **_outcome(chance, shape, case)})
+        if chance.random() < 0.3:
+            whole.campaigns.append({**head, **_campaign(chance)})
+            found = chance.sample(range(9), chance.randrange(5))
+            whole.findings.extend({**head, **_finding(chance, each)} for each in found)
         for field in range(chance.randrange(4)):
             whole.grammar.append({**head, **_field(chance, field)})
 
@@ -147,7 +153,7 @@ def _outcome(chance: random.Random, shape: Shape, case: Row) -> Row:
     return {
         "verdict": verdict,
         "reading": chance.choice(READINGS) if verdict == "reading" else "",
-        "case_hash": f"{case['case_hash']}{'-2' if chance.random() < 0.05 else ''}",
+        "case_hash": str(case["case_hash"]) + ("-2" if chance.random() < 0.05 else ""),
         "cause_field": chance.choice(("", "trace_id")) if fails else "",
         "cause_value": chance.choice(("ok", f"id:{2**64 - 1}")) if fails else "",
         "duration_us": chance.choice((chance.choice(EDGES), int(chance.lognormvariate(8, 2)))),
@@ -155,6 +161,32 @@ def _outcome(chance: random.Random, shape: Shape, case: Row) -> Row:
         "same": chance.randint(1, runs) if chance.random() < 0.1 else runs,
         "deviation": str(case["interface"]) if verdict == "known" else "",
         "deviation_expires": f"2026-{chance.randint(1, 12):02d}-15" if verdict == "known" else "",
+    }
+
+
+def _campaign(chance: random.Random) -> Row:
+    return {
+        "seed": str(chance.getrandbits(128)),
+        "executed": chance.randrange(10**6),
+        "duration_ms": chance.choice((0, chance.randrange(10**6))),
+    }
+
+
+def _finding(chance: random.Random, number: int) -> Row:
+    return {
+        "finding": f"{number:012x}",
+        "violated": f"rule-{number % 3}",
+        "words": "An answer was owed.",
+        "state": chance.choice(("fresh", "subscribed")),
+        "frame": "PUB_EXT",
+        "field": f"field-{number}",
+        "answer": "silence",
+        "mutation": chance.choice(("cut", "longer")),
+        "seed": str(chance.choice((2**64 - 1, 2**128 - 1, 7))),
+        "index": str(chance.getrandbits(64)),
+        "shown": chance.randrange(6),
+        "runs": 5,
+        "seen": chance.randrange(1, 100),
     }
 
 

@@ -1,5 +1,6 @@
 """Bundles made by hand for a history, and what a history holds as plain rows."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ import bundle_fixture as made
 import msgspec
 from pyarrow import parquet
 
-from wireproof_reports.history.manifest import read_manifest
+from wireproof_reports.history.manifest import read_manifest, write_manifest
+from wireproof_spec.history import TABLES
 from wireproof_spec.record import CaseRecord, HeaderRecord, TargetRecord
 
 
@@ -52,6 +54,22 @@ def rows(history: Path, table: str) -> list[dict[str, object]]:
             place: dict[str, object] = {"protocol": part.protocol, "day": part.day}
             found.extend({**row, **place} for row in file.read().to_pylist())
     return found
+
+
+def made_older(history: Path, version: int) -> None:
+    """Make a history what an older version of the tables would have left."""
+    manifest = read_manifest(history)
+    for part in manifest.parts:
+        kept = [column.name for column in TABLES[part.table] if column.since <= version]
+        path = history / part.place
+        with parquet.ParquetFile(path) as file:
+            table = file.read(kept)
+        with (
+            path.open("wb") as out,
+            contextlib.closing(parquet.ParquetWriter(out, table.schema)) as writer,
+        ):
+            writer.write_table(table)
+    write_manifest(history, msgspec.structs.replace(manifest, version=version))
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -77,7 +77,7 @@ def matrix(fleet: Fleet, _today: date) -> Told:
         failing = [row for row in rows if row["verdict"] in BAD]
         worst = max(failing, key=lambda r: (moment(r), r["bundle"], r["case"]), default=None)
         order = (key[0], key[1], str(rows[0]["version_key"]), key[2], key[3])
-        line = [
+        line: list[object] = [
             *key,
             rows[0]["level"],
             *(counts[verdict] for verdict in VERDICTS),
@@ -99,8 +99,8 @@ def levels(fleet: Fleet, _today: date) -> Told:
     }
     groups: dict[tuple[object, ...], list[Row]] = defaultdict(list)
     for row in fleet.results:
-        key = (row["protocol"], row["vendor"], row["version"], row["day"], row["group"])
-        groups[key].append(row)
+        names = ("protocol", "vendor", "version", "day", "group")
+        groups[tuple(row[name] for name in names)].append(row)
     told: list[tuple[tuple[object, ...], list[object]]] = []
     for key, rows in groups.items():
         counts = {
@@ -112,7 +112,8 @@ def levels(fleet: Fleet, _today: date) -> Told:
         }
         judged = key not in unjudged
         reached = reached_level(counts) if judged else "not judged"
-        order = (key[0], key[1], rows[0]["version_key"], key[2], key[3] or "", key[4])
+        place: tuple[object, ...] = (key[2], key[3] or "", key[4])
+        order = (key[0], key[1], rows[0]["version_key"], *place)
         flat = [count for level in LEVELS for count in counts[level]]
         told.append((order, [*key, *flat, judged, reached]))
     return [line for _, line in sorted(told, key=lambda each: cast("tuple[str, ...]", each[0]))]
@@ -284,7 +285,7 @@ def durations(fleet: Fleet, _today: date) -> Told:
 def rounded(value: int) -> int:
     if value < 100:
         return value
-    unit = 10 ** (len(str(value)) - 3)
+    unit = int("1" + "0" * (len(str(value)) - 3))
     digits = value // unit
     width = 2 if digits < 200 else 5 if digits < 500 else 10
     return digits // width * width * unit
@@ -292,6 +293,36 @@ def rounded(value: int) -> int:
 
 def leading(value: int) -> int:
     return int(str(value)[0] + "0" * (len(str(value)) - 1))
+
+
+def findings(fleet: Fleet, _today: date) -> Told:
+    told: list[tuple[tuple[object, ...], list[object]]] = []
+    for (protocol, finding), rows in grouped(fleet.findings, "protocol", "finding").items():
+        newest = max(rows, key=lambda row: (moment(row), row["bundle"]))
+        names = ("violated", "words", "state", "frame", "field", "answer", "mutation")
+        vendors = sorted({str(row["vendor"]) for row in rows})
+        versions = {(row["vendor"], row["version"]) for row in rows}
+        runs = {row["bundle"] for row in rows}
+        sums = [sum(number(row, name) for row in rows) for name in ("seen", "shown", "runs")]
+        line = [protocol, finding, *(newest[name] for name in names), vendors, len(versions)]
+        source = [newest[name] for name in ("seed", "index", "bundle")]
+        order = (-len(vendors), -len(versions), -len(runs), protocol, finding)
+        told.append((order, [*line, len(runs), *sums, first(rows), last(rows), *source]))
+    return [line for _, line in sorted(told, key=lambda each: cast("tuple[str, ...]", each[0]))]
+
+
+def campaigns(fleet: Fleet, _today: date) -> Told:
+    told: list[tuple[tuple[str, ...], list[object]]] = []
+    found = grouped(fleet.findings, "protocol", "vendor", "version")
+    for key, rows in grouped(fleet.campaigns, "protocol", "vendor", "version").items():
+        executed = sum(number(row, "executed") for row in rows)
+        duration = sum(number(row, "duration_ms") for row in rows)
+        rate = executed * 1000 / duration if duration else None
+        different = {row["finding"] for row in found.get(key, [])}
+        counts: list[object] = [len(rows), executed, duration, rate, len(different)]
+        line: list[object] = [*key, *counts, last(rows)]
+        told.append(((key[0], key[1], str(rows[0]["version_key"]), key[2]), line))
+    return [line for _, line in sorted(told, key=lambda each: each[0])]
 
 
 def deviations(fleet: Fleet, today: date) -> Told:
@@ -304,8 +335,9 @@ def deviations(fleet: Fleet, today: date) -> Told:
         expires = max(str(row["deviation_expires"]) for row in of_run)
         left = (date.fromisoformat(expires) - today).days
         if left <= 90:
-            line = [*key, expires, left, len(of_run), last(of_run), newest["bundle"]]
-            order = (left, key[0], key[1], rows[0]["version_key"], *key[2:])
+            counts: list[object] = [expires, left, len(of_run), last(of_run)]
+            line: list[object] = [*key, *counts, newest["bundle"]]
+            order: tuple[object, ...] = (left, key[0], key[1], rows[0]["version_key"], *key[2:])
             told.append((order, line))
     return [line for _, line in sorted(told, key=lambda each: cast("tuple[str, ...]", each[0]))]
 
@@ -344,6 +376,8 @@ ORACLES: dict[str, Callable[[Fleet, date], Told]] = {
     "coverage_clauses": coverage_clauses,
     "coverage_grammar": coverage_grammar,
     "durations": durations,
+    "findings": findings,
+    "campaigns": campaigns,
     "deviations": deviations,
     "separating": separating,
 }

@@ -11,14 +11,20 @@ from pathlib import Path
 import bundle_fixture as made
 import msgspec
 import pytest
-from history_fixture import bundle, rows, tree, with_lines
+from history_fixture import bundle, made_older, rows, tree, with_lines
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.history.ingest import ingest
 from wireproof_reports.history.manifest import NAME, HistoryFault, read_manifest
 from wireproof_reports.history.staging import MOST_SMALL
-from wireproof_spec.history import TABLES
-from wireproof_spec.record import DifferenceRecord
+from wireproof_spec.history import TABLES, VERSION
+from wireproof_spec.record import (
+    CampaignRecord,
+    DifferenceRecord,
+    FindingRecord,
+    FuzzCaseRecord,
+    SentRecord,
+)
 
 BIG = (2**64 - 1, 2**128 - 1)
 
@@ -269,6 +275,64 @@ def test_many_bundles_at_once_are_one_file_a_table(tmp_path: Path, history: Path
         "runs",
     ]
     assert len(rows(history, "results")) == 120
+
+
+def test_findings_of_a_campaign_are_rows(tmp_path: Path, history: Path) -> None:
+    sent = SentRecord(hex="00ff", length=2)
+    case = FuzzCaseRecord(BIG[0], "fresh", "PUB_EXT", "header_length", "one-more", (sent,))
+    finding = FindingRecord(
+        id="9f31c2",
+        violated="answer-owed",
+        words="An answer was owed.",
+        state="fresh",
+        frame="PUB_EXT",
+        field="header_length",
+        answer="silence",
+        seed=BIG[1],
+        shown=5,
+        runs=5,
+        seen=77,
+        at_s=1.5,
+        cases=(case,),
+    )
+    campaign = CampaignRecord(
+        seed=BIG[1],
+        seconds=2.5,
+        executed=1000,
+        in_frame=900,
+        in_frame_s=1.0,
+        reconnecting=100,
+        reconnecting_s=1.5,
+        coverage={"PUB_EXT": {"header_length": {"one-more": {"fresh": 3, "subscribed": 4}}}},
+    )
+    lines = [msgspec.json.encode(record) for record in (finding, campaign)]
+    path = with_lines(tmp_path / "c.jsonl", bundle(tmp_path / "b.jsonl"), *lines)
+
+    ingest([path], history)
+
+    (found,) = rows(history, "findings")
+    assert (found["finding"], found["mutation"], found["seen"]) == ("9f31c2", "one-more", 77)
+    assert (found["seed"], found["index"]) == (str(BIG[1]), str(BIG[0]))
+    (told,) = rows(history, "campaigns")
+    assert (told["seed"], told["duration_ms"], told["executed"]) == (str(BIG[1]), 2500, 1000)
+    assert rows(history, "runs")[0]["findings"] == 1
+    mutated = [row for row in rows(history, "grammar") if row["way"] == "one-more"]
+    assert [(row["frame"], row["field"], row["sent"]) for row in mutated] == [
+        ("PUB_EXT", "header_length", 7)
+    ]
+
+
+def test_a_history_of_the_first_version_is_read_and_merged(tmp_path: Path, history: Path) -> None:
+    for seed in range(MOST_SMALL):
+        ingest([bundle(tmp_path / "a.jsonl", seed=seed)], history, kit="0.1.0")
+    made_older(history, 1)
+    assert all("findings" not in row for row in rows(history, "runs"))
+
+    ingest([bundle(tmp_path / "b.jsonl", seed=99)], history)
+
+    found = {str(row["seed"]): row["findings"] for row in rows(history, "runs")}
+    assert found == {**{str(seed): None for seed in range(MOST_SMALL)}, "99": 0}
+    assert read_manifest(history).version == VERSION
 
 
 def test_a_history_in_use_is_said_to_be(tmp_path: Path, history: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 FORMAT = 1
 """Of the history as a whole: how its files lie. A newer one cannot be read."""
 
-VERSION = 1
+VERSION = 2
 """Of the tables' columns; older rows can be read, newer ones cannot."""
 
 Kind = Literal["text", "texts", "count", "flag", "time", "bytes"]
@@ -84,6 +84,7 @@ RUNS = (
     Column("exit", "count"),
     Column("statement", "text"),
     Column("interrupted", "flag"),
+    Column("findings", "count", since=2),
 )
 """One row a bundle; pairs stand as ``name=value``."""
 
@@ -96,7 +97,40 @@ GRAMMAR = (
     Column("values", "count"),
 )
 """One row for a field of a frame in a bundle: how often it was sent ``whole``, ``cut`` or
-``wrong`` on purpose, and how many different values it had."""
+``wrong`` on purpose, or in one of the fuzzer's mutations, and how many different values it had
+(0 where they were not counted)."""
+
+FINDINGS = (
+    *_TARGET,
+    Column("finding", "text", since=2),
+    Column("violated", "text", since=2),
+    Column("words", "text", since=2),
+    Column("state", "text", since=2),
+    Column("frame", "text", since=2),
+    Column("field", "text", since=2),
+    Column("answer", "text", since=2),
+    Column("mutation", "text", since=2),
+    Column("seed", "text", since=2),
+    Column("index", "text", since=2),
+    Column("shown", "count", since=2),
+    Column("runs", "count", since=2),
+    Column("seen", "count", since=2),
+    Column("deviation", "text", since=2),
+    Column("deviation_expires", "text", since=2),
+)
+"""One row for what a fuzz campaign found; ``seed`` and ``index`` make its first case again."""
+
+CAMPAIGNS = (
+    *_TARGET,
+    Column("seed", "text", since=2),
+    Column("duration_ms", "count", since=2),
+    Column("executed", "count", since=2),
+    Column("skipped", "count", since=2),
+    Column("left_out", "count", since=2),
+    Column("not_again", "count", since=2),
+    Column("workers", "count", since=2),
+)
+"""One row a fuzz campaign: how many cases it sent in how long."""
 
 QUARANTINE = (
     Column("bundle", "text"),
@@ -111,6 +145,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "results": RESULTS,
     "runs": RUNS,
     "grammar": GRAMMAR,
+    "findings": FINDINGS,
+    "campaigns": CAMPAIGNS,
     "quarantine": QUARANTINE,
 }
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from wireproof_reports.history.rows import Row, Subject
-from wireproof_spec.record import CaseRecord, StepRecord
+from wireproof_spec.record import CampaignRecord, CaseRecord, StepRecord
 
 _SENT = frozenset({"send", "request"})
 _CUT = " (cut)"
@@ -31,12 +31,20 @@ class Grammar:
             if step.kind in _SENT and step.parts:
                 self._add(step)
 
+    def add_campaign(self, record: CampaignRecord) -> None:
+        """Take in what a fuzz campaign counted, by frame, field, mutation and state."""
+        for frame, fields in record.coverage.items():
+            for field, mutations in fields.items():
+                for mutation, states in mutations.items():
+                    key = frame, _INDEX.sub("[]", field), mutation
+                    self._sent[key] += sum(states.values())
+
     def rows(self, subject: Subject) -> Iterator[Row]:
         """Return a row for each field of a frame, in the order of their names."""
         for key, sent in sorted(self._sent.items()):
             frame, field, way = key
             told: Row = {"frame": frame, "field": field, "way": way, "sent": sent}
-            yield {**subject.columns(), **told, "values": len(self._values[key])}
+            yield {**subject.columns(), **told, "values": len(self._values.get(key, ()))}
 
     def _add(self, step: StepRecord) -> None:
         frame = frame_of(step)

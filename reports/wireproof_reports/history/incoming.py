@@ -1,7 +1,7 @@
 """A bundle on its way into the history: checked whole, its bad lines put aside."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,16 +21,26 @@ from wireproof_reports.history.rows import (
     Row,
     Subject,
     Totals,
+    campaign_row,
     check_case,
+    finding_row,
     result_row,
     run_row,
     started,
 )
 from wireproof_spec.history import NO_DAY
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import (
+    CampaignRecord,
+    CaseRecord,
+    FindingRecord,
+    FooterRecord,
+    HeaderRecord,
+)
 from wireproof_spec.record_file import UNREADABLE, open_bundle, why_unreadable
 
 _CASE = msgspec.json.Decoder(CaseRecord)
+_FINDING = msgspec.json.Decoder(FindingRecord)
+_CAMPAIGN = msgspec.json.Decoder(CampaignRecord)
 _FOOTER = msgspec.json.Decoder(FooterRecord)
 _DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
 
@@ -139,11 +149,19 @@ class _Reading:
         )
         self._grammar = Grammar()
         self._seen: set[str] = set()
-        self._results: list[Row] = []
-        self._quarantine: list[Row] = []
+        self._rows: dict[str, list[Row]] = {
+            table: [] for table in ("results", "findings", "campaigns", "quarantine")
+        }
+        self._take_in: dict[str, Callable[[bytes], None]] = {
+            "": self._case,
+            "case": self._case,
+            "finding": self._finding,
+            "campaign": self._campaign,
+        }
 
     def read(self, lines: Iterator[bytes]) -> Incoming:
         digest = hashlib.sha256(next(lines, b""))
+        number = 1
         for number, line in enumerate(lines, start=2):
             if not line.endswith(b"\n") and not line.rstrip().endswith(b"}"):
                 raise BundleFault(f"{self._name} is cut off in line {number}")
@@ -158,29 +176,35 @@ class _Reading:
             self._take(number, line, kind)
             digest.update(line)
         raise BundleFault(
-            f"{self._name} is cut off: it ends after {len(self._results)} cases without a footer; "
+            f"{self._name} is cut off: it ends after {number - 1} records without a footer; "
             "was the run killed before it could close its bundle?"
         )
 
     def _take(self, number: int, line: bytes, kind: str) -> None:
         try:
-            self._results.append(self._case(line, kind))
-        except _DAMAGED as error:
+            take_in = self._take_in.get(kind)
+            if take_in is None:
+                raise BadRecord(f"records of kind {kind!r} are unknown to this version")
+            take_in(line)
+        except (*_DAMAGED, BadRecord) as error:
             self._put_aside(number, line, str(error))
-        except BadRecord as bad:
-            self._put_aside(number, line, str(bad))
 
-    def _case(self, line: bytes, kind: str) -> Row:
-        if kind not in ("", "case"):
-            raise BadRecord(f"records of kind {kind!r} are unknown to this version")
+    def _case(self, line: bytes) -> None:
         record = _CASE.decode(line)
         check_case(record, self._opening.protocol)
         if record.case in self._seen:
             raise BadRecord(f"{record.case} stands in this bundle twice")
-        row = result_row(record, self._subject)
+        self._rows["results"].append(result_row(record, self._subject))
         self._seen.add(record.case)
         self._grammar.add(record)
-        return row
+
+    def _finding(self, line: bytes) -> None:
+        self._rows["findings"].append(finding_row(_FINDING.decode(line), self._subject))
+
+    def _campaign(self, line: bytes) -> None:
+        record = _CAMPAIGN.decode(line)
+        self._rows["campaigns"].append(campaign_row(record, self._subject))
+        self._grammar.add_campaign(record)
 
     def _put_aside(self, number: int, line: bytes, reason: str) -> None:
         row: Row = {
@@ -190,7 +214,7 @@ class _Reading:
             "reason": reason,
             "record": line,
         }
-        self._quarantine.append(row)
+        self._rows["quarantine"].append(row)
 
     def _footer(self, line: bytes) -> FooterRecord:
         try:
@@ -199,15 +223,11 @@ class _Reading:
             raise BundleFault(f"{self._name}: its footer is damaged: {error}") from error
 
     def _whole(self, footer: FooterRecord) -> Incoming:
-        totals = Totals(len(self._results), len(self._quarantine))
+        told = self._rows
+        totals = Totals(len(told["results"]), len(told["findings"]), len(told["quarantine"]))
         file = self._opening.path.name
         run = run_row(self._opening.header, footer, self._subject, file=file, totals=totals)
-        rows = {
-            "results": self._results,
-            "runs": [run],
-            "grammar": list(self._grammar.rows(self._subject)),
-            "quarantine": self._quarantine,
-        }
+        rows = {**told, "runs": [run], "grammar": list(self._grammar.rows(self._subject))}
         return Incoming(self._opening, self._subject.bundle, rows)
 
 

@@ -7,7 +7,14 @@ from typing import TypeAlias
 
 from wireproof_reports.causes import cause_key
 from wireproof_reports.history import target
-from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+from wireproof_spec.record import (
+    CampaignRecord,
+    CaseRecord,
+    DeviationRecord,
+    FindingRecord,
+    FooterRecord,
+    HeaderRecord,
+)
 
 Value: TypeAlias = str | int | bool | bytes | datetime | list[str] | None
 Row: TypeAlias = dict[str, Value]
@@ -81,9 +88,51 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         "same": _count("repeats.same", record.repeats.same),
         "hazard": record.hazard,
         "overdue": record.overdue,
-        "deviation": deviation.id if deviation else "",
-        "deviation_expires": _day(deviation.expires) if deviation else "",
+        **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
+    }
+
+
+def finding_row(record: FindingRecord, subject: Subject) -> Row:
+    """Return one finding's row.
+
+    Raises:
+        BadRecord: it has no id, a number does not fit, or a date is none.
+    """
+    if not record.id:
+        raise BadRecord("a finding without an id")
+    first = record.cases[0] if record.cases else None
+    return {
+        **subject.columns(),
+        "finding": record.id,
+        "violated": record.violated,
+        "words": record.words,
+        "state": record.state,
+        "frame": record.frame,
+        "field": record.field,
+        "answer": record.answer,
+        "mutation": first.mutation if first else "",
+        "seed": str(record.seed),
+        "index": str(first.index) if first else "",
+        "shown": _count("shown", record.shown),
+        "runs": _count("runs", record.runs),
+        "seen": _count("seen", record.seen),
+        **_deviation(record.deviation),
+    }
+
+
+def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
+    """Return one campaign's row.
+
+    Raises:
+        BadRecord: a number does not fit.
+    """
+    counts = ("executed", "skipped", "left_out", "not_again", "workers")
+    return {
+        **subject.columns(),
+        "seed": str(record.seed),
+        "duration_ms": _count("seconds", round(record.seconds * 1000)),
+        **{name: _count(name, getattr(record, name)) for name in counts},
     }
 
 
@@ -92,6 +141,7 @@ class Totals:
     """What a bundle's lines came to."""
 
     cases: int
+    findings: int
     quarantined: int
 
 
@@ -119,6 +169,7 @@ def run_row(
         "exit": footer.exit,
         "statement": footer.statement,
         "interrupted": footer.interrupted,
+        "findings": totals.findings,
     }
 
 
@@ -137,6 +188,13 @@ def check_case(record: CaseRecord, protocol: str) -> None:
         raise BadRecord(
             f"{record.case}: {record.repeats.same} of {record.repeats.runs} repeats cannot be"
         )
+
+
+def _deviation(deviation: DeviationRecord | None) -> Row:
+    return {
+        "deviation": deviation.id if deviation else "",
+        "deviation_expires": _day(deviation.expires) if deviation else "",
+    }
 
 
 def _count(name: str, value: int) -> int:

@@ -89,6 +89,8 @@ def _told(manifest: Manifest) -> dict[str, object]:
     return {
         "bundles": manifest.count("runs"),
         "results": manifest.count("results"),
+        "findings": manifest.count("findings"),
+        "campaigns": manifest.count("campaigns"),
         "quarantined": manifest.count("quarantine"),
         "first_day": days[0] if days else None,
         "last_day": days[-1] if days else None,

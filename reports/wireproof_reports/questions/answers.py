@@ -25,6 +25,8 @@ QUESTIONS = (
     "coverage_clauses",
     "coverage_grammar",
     "durations",
+    "findings",
+    "campaigns",
     "deviations",
     "separating",
 )

@@ -28,6 +28,8 @@ class Tables:
     results: DataFrame
     runs: DataFrame
     grammar: DataFrame
+    findings: DataFrame
+    campaigns: DataFrame
     quarantine: DataFrame
     today: date
 

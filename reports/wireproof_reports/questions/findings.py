@@ -1,0 +1,62 @@
+"""Findings of the fuzzer, each once over all campaigns."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import FIRST, LAST, PROTOCOL, Answered, Question
+from wireproof_reports.questions.tables import Tables
+
+KEYS = ("protocol", "finding")
+_TOLD = ("violated", "words", "state", "frame", "field", "answer", "mutation", "seed", "index")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Fold findings by their id; what is told of one is told by the last campaign."""
+    folded = tables.findings.groupBy(*KEYS).agg(
+        F.max(F.struct("started", "bundle", *_TOLD)).alias("newest"),
+        F.sort_array(F.collect_set("vendor")).alias("vendors"),
+        F.size(F.collect_set(F.struct("vendor", "version"))).alias("versions"),
+        F.size(F.collect_set("bundle")).alias("campaigns"),
+        F.sum("seen").alias("seen"),
+        F.sum("shown").alias("shown"),
+        F.sum("runs").alias("runs"),
+        F.min("started").alias("first"),
+        F.max("started").alias("last"),
+    )
+    told = folded.select(
+        "*",
+        *(F.col(f"newest.{name}").alias(name) for name in _TOLD),
+        F.col("newest.bundle").alias("bundle"),
+    )
+    reach = [F.desc(F.size("vendors")), F.desc("versions"), F.desc("campaigns")]
+    ordered = told.orderBy(*reach, "protocol", "finding")
+    return ordered.select(*(column.name for column in QUESTION.columns))
+
+
+QUESTION = Question(
+    "Findings",
+    "What has the fuzzer found, in whose brokers, over all campaigns?",
+    (
+        PROTOCOL,
+        Answered("finding", "text", "hash of what was violated, state, frame, field and answer"),
+        Answered("violated", "text", "what was owed and not done"),
+        Answered("words", "text", "the same in words"),
+        Answered("state", "text", "state of the connection"),
+        Answered("frame", "text", "frame that was sent"),
+        Answered("field", "text", "field that was made wrong"),
+        Answered("answer", "text", "class of the answer"),
+        Answered("mutation", "text", "how the field was made wrong"),
+        Answered("vendors", "texts", "vendors that have it"),
+        Answered("versions", "integer", "versions that have it"),
+        Answered("campaigns", "integer", "campaigns that found it"),
+        Answered("seen", "integer", "cases that showed it"),
+        Answered("shown", "integer", "repetitions that showed it again"),
+        Answered("runs", "integer", "repetitions tried"),
+        FIRST,
+        LAST,
+        Answered("seed", "text", "seed of the last campaign that found it"),
+        Answered("index", "text", "index of its first case there"),
+        Answered("bundle", "text", "SHA-256 of that campaign's bundle"),
+    ),
+    ask,
+)
