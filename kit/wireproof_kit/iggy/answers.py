@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from wireproof_spec.wire_error import WireError
+from wireproof_kit.answers import Closed, Nonsense, Silent
+
+__all__ = ["Answer", "Closed", "Done", "Nonsense", "Refused", "Silent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,31 +23,6 @@ class Refused:
     kind: ClassVar[str] = "refused"
     status: int
     body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The target ended the connection: ``how`` is ``end`` or ``reset``."""
-
-    kind: ClassVar[str] = "closed"
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Silent:
-    """Nothing whole came within patience; ``partial`` counts bytes of an unfinished answer."""
-
-    kind: ClassVar[str] = "silent"
-    seconds: float
-    partial: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Nonsense:
-    """What came is no answer; the connection cannot be read any further."""
-
-    kind: ClassVar[str] = "nonsense"
-    fault: WireError
 
 
 Answer = Done | Refused | Closed | Silent | Nonsense

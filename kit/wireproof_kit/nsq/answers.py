@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from wireproof_kit.answers import Closed, Nonsense, Silent
 from wireproof_spec.nsq.frame import error_code
-from wireproof_spec.wire_error import WireError
+
+__all__ = ["Answer", "Closed", "Nonsense", "Pushed", "Refusal", "Response", "Silent", "refusal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +37,6 @@ class Pushed:
 
     kind: ClassVar[str] = "pushed"
     data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """The target ended the connection: ``how`` is ``end`` or ``reset``."""
-
-    kind: ClassVar[str] = "closed"
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Silent:
-    """Nothing whole came within patience; ``partial`` counts bytes of an unfinished frame."""
-
-    kind: ClassVar[str] = "silent"
-    seconds: float
-    partial: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Nonsense:
-    """What came is not a frame; the connection cannot be read any further."""
-
-    kind: ClassVar[str] = "nonsense"
-    fault: WireError
 
 
 Answer = Response | Refusal | Pushed | Closed | Silent | Nonsense
