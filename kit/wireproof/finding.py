@@ -27,14 +27,19 @@ def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
             )
         case = found.cases[0]
     else:
-        found = read_bundle(bundle or _newest())
+        found = read_bundle(bundle or newest_bundle())
         case = _named(what, found)
     if not any(step.kind in ("send", "request") for step in case.transcript.steps):
         raise UsageFault(f"{case.case}: nothing was sent ({case.reason}); there is no exchange")
     return found, case
 
 
-def _newest() -> Path:
+def newest_bundle() -> Path:
+    """Return the newest bundle in out/.
+
+    Raises:
+        UsageFault: there is none.
+    """
     bundles = sorted(OUT.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
     if not bundles:
         raise UsageFault("there is no bundle in out/; name one with --bundle FILE")

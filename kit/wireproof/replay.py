@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from wireproof.finding import locate
+from wireproof.fuzz_replay import Repetition, find_finding, repeat_finding
 from wireproof.lazy import Command
 from wireproof.manner import manner
 from wireproof.replayer import Round
@@ -53,7 +54,12 @@ def replay(
 
     What the record names is made anew under other names, ids are those that come now; all else
     is sent as it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
+    A finding of the fuzzer is sent again and judged; 0 when it shows every time.
     """
+    fuzzed = find_finding(what, bundle)
+    if fuzzed is not None:
+        repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous)
+        return repeat_finding(repetition)
     found, case = locate(what, bundle)
     opened = open_scene(
         found,

@@ -84,7 +84,8 @@ def read_bundle(path: Path) -> Bundle:
             "use a newer wireproof"
         )
     cases = tuple(record for record in rest if isinstance(record, CaseRecord))
-    findings = tuple(record for record in rest if isinstance(record, FindingRecord))
+    # One that was seen again stands there again, with the last count.
+    findings = tuple({r.id: r for r in rest if isinstance(r, FindingRecord)}.values())
     campaigns = [record for record in rest if isinstance(record, CampaignRecord)]
     last = rest[-1] if rest else None
     footer = last if isinstance(last, FooterRecord) else None

@@ -249,7 +249,7 @@ class Campaign:
                 cases,
                 shown,
                 runs,
-                self._recorded(cases),
+                self.recorded(cases),
                 round(self.elapsed_s, 3),
             )
         )
@@ -282,7 +282,7 @@ class Campaign:
         self.findings[finding.id] = finding
         self.listener.found(self, finding)
 
-    def _recorded(self, cases: Sequence[Case]) -> Transcript:
+    def recorded(self, cases: Sequence[Case]) -> Transcript:
         """Return the exchange of cases sent once more, one after the other."""
         transcript = Transcript()
         if self._engine is not None:

@@ -9,7 +9,8 @@ from wireproof_kit.fuzz.door import Trouble
 from wireproof_kit.fuzz.oracle import FILES, MEMORY
 from wireproof_kit.fuzz.process import Usage, usage
 
-SETTLE_S = 1.0
+SETTLE_S = 1.5
+SELDOM_S = 6.0
 POLL_S = 0.05
 FILES_STEP = 32
 """So many more open files are looked into; topics that cases make have some of their own."""
@@ -30,6 +31,7 @@ class Watch:
     pid: int
     _files: int = field(default=0, init=False)
     _memory: int = field(default=0, init=False)
+    _look_at: float = field(default=0.0, init=False)
     _step: int = field(default=FILES_STEP, init=False)
 
     def climbs(self, cases: Sequence[Case]) -> Trouble | None:
@@ -40,11 +42,14 @@ class Watch:
         if not self._files:
             self._files, self._memory = now.files + self._step, now.memory
             return None
-        if now.files > self._files:
+        is_due = time.monotonic() >= self._look_at
+        if is_due and now.files > self._files:
+            # A server may keep for a moment what it has ended.
+            self._look_at = time.monotonic() + SELDOM_S
             now = self._settled(self._files) or now
         grown, sent = now.memory - self._memory, _size(cases)
         self._memory = max(self._memory, now.memory)
-        if now.files > self._files:
+        if is_due and now.files > self._files:
             grew = now.files - self._files + self._step
             self._step *= 2
             self._files = now.files + self._step

@@ -1,0 +1,124 @@
+"""Repeating a finding of the fuzzer: its cases sent again and judged, on fresh connections."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from wireproof.finding import SHORTEST_SIGNATURE, newest_bundle
+from wireproof.manner import manner
+from wireproof.targets import REFERENCE
+from wireproof.view.exchange import whole_exchange
+from wireproof_kit.bundle import Bundle, read_bundle
+from wireproof_kit.engine import transcript_record
+from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.fuzz.campaign import Campaign, Plan
+from wireproof_kit.fuzz.door import Choice
+from wireproof_kit.fuzz.finding import Finding
+from wireproof_kit.fuzz.oracle import DEAD
+from wireproof_kit.fuzz.workers import Place, arena_at
+from wireproof_kit.protocols import read_target
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.record import FindingRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What is to be repeated where, how often."""
+
+    bundle: Bundle
+    finding: FindingRecord
+    to: str | None
+    keys: tuple[tuple[str, str], ...]
+    times: int
+    hazardous: bool
+
+
+def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
+    """Find a finding by its id or the beginning of it; None when there is none such."""
+    path = Path(what)
+    if path.is_file():
+        found = read_bundle(path)
+        alone = not found.cases and len(found.findings) == 1
+        return (found, found.findings[0]) if alone else None
+    if len(what) < SHORTEST_SIGNATURE:
+        return None
+    found = read_bundle(bundle or newest_bundle())
+    for finding in found.findings:
+        if finding.id.startswith(what):
+            return found, finding
+    return None
+
+
+def repeat_finding(repetition: Repetition) -> int:
+    """Send a finding's cases again; 0 when it shows every time, 1 when it does not."""
+    place = _place(repetition)
+    finding = repetition.finding
+    shown: list[bool] = []
+    with arena_at(place) as arena:
+        campaign = Campaign(Plan(Choice(finding.seed)), arena, _Deaf())
+        campaign.open()
+        transcript = Transcript()
+        try:
+            cases = campaign.cases_of(finding)
+            for _ in range(repetition.times):
+                shown.append(campaign.probe(cases, finding.violated) is not None)
+                if campaign.died:
+                    break
+            if not campaign.died:
+                transcript = campaign.recorded(cases)
+        finally:
+            campaign.close()
+    died = campaign.died and finding.violated == DEAD
+    return _told(repetition, shown, transcript, died=died)
+
+
+def _place(repetition: Repetition) -> Place:
+    header = repetition.bundle.header
+    url = repetition.to or header.target.url
+    token = f"f{header.seed}"
+    if url == REFERENCE:
+        return Place(protocol=header.target.protocol, token=token)
+    target = read_target(url, repetition.keys)
+    if target.protocol != header.target.protocol:
+        raise UsageFault(f"{url}: expected a target of protocol {header.target.protocol}")
+    if not (target.is_loopback() or repetition.hazardous):
+        raise UsageFault(
+            f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
+        )
+    return Place(url=url, keys=repetition.keys, token=token)
+
+
+def _told(
+    repetition: Repetition, shown: Sequence[bool], transcript: Transcript, *, died: bool
+) -> int:
+    finding = repetition.finding
+    count = sum(shown)
+    if not shown:
+        raise KitError(f"finding {finding.id} could not be sent")
+    if manner().json:
+        told = {"finding": finding.id, "violated": finding.violated, "died": died}
+        click.echo(json.dumps({**told, "shown": count, "runs": len(shown)}, indent=2))
+    else:
+        case = finding.cases[-1]
+        click.echo(f"replay   {finding.id}  {finding.violated}  {case.frame} {case.field}")
+        if not manner().quiet:
+            protocol = repetition.bundle.header.target.protocol
+            record = transcript_record(transcript)
+            for line in whole_exchange(record, protocol, all_bytes=manner().verbose > 1):
+                click.echo(line)
+        more = "; the target is dead" if died else ""
+        click.echo(f"shown {count} of {len(shown)} times{more}")
+    return 0 if count == len(shown) else 1
+
+
+class _Deaf:
+    """Listens to nothing."""
+
+    def went_on(self, campaign: Campaign) -> None:
+        """Hear that a batch is done."""
+
+    def found(self, campaign: Campaign, finding: Finding) -> None:
+        """Hear of something found."""
