@@ -2,12 +2,8 @@
 
 import argparse
 import asyncio
-import json
-import signal
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
 from uuid import uuid4
 
 from wireproof_reference_impl.addresses import (
@@ -16,6 +12,7 @@ from wireproof_reference_impl.addresses import (
     read_address,
     read_loopback,
 )
+from wireproof_reference_impl.command import Parser, announce, attend, run, run_until_told
 from wireproof_reference_impl.iggy import control
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
@@ -32,7 +29,6 @@ from wireproof_reference_impl.iggy.options import (
     ServeOptions,
 )
 from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
-from wireproof_reference_impl.preset import Preset, listed
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
@@ -51,26 +47,18 @@ def serve(options: ServeOptions) -> int:
     Raises:
         BadOption: an option that cannot be followed.
     """
-    try:
-        return asyncio.run(_serve(options))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadOption(f"cannot serve: {error}") from error
-    except KeyboardInterrupt:
-        return 0
+    return run_until_told(lambda: _serve(options), OSError, UnicodeDecodeError)
 
 
 def main(argv: Sequence[str]) -> int:
     """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
-    try:
-        arguments = _parser().parse_args(argv)
-        if arguments.list_faults:
-            return _print_list(FAULTS)
-        if arguments.list_variants:
-            return _print_list(VARIANTS)
-        return serve(_options(arguments))
-    except BadOption as error:
-        print(f"wireproof serve iggy: {error}", file=sys.stderr)
-        return 2
+    return run(
+        argv,
+        _parser(),
+        lambda arguments: serve(_options(arguments)),
+        faults=FAULTS,
+        variants=VARIANTS,
+    )
 
 
 def new_id() -> int:
@@ -95,15 +83,13 @@ async def _serve(options: ServeOptions) -> int:
         segment_size=options.segment_size,
     )
     server = Server(behaviour, around)
-    loop = asyncio.get_running_loop()
-    shell = Shell(behaviour.pacing, clock, loop, keeper=AtOnce())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, shell.stop)
-    try:
-        _announce(options, await _listen(shell, server, options))
-        await shell.stopped
-    finally:
-        shell.close()
+    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), keeper=AtOnce())
+
+    async def listen() -> None:
+        fields = await _listen(shell, server, options)
+        announce("iggy server", fields, further=("control",), as_json=options.json)
+
+    await attend(shell, listen)
     return 0
 
 
@@ -138,43 +124,14 @@ async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mappin
     }
 
 
-def _announce(options: ServeOptions, fields: Mapping[str, str | None]) -> None:
-    if options.json:
-        print(json.dumps(fields, separators=(",", ":")), flush=True)
-        return
-    print(f"iggy server on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
-    if fields["control"] is not None:
-        print(f"control: {fields['control']}", flush=True)
-
-
-def _print_list(presets: Mapping[str, Preset]) -> int:
-    for preset in presets.values():
-        print(listed(preset, VARIANTS))
-    return 0
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with an option in one sentence, and leaves the end to its caller."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadOption(message)
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog="wireproof serve iggy", allow_abbrev=False)
+def _parser() -> Parser:
+    parser = Parser("iggy", tcp="127.0.0.1:8090", http="127.0.0.1:3000")
     add = parser.add_argument
-    add("--tcp", metavar="HOST:PORT", default="127.0.0.1:8090", help="port 0: any free one")
-    add("--http", metavar="HOST:PORT", default="127.0.0.1:3000", help="port 0: any free one")
     add("--data", metavar="DIR", help="keep messages there (else in memory; not when tagged)")
     add("--segment-size", type=int, metavar="N", default=SEGMENT_SIZE, help=_SEGMENT_HELP)
     add("--control", metavar="HOST:PORT", help=_CONTROL_HELP)
     add("--generation", choices=GENERATIONS, default=PUBLISHED, help=_GENERATION_HELP)
     add("--dialect", choices=DIALECTS, default=PUBLISHED)
-    add("--fault", action="append", metavar="NAME", default=[], help="be wrong on purpose")
-    add("--variant", action="append", metavar="NAME", default=[], help="differ legally")
-    add("--list-faults", action="store_true")
-    add("--list-variants", action="store_true")
-    add("--json", action="store_true", help="say where it listens as one line of JSON")
     return parser
 
 

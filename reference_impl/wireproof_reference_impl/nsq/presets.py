@@ -43,8 +43,3 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
     for name in variant_names:
         behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
     return behaviour
-
-
-def listed(preset: Preset) -> str:
-    """Return a preset as a line; see `preset.listed`."""
-    return preset_table.listed(preset, VARIANTS)

@@ -2,15 +2,12 @@
 
 import argparse
 import asyncio
-import json
 import os
-import signal
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from wireproof_reference_impl.addresses import BadOption, read_address, read_loopback
+from wireproof_reference_impl.command import Parser, announce, attend, run, run_until_told
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
@@ -19,13 +16,13 @@ from wireproof_reference_impl.nsq.options import (
     Fsync,
     ServeOptions,
 )
-from wireproof_reference_impl.nsq.preset import Preset
-from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build, listed
+from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.nsq.queue_place import QueueFault
-from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
+from wireproof_reference_impl.shell import Clock, Shell
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
 _MOST_EACH = 64
+_ANNOUNCED = ("nodes", "lookupd_http", "control")
 
 _FSYNC_HELP = (
     "when messages are forced to the disk. The death of the process costs nothing acknowledged "
@@ -46,75 +43,39 @@ def serve(options: ServeOptions) -> int:
         BadOption: an option that cannot be followed.
     """
     behaviour = build(options.dialect, fault_names=options.faults, variant_names=options.variants)
-    try:
-        return asyncio.run(_serve(options, behaviour))
-    except (OSError, QueueFault) as error:
-        raise BadOption(f"cannot serve: {error}") from error
-    except KeyboardInterrupt:
-        return 0
+    return run_until_told(lambda: _serve(options, behaviour), OSError, QueueFault)
 
 
 def main(argv: Sequence[str]) -> int:
     """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
-    try:
-        arguments = _parser().parse_args(argv)
-        if arguments.list_faults:
-            return _print_list(FAULTS)
-        if arguments.list_variants:
-            return _print_list(VARIANTS)
-        return serve(_options(arguments))
-    except BadOption as error:
-        print(f"wireproof serve nsq: {error}", file=sys.stderr)
-        return 2
+    return run(
+        argv,
+        _parser(),
+        lambda arguments: serve(_options(arguments)),
+        faults=FAULTS,
+        variants=VARIANTS,
+    )
 
 
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
-    collect_seldom()
     clock = Clock()
-    loop = asyncio.get_running_loop()
     fleet = Fleet(options, behaviour, clock.now_ns())
-    shell = Shell(behaviour.pacing, clock, loop, keeper=fleet)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, shell.stop)
-    try:
-        _announce(options, await fleet.listen(shell))
-        await shell.stopped
-    finally:
-        shell.close()
+    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), keeper=fleet)
+
+    async def listen() -> None:
+        fields = await fleet.listen(shell)
+        announce("nsq broker", fields, further=_ANNOUNCED, as_json=options.json)
+
+    await attend(shell, listen)
     if fleet.halted:
         return HALTED
     fleet.close()
     return 0
 
 
-def _announce(options: ServeOptions, fields: Mapping[str, object]) -> None:
-    if options.json:
-        print(json.dumps(fields, separators=(",", ":")), flush=True)
-        return
-    print(f"nsq broker on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
-    for name in ("nodes", "lookupd_http", "control"):
-        if fields.get(name):
-            print(f"{name}: {fields[name]}", flush=True)
-
-
-def _print_list(presets: Mapping[str, Preset]) -> int:
-    for preset in presets.values():
-        print(listed(preset))
-    return 0
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with an option in one sentence, and leaves the end to its caller."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadOption(message)
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog="wireproof serve nsq", allow_abbrev=False)
+def _parser() -> Parser:
+    parser = Parser("nsq", tcp="127.0.0.1:4150", http="127.0.0.1:4151")
     add = parser.add_argument
-    add("--tcp", metavar="HOST:PORT", default="127.0.0.1:4150", help="port 0: any free one")
-    add("--http", metavar="HOST:PORT", default="127.0.0.1:4151", help="port 0: any free one")
     add("--data", metavar="DIR", help="keep messages there (else in memory)")
     add("--fsync", choices=[each.value for each in Fsync], default="never", help=_FSYNC_HELP)
     add("--nodes", type=int, metavar="N", default=1, help="so many nodes (needs --lookupds)")
@@ -128,11 +89,6 @@ def _parser() -> _Parser:
     add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE)
     add("--max-body-size", type=int, metavar="N", default=MAX_BODY_SIZE)
     add("--max-bytes-per-file", type=int, metavar="N", default=MAX_BYTES_PER_FILE)
-    add("--fault", action="append", metavar="NAME", default=[], help="be wrong on purpose")
-    add("--variant", action="append", metavar="NAME", default=[], help="differ legally")
-    add("--list-faults", action="store_true")
-    add("--list-variants", action="store_true")
-    add("--json", action="store_true", help="say where it listens as one line of JSON")
     return parser
 
 

@@ -1,0 +1,107 @@
+"""`serve PROTOCOL` as a command: options read, a list printed, or a server until told to end."""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NoReturn
+
+from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.preset import Preset, listed
+from wireproof_reference_impl.shell import Shell
+
+_ANY_PORT = "port 0: any free one"
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with an option in one sentence, and leaves the end to its caller.
+
+    Of every server the same: where it listens, what it does wrong or otherwise on purpose, what
+    it lists, how it says that it is ready.
+    """
+
+    def __init__(self, protocol: str, *, tcp: str, http: str) -> None:
+        super().__init__(prog=f"wireproof serve {protocol}", allow_abbrev=False)
+        add = self.add_argument
+        add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
+        add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
+        add("--fault", action="append", metavar="NAME", default=[], help="be wrong on purpose")
+        add("--variant", action="append", metavar="NAME", default=[], help="differ legally")
+        add("--list-faults", action="store_true")
+        add("--list-variants", action="store_true")
+        add("--json", action="store_true", help="say where it listens as one line of JSON")
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse an option."""
+        raise BadOption(message)
+
+
+def run(
+    argv: Sequence[str],
+    parser: Parser,
+    serve: Callable[[argparse.Namespace], int],
+    *,
+    faults: Mapping[str, Preset],
+    variants: Mapping[str, Preset],
+) -> int:
+    """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
+    try:
+        arguments = parser.parse_args(argv)
+        if arguments.list_faults:
+            return _print_list(faults, variants)
+        if arguments.list_variants:
+            return _print_list(variants, variants)
+        return serve(arguments)
+    except BadOption as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 2
+
+
+def run_until_told(served: Callable[[], Awaitable[int]], *faults: type[Exception]) -> int:
+    """Run a server and return its exit code; Ctrl-C before it listens is an end as well.
+
+    Raises:
+        BadOption: one of these faults came of it.
+    """
+
+    async def whole() -> int:
+        return await served()
+
+    try:
+        return asyncio.run(whole())
+    except faults as error:
+        raise BadOption(f"cannot serve: {error}") from error
+    except KeyboardInterrupt:
+        return 0
+
+
+async def attend(shell: Shell, listen: Callable[[], Awaitable[None]]) -> None:
+    """Listen, and serve until SIGTERM or SIGINT; then every socket is closed."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        shell.loop.add_signal_handler(number, shell.stop)
+    try:
+        await listen()
+        await shell.stopped
+    finally:
+        shell.close()
+
+
+def announce(
+    what: str, fields: Mapping[str, object], *, further: Sequence[str], as_json: bool
+) -> None:
+    """Say where a server listens: one line of JSON, or sentences, with some further fields."""
+    if as_json:
+        print(json.dumps(fields, separators=(",", ":")), flush=True)
+        return
+    print(f"{what} on {fields['tcp']}, HTTP on {fields['http']}", flush=True)
+    for name in further:
+        if fields.get(name):
+            print(f"{name}: {fields[name]}", flush=True)
+
+
+def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:
+    for preset in presets.values():
+        print(listed(preset, variants))
+    return 0
