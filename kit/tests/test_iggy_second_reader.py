@@ -5,11 +5,16 @@ from functools import partial
 from typing import Any
 
 import pytest
+from fuzz_grammars import IGGY_NAMES
+from fuzz_grammars import frames as frames_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_values import built
 from second_reader import REFUSED, Row, agree, by_construct, by_scapy, changed, dissected, spanned
 
+from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.iggy.fuzz.frames import TCP
+from wireproof_kit.iggy.fuzz.grammar import grammar as iggy_grammar
 from wireproof_kit.iggy.pcap import messages, requests, responses
 from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
 from wireproof_spec.decoding import Schema, decode
@@ -221,3 +226,12 @@ REQUESTS = st.builds(
 @given(changed(st.lists(REQUESTS, max_size=3).map(b"".join)))
 def test_damaged_streams(stream: bytes) -> None:
     requests_alike(stream)
+
+
+FUZZED = [kind for kind in iggy_grammar(IGGY_NAMES, scapy=True).kinds if kind.interface == TCP]
+
+
+@pytest.mark.parametrize("kind", FUZZED, ids=lambda kind: str(kind.name))
+def test_frames_of_the_fuzzer(kind: Kind) -> None:
+    for frame in frames_of(kind):
+        assert len(requests_alike(frame.data)) == 1

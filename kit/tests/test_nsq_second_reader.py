@@ -5,11 +5,16 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import pytest
+from fuzz_grammars import NSQ_NAMES
+from fuzz_grammars import frames as frames_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_values import built
 from second_reader import REFUSED, Row, agree, by_construct, by_scapy, changed, dissected, spanned
 
+from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.nsq.fuzz.frames import TCP
+from wireproof_kit.nsq.fuzz.grammar import grammar as nsq_grammar
 from wireproof_kit.nsq.pcap import commands, frames
 from wireproof_kit.nsq.pcap.messages import MESSAGES
 from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
@@ -184,11 +189,11 @@ ACKNOWLEDGEMENTS = st.sampled_from(
 SIZED = st.builds(
     lambda line, body: line + body[1],
     st.builds(lambda name, words: command_line(name, *words), st.sampled_from([*BODIES]), WORDS),
-    st.sampled_from(SCHEMAS).flatmap(built),
+    st.sampled_from(SCHEMAS).flatmap(lambda schema: built(schema)),
 )
 """A line and any body, mostly of another command: readers must agree what it is then."""
-FITTING = st.sampled_from([*BODIES.items()]).flatmap(
-    lambda item: built(item[1]).map(lambda pair: command_line(item[0], "t", 0) + pair[1])
+FITTING = st.sampled_from([*BODIES]).flatmap(
+    lambda name: built(BODIES[name]).map(lambda pair: command_line(name, "t", 0) + pair[1])
 )
 STREAMS = st.lists(LINES | ACKNOWLEDGEMENTS | FITTING | SIZED, min_size=1, max_size=4).map(
     b"".join
@@ -227,6 +232,16 @@ def test_drawn_and_damaged_data(
 
     damaged = data.draw(changed(st.just(whole)))
     agree(by_construct(schema, damaged), by_scapy(kind, damaged, SAME))
+
+
+FUZZED = [kind for kind in nsq_grammar(NSQ_NAMES, scapy=True).kinds if kind.interface == TCP]
+
+
+@pytest.mark.parametrize("kind", FUZZED, ids=lambda kind: str(kind.name))
+def test_frames_of_the_fuzzer(kind: Kind) -> None:
+    for frame in frames_of(kind):
+        stream = frame.data.removeprefix(commands.MAGIC)
+        both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 
 
 def test_a_reader_that_is_wrong_is_noticed() -> None:

@@ -1,6 +1,8 @@
 """The grammar that cases are made from."""
 
-from wireproof_kit.fuzz.grammar import Grammar
+from collections.abc import Iterator
+
+from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.iggy.fuzz import frames, http, states
 from wireproof_kit.iggy.fuzz.extents import Hazards, is_delimited
 from wireproof_kit.iggy.fuzz.names import Names
@@ -16,10 +18,13 @@ LIMITS = {
 }
 
 
-def grammar(there: Names) -> Grammar:
-    """Return what requests there are to a server with these names."""
+def grammar(there: Names, *, scapy: bool = False) -> Grammar:
+    """Return what requests there are to a server with these names.
+
+    With `scapy` also those that its `fuzz()` makes; they need the extra ``pcap``.
+    """
     return Grammar(
-        kinds=(*frames.kinds(there), *http.kinds(there)),
+        kinds=(*frames.kinds(there), *http.kinds(there), *(_by_scapy(there) if scapy else ())),
         states={frames.TCP: states.ALL, states.HTTP: (states.HTTP,)},
         entry=states.entry(there),
         talking=frames.TCP,
@@ -28,3 +33,9 @@ def grammar(there: Names) -> Grammar:
         moves=states.moves,
         limits=LIMITS,
     )
+
+
+def _by_scapy(there: Names) -> Iterator[Kind]:
+    from wireproof_kit.iggy.pcap.fuzzed import kinds
+
+    return kinds(there)
