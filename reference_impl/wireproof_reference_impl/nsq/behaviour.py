@@ -31,6 +31,7 @@ from wireproof_reference_impl.nsq.core import (
 from wireproof_reference_impl.nsq.core.dispatch import Audience
 from wireproof_reference_impl.nsq.core.flight import Flight
 from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
+from wireproof_reference_impl.nsq.core.harm import Weakness
 from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.identity import MILLISECOND
 from wireproof_reference_impl.nsq.core.in_flight import Held, Return, requeue_all
@@ -284,6 +285,7 @@ class Behaviour:
     """Everything a broker can do in more than one way."""
 
     parser: ParserBehaviour = field(default_factory=ParserBehaviour)
+    weakness: Weakness = field(default_factory=Weakness)
     publish: PublishBehaviour = field(default_factory=PublishBehaviour)
     subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
     delivery: DeliveryBehaviour = field(default_factory=DeliveryBehaviour)

@@ -9,6 +9,7 @@ import h11
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.node import Peer
+from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.http_request import (
     Answer,
@@ -29,6 +30,8 @@ _MOST_HEAD_BYTES = 1 << 20
 
 class Site(Protocol):
     """What stands behind an HTTP address: a node, a lookup server, the control of a cluster."""
+
+    halted: bool
 
     @property
     def behaviour(self) -> Behaviour:
@@ -69,6 +72,7 @@ class HttpConnection(Generic[S]):
 
     def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
         self.closed = False
+        self._deaf = False
         self._site = site
         self._routes = routes
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD_BYTES)
@@ -80,11 +84,16 @@ class HttpConnection(Generic[S]):
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and answer every request that is complete."""
-        if self.closed:
+        if self.closed or self._deaf:
             return
         self._now_ns = now_ns
         self._http.receive_data(data)
-        self._read()
+        try:
+            self._read()
+        except Deaf:
+            self._deaf = True
+        except Halt:
+            self._site.halted = True
         self._site.changed[self] = None
 
     def end_of_stream(self, now_ns: int) -> None:

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.access import BadSeal, Security
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.frame_reading import Spill
 from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
+from wireproof_reference_impl.nsq.core.identity import Identity
 from wireproof_reference_impl.nsq.core.line import read_line
 from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.pulse import Pulse
 from wireproof_reference_impl.nsq.core.refusal import (
     Deaf,
     EndOfStream,
@@ -19,32 +19,19 @@ from wireproof_reference_impl.nsq.core.refusal import (
     Manner,
     Refusal,
     Silence,
+    Stuck,
 )
+from wireproof_reference_impl.nsq.core.row import Row
 from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.timers import Timer
 from wireproof_reference_impl.nsq.core.words import byte_list, shown
 from wireproof_spec.nsq.error_codes import E_AUTH_FIRST, E_BAD_PROTOCOL, E_INVALID, E_PUB_FAILED
-from wireproof_spec.nsq.limits import HEARTBEATS_MISSED, READ_TIMEOUT_MS
-from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MAGIC, OK
+from wireproof_spec.nsq.names import IDENTIFY, MAGIC, OK
 
 Reading = Generator[int, bytes, None]
 """A command that needs more than its line: yields how many bytes, is sent exactly those."""
 
 Handler = Callable[["Connection", Sequence[bytes]], Reading | None]
-
-
-class Row(Protocol):
-    """Commands that were all alike so far; more of them may be taken together."""
-
-    @property
-    def line(self) -> bytes:
-        """Return the line that each begins with."""
-        ...
-
-    def take(self, connection: "Connection", buffer: bytearray, place: int) -> int:
-        """Do those that stand in the buffer from a place on; return the place behind them."""
-        ...
 
 
 class Connection:
@@ -66,14 +53,15 @@ class Connection:
         self.body = b""
         self.pieces = 0
         self.cut = False
-        self.row: Row | None = None
+        self.row: Row[Connection] | None = None
         self._command = b""
         self._spoiled = False
-        self._deaf = False
+        self._deaf = self._leaks = False
+        self._skipped = 0
+        self.harm = node.harm
+        self._weakness = node.behaviour.weakness
         self._handlers = handlers
         self._buffer = bytearray()
-        self._heartbeat: Timer | None = None
-        self._silence: Timer | None = None
         self._place = 0
         self._needed = 0
         self._reading: Reading | None = None
@@ -81,11 +69,10 @@ class Connection:
         self._security: Security | None = None
         self._unsealed = b""
         self.authorized = False
-        self._last_read_ns = now_ns
+        self.last_read_ns = now_ns
         self._start(self._magic())
         node.connections[self] = None
-        self._listen_until(now_ns + READ_TIMEOUT_MS * MILLISECOND)
-        self._arm_heartbeat(now_ns)
+        self._pulse = Pulse(self, node.timers, now_ns)
 
     @property
     def command(self) -> bytes:
@@ -94,13 +81,17 @@ class Connection:
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and do what they say."""
-        if self.closed or self._deaf:
+        if self.closed or self._deaf or self.node.harm.stuck:
             return
         self.now_ns = now_ns
         between = self._reading is None and not self._buffer
         pieces = self.pieces = 1 if between else self.pieces + 1
         said = len(self._output)
-        self._buffer += self._opened(data)
+        data = self._opened(data)
+        if self._weakness.segment is not None:
+            data = self._weakness.segment(self, data)
+        self._buffer += data[self._skipped :]
+        self._skipped = max(0, self._skipped - len(data))
         self._guarded(self._run)
         del self._buffer[: self._place]
         self._place = 0
@@ -118,7 +109,8 @@ class Connection:
         self.now_ns = now_ns
         if self._reading is not None:
             self._guarded(self._cut_off)
-        self.drop()
+        if not self._leaks:
+            self.drop()
         self.node.settle(now_ns)
 
     def lost(self, now_ns: int) -> None:
@@ -175,8 +167,7 @@ class Connection:
         if not self.closed:
             self.closed = True
             self._reading = None
-            self.node.timers.cancel(self._heartbeat)
-            self.node.timers.cancel(self._silence)
+            self._pulse.stop()
             self.node.changed[self] = None
             self.node.leaving(self)
 
@@ -204,8 +195,7 @@ class Connection:
         self.identity = identity
         if not self.identified:
             self.identified = True
-            self._arm_heartbeat(self.now_ns)
-            self._listen_until(self.now_ns)
+            self._pulse.start_anew(self.now_ns)
 
     def turn_away(self, text: str) -> None:
         """End the connection with an error that has no code."""
@@ -218,6 +208,38 @@ class Connection:
             self._spoiled = self.node.spoiled = False
             raise Refusal(E_PUB_FAILED, fatal=False)
 
+    @property
+    def unread(self) -> bytes:
+        """Return what has come and is not read yet."""
+        return bytes(self._buffer[self._place :])
+
+    @property
+    def wanted(self) -> int:
+        """Return how many bytes the command at hand waits for; 0 between commands."""
+        return 0 if self._reading is None else self._needed
+
+    def reread(self, dropped: int, data: bytes = b"") -> None:
+        """Read other bytes in the place of the next ones."""
+        self._buffer[self._place : self._place + dropped] = data
+
+    def skip_later(self, count: int) -> None:
+        """Drop the next bytes to come."""
+        here = min(count, len(self._buffer) - self._place)
+        self.reread(here)
+        self._skipped += count - here
+
+    def leak(self) -> None:
+        """Never let go of the connection, whatever becomes of the client."""
+        self._leaks = True
+
+    def drop_another(self, *, subscribed: bool) -> None:
+        """End the connection of another client, the one that came first."""
+        others = (each for each in self.node.connections if isinstance(each, Connection))
+        for each in others:
+            if each is not self and (each.subscriber is not None) is subscribed:
+                each.drop()
+                return
+
     def _guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
@@ -225,6 +247,8 @@ class Connection:
             self.drop()
         except Deaf:
             self._deaf = True
+        except Stuck:
+            self.node.harm.stuck = True
         except Halt:
             self.node.halted = True
             self.node.changed[self] = None
@@ -246,17 +270,20 @@ class Connection:
         if line is None:
             return False
         self._place = line.end
-        self._command = line.words[0]
-        self._last_read_ns = self.now_ns
-        self._check_security(line.words[0])
-        handler = self._handlers.get(line.words[0])
+        words: Sequence[bytes] = line.words
+        self._command = words[0]
+        self.last_read_ns = self.now_ns
+        self._check_security(words[0])
+        if self._weakness.line is not None:
+            words = self._weakness.line(self, words)
+        handler = self._handlers.get(words[0])
         if handler is None:
-            shown = " ".join(map(byte_list, line.words))
+            shown = " ".join(map(byte_list, words))
             raise Refusal(E_INVALID, f"invalid command [{shown}]")
-        self._start(handler(self, line.words))
+        self._start(handler(self, words))
         return True
 
-    def _take_row(self, row: Row) -> bool:
+    def _take_row(self, row: Row["Connection"]) -> bool:
         """Take commands that are like the last one, if they follow; tell whether any did."""
         if not self._buffer.startswith(row.line, self._place):
             return False
@@ -264,7 +291,7 @@ class Connection:
         self._place = row.take(self, self._buffer, begin)
         if self._place == begin:
             return False
-        self._last_read_ns = self.now_ns
+        self.last_read_ns = self.now_ns
         return True
 
     def _start(self, reading: Reading | None) -> None:
@@ -295,6 +322,8 @@ class Connection:
         reading, self._reading = self._reading, None
         if reading is None:
             return
+        if self._weakness.cut is not None:
+            self._weakness.cut(self)
         try:
             reading.throw(EndOfStream(bytes(self._buffer[self._place :])))
         except (StopIteration, EndOfStream):
@@ -304,6 +333,8 @@ class Connection:
 
     def _refuse(self, refusal: Refusal) -> None:
         self._reading = None
+        if self._weakness.refused is not None:
+            self._weakness.refused(self, refusal)
         self._spill()
         manner = self.node.behaviour.output.manner(self._command, refusal.code)
         if manner is Manner.CLOSED:
@@ -366,27 +397,3 @@ class Connection:
     def _magic(self) -> Reading:
         if (yield len(MAGIC)) != MAGIC:
             raise Refusal(E_BAD_PROTOCOL, None)
-
-    def _arm_heartbeat(self, now_ns: int) -> None:
-        self.node.timers.cancel(self._heartbeat)
-        if self.identity.heartbeat_ms is not None:
-            when_ns = now_ns + self.identity.heartbeat_ms * MILLISECOND
-            self._heartbeat = self.node.timers.at(when_ns, self._beat)
-
-    def _beat(self, now_ns: int) -> None:
-        if not self.closed:
-            self.respond(HEARTBEAT)
-            self._arm_heartbeat(now_ns)
-
-    def _listen_until(self, when_ns: int) -> None:
-        self.node.timers.cancel(self._silence)
-        self._silence = self.node.timers.at(when_ns, self._check_silence)
-
-    def _check_silence(self, now_ns: int) -> None:
-        if self.closed or self.identity.heartbeat_ms is None:
-            return
-        limit_ns = HEARTBEATS_MISSED * self.identity.heartbeat_ms * MILLISECOND
-        if now_ns - self._last_read_ns >= limit_ns:
-            self.drop()
-        else:
-            self._listen_until(self._last_read_ns + limit_ns)

@@ -7,6 +7,7 @@ from typing import Protocol
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.harm import Harm
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
 from wireproof_reference_impl.nsq.core.timers import Timers
@@ -53,6 +54,7 @@ class Node:
         self.clustered = False
         self.halted = False
         self.spoiled = False
+        self.harm = Harm()
         self._storage = storage
         self._touched: dict[Served, None] = {}
         self._leaving: list[Peer] = []

@@ -47,3 +47,7 @@ class Deaf(Exception):
 
 class Halt(Exception):
     """The whole broker ends at once."""
+
+
+class Stuck(Exception):
+    """The whole broker never answers anybody again."""

@@ -18,6 +18,7 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Take over the fields and answer with OK or, when asked to, with JSON."""
     connection.move(Event.IDENTIFY)
     size = yield from sized.number(otherwise=_refused("failed to read body size"))
+    size = sized.declared(connection, "identify size", size)
     limit = connection.node.limits.body
     yield from sized.check_size(
         connection,
@@ -27,6 +28,9 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
         too_big=_refused(f"body too big {size} > {limit}"),
     )
     body = yield from sized.exactly(size, otherwise=_refused("failed to read body"))
+    weakness = connection.node.behaviour.weakness
+    if weakness.identity is not None:
+        body = weakness.identity(connection, body)
     try:
         fields = identify_json.read(body)
     except BadIdentify as error:

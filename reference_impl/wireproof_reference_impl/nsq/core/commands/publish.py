@@ -15,6 +15,7 @@ from wireproof_reference_impl.nsq.core.words import shown
 from wireproof_spec.nsq import error_codes
 
 TRACE_ID_BYTES = 8
+SIZE = "size"
 
 Located = Generator[int, bytes, Partition]
 
@@ -90,6 +91,7 @@ def body_size(connection: Connection) -> sized.Number:
     size = yield from sized.number(
         otherwise=Refusal(error_codes.E_BAD_BODY, "failed to read body size")
     )
+    size = sized.declared(connection, SIZE, size)
     yield from sized.check_size(
         connection,
         size,
@@ -134,6 +136,11 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     if connection.cut:
         node.timers.at(connection.now_ns + LATE_NS, partial(_late, node, partition, entries))
         raise _cut()
+    if connection.node.behaviour.weakness.stored is not None:
+        connection.node.behaviour.weakness.stored(connection, entries)
+    if node.harm.losing:
+        node.harm.losing -= 1
+        return Stored(1, 0, partition.log.end, 0)
     try:
         stored = partition.publish(entries, connection.now_ns)
     except OSError as error:

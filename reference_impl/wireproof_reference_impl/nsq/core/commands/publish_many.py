@@ -1,6 +1,7 @@
 """MPUB, MPUB_TRACE and MPUB_EXT: a batch is stored as a whole or not at all."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import cast
 
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext, sized
@@ -15,6 +16,7 @@ from wireproof_spec.nsq.limits import max_mpub_count
 from wireproof_spec.nsq.names import OK
 
 Messages = Generator[int, bytes, list[bytes]]
+Declared = Callable[[str, int], int]
 
 
 def mpub(connection: Connection, words: Sequence[bytes]) -> Reading:
@@ -64,28 +66,36 @@ def _batch(
         too_big=Refusal(E_BAD_BODY, f"body too big {size} > {limit}"),
     )
     partition = yield from publish.locate(connection, to, size)
-    messages = _messages(connection.node.limits, least=least)
+    messages = _messages(
+        connection.node.limits, least=least, declared=partial(sized.declared, connection)
+    )
     if connection.node.behaviour.publish.batch_by_size:
         data = yield from sized.exactly(size, otherwise=_cut())
+        weakness = connection.node.behaviour.weakness
+        if weakness.batch is not None:
+            data = weakness.batch(connection, data)
         return partition, _within(messages, data)
     return partition, (yield from messages)
 
 
 def read_batch(limits: Limits, data: bytes) -> list[bytes]:
     """Return the messages of a body that is already here (or Refusal)."""
-    return _within(_messages(limits, least=1), data)
+    return _within(_messages(limits, least=1, declared=_as_it_is), data)
 
 
-def _messages(limits: Limits, *, least: int) -> Messages:
+def _messages(limits: Limits, *, least: int, declared: Declared) -> Messages:
     count = yield from sized.number(
         otherwise=Refusal(E_BAD_BODY, "MPUB failed to read message count")
     )
+    count = declared("count", count)
     if not 0 < count <= max_mpub_count(limits.body):
         raise Refusal(E_BAD_BODY, f"MPUB invalid message count {count}")
     messages: list[bytes] = []
     total = 0
     for index in range(count):
-        size = yield from _message_size(index, limit=limits.message, least=least)
+        size = yield from _message_size(
+            index, limit=limits.message, least=least, declared=declared
+        )
         total += size
         if total > limits.body:
             raise Refusal(E_BAD_BODY, f"body too big {total} > {limits.body}")
@@ -93,11 +103,12 @@ def _messages(limits: Limits, *, least: int) -> Messages:
     return messages
 
 
-def _message_size(index: int, *, limit: int, least: int) -> sized.Number:
+def _message_size(index: int, *, limit: int, least: int, declared: Declared) -> sized.Number:
     where = f"message({index}) body size"
     size = yield from sized.number(
         otherwise=Refusal(E_BAD_MESSAGE, f"MPUB failed to read {where}")
     )
+    size = declared("message size", size)
     if size <= 0:
         raise Refusal(E_BAD_MESSAGE, f"MPUB invalid {where} {size}")
     if size > limit:
@@ -105,6 +116,10 @@ def _message_size(index: int, *, limit: int, least: int) -> sized.Number:
     if size < least:
         raise Refusal(E_BAD_MESSAGE, f"MPUB invalid {where} {size} for tracing")
     return size
+
+
+def _as_it_is(kind: str, number: int) -> int:
+    return number
 
 
 def _within(messages: Messages, data: bytes) -> list[bytes]:

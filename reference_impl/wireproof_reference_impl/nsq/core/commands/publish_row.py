@@ -16,6 +16,7 @@ from wireproof_reference_impl.nsq.behaviour import (
 )
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.harm import Weakness
 from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import Refusal
@@ -33,6 +34,7 @@ def fits(behaviour: Behaviour) -> bool:
     publishing = behaviour.publish
     return (
         replace(behaviour.parser, split=ParserBehaviour().split) == ParserBehaviour()
+        and behaviour.weakness == Weakness()
         and behaviour.output.frame is OutputBehaviour().frame
         and publishing.plain_body is plain.plain_body
         and publishing.plain_ok is plain.plain_ok

@@ -28,6 +28,12 @@ def number(*, otherwise: Refusal) -> Number:
     return int.from_bytes(data, signed=True)
 
 
+def declared(connection: Connection, kind: str, size: int) -> int:
+    """Return a size or count that a client has declared, as this broker reads it."""
+    read = connection.node.behaviour.weakness.declared
+    return size if read is None else read(connection, kind, size)
+
+
 def check_size(
     connection: Connection, size: int, *, limit: int, invalid: Refusal, too_big: Refusal
 ) -> Nothing:

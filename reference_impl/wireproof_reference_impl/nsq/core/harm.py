@@ -1,0 +1,91 @@
+"""What a broker that is wrong on purpose does to its connections and to itself.
+
+Faults of parsers are looked for by their consequences: a parser out of step, a neighbour that is
+disturbed, something that is never given back. Each consequence is one word here; which bytes lead
+to it is the fault's own affair.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from wireproof_reference_impl.nsq.core.message import Entry
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+
+MOST_HOARDED = 1 << 30
+"""Bytes; a broker that keeps what it should not must not take the whole machine."""
+
+
+@dataclass(slots=True)
+class Harm:
+    """What has happened to a broker so far.
+
+    A `stuck` one answers nobody any more; `losing` messages to come are answered and not kept;
+    `hoard` is never let go of.
+    """
+
+    stuck: bool = False
+    losing: int = 0
+    hoard: list[bytes] = field(default_factory=list[bytes])
+
+    def keep(self, data: bytes, size: int) -> None:
+        """Keep bytes for ever, as many as a careless buffer would take."""
+        if sum(map(len, self.hoard)) < MOST_HOARDED:
+            self.hoard.append((data or b"\1") * (size // max(len(data), 1) + 1))
+
+
+class Victim(Protocol):
+    """A connection, as faults of parsers see it."""
+
+    @property
+    def command(self) -> bytes:
+        """Return the first word of the command at hand."""
+        ...
+
+    @property
+    def unread(self) -> bytes:
+        """Return what has come and is not read yet."""
+        ...
+
+    @property
+    def wanted(self) -> int:
+        """Return how many bytes the command at hand waits for; 0 between commands."""
+        ...
+
+    @property
+    def harm(self) -> Harm:
+        """Return what has happened to the broker."""
+        ...
+
+    def reread(self, dropped: int, data: bytes = b"") -> None:
+        """Read other bytes in the place of the next ones."""
+
+    def skip_later(self, count: int) -> None:
+        """Drop the next bytes to come."""
+
+    def leak(self) -> None:
+        """Never let go of the connection, whatever becomes of the client."""
+
+    def drop_another(self, *, subscribed: bool) -> None:
+        """End the connection of another client, the one that came first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weakness:
+    """Where a parser may be wrong, beside the rules of frames; nothing is, by default.
+
+    `line` sees the words of each command, `identity` the body of each IDENTIFY, `batch` that of
+    each MPUB; what they return is read instead. `declared` sees each size and count (`size`,
+    `count`, `message size`), `refused` each refusal, `segment` each piece of the stream and what
+    they return comes in its place; `cut` sees that the stream has ended inside a frame, `stored`
+    what is about to be stored. Each may raise `Halt`, `Deaf` or `Stuck`.
+    """
+
+    line: Callable[[Victim, Sequence[bytes]], Sequence[bytes]] | None = None
+    identity: Callable[[Victim, bytes], bytes] | None = None
+    batch: Callable[[Victim, bytes], bytes] | None = None
+    declared: Callable[[Victim, str, int], int] | None = None
+    refused: Callable[[Victim, Refusal], None] | None = None
+    segment: Callable[[Victim, bytes], bytes] | None = None
+    cut: Callable[[Victim], None] | None = None
+    stored: Callable[[Victim, Sequence[Entry]], None] | None = None

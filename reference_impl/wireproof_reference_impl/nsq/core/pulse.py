@@ -1,0 +1,69 @@
+"""The pulse of a connection: heartbeats to the client, and how long it may be silent."""
+
+from typing import Protocol
+
+from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
+from wireproof_reference_impl.nsq.core.timers import Timer, Timers
+from wireproof_spec.nsq.limits import HEARTBEATS_MISSED, READ_TIMEOUT_MS
+from wireproof_spec.nsq.names import HEARTBEAT
+
+
+class Alive(Protocol):
+    """A connection whose pulse is taken."""
+
+    closed: bool
+    identity: Identity
+    last_read_ns: int
+
+    def respond(self, data: bytes) -> None:
+        """Send a response frame."""
+
+    def drop(self) -> None:
+        """End the connection without a word."""
+
+
+class Pulse:
+    """Beats as often as the client asked for, and ends a connection that is silent too long."""
+
+    def __init__(self, connection: Alive, timers: Timers, now_ns: int) -> None:
+        self._connection = connection
+        self._timers = timers
+        self._heartbeat: Timer | None = None
+        self._silence: Timer | None = None
+        self._listen_until(now_ns + READ_TIMEOUT_MS * MILLISECOND)
+        self._arm(now_ns)
+
+    def start_anew(self, now_ns: int) -> None:
+        """Follow what the client has just asked for."""
+        self._arm(now_ns)
+        self._listen_until(now_ns)
+
+    def stop(self) -> None:
+        """Beat no more."""
+        self._timers.cancel(self._heartbeat)
+        self._timers.cancel(self._silence)
+
+    def _arm(self, now_ns: int) -> None:
+        self._timers.cancel(self._heartbeat)
+        interval_ms = self._connection.identity.heartbeat_ms
+        if interval_ms is not None:
+            self._heartbeat = self._timers.at(now_ns + interval_ms * MILLISECOND, self._beat)
+
+    def _beat(self, now_ns: int) -> None:
+        if not self._connection.closed:
+            self._connection.respond(HEARTBEAT)
+            self._arm(now_ns)
+
+    def _listen_until(self, when_ns: int) -> None:
+        self._timers.cancel(self._silence)
+        self._silence = self._timers.at(when_ns, self._check_silence)
+
+    def _check_silence(self, now_ns: int) -> None:
+        interval_ms = self._connection.identity.heartbeat_ms
+        if self._connection.closed or interval_ms is None:
+            return
+        limit_ns = HEARTBEATS_MISSED * interval_ms * MILLISECOND
+        if now_ns - self._connection.last_read_ns >= limit_ns:
+            self._connection.drop()
+        else:
+            self._listen_until(self._connection.last_read_ns + limit_ns)
