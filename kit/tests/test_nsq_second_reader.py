@@ -183,13 +183,12 @@ LINES = st.builds(
     WORDS,
     st.sampled_from([b"\n", b"\r\n"]),
 )
-ACKNOWLEDGEMENTS = st.sampled_from(
-    [acknowledge.FINISH, acknowledge.REQUEUE, acknowledge.TOUCH]
-).flatmap(lambda schema: built(schema).map(lambda pair: pair[1]))
+WITH_IDS: list[Schema[Any]] = [acknowledge.FINISH, acknowledge.REQUEUE, acknowledge.TOUCH]
+ACKNOWLEDGEMENTS = st.sampled_from(WITH_IDS).flatmap(built).map(lambda pair: pair[1])
 SIZED = st.builds(
     lambda line, body: line + body[1],
     st.builds(lambda name, words: command_line(name, *words), st.sampled_from([*BODIES]), WORDS),
-    st.sampled_from(SCHEMAS).flatmap(lambda schema: built(schema)),
+    st.sampled_from(SCHEMAS).flatmap(built),
 )
 """A line and any body, mostly of another command: readers must agree what it is then."""
 FITTING = st.sampled_from([*BODIES]).flatmap(

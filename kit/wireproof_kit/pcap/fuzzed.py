@@ -3,6 +3,7 @@
 import random
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import cast
 
 from scapy.packet import NoPayload, Packet, fuzz
 
@@ -27,7 +28,8 @@ def _settled(layer: Packet) -> Packet:
         if isinstance(value, Packet):
             chosen.setfieldval(each.name, _settled(value))
         elif isinstance(value, list) and each.holds_packets:
-            chosen.setfieldval(each.name, [_settled(item) for item in value])
+            layers = cast(list[Packet], value)
+            chosen.setfieldval(each.name, [_settled(item) for item in layers])
     if not isinstance(chosen.payload, NoPayload):
         inner = _settled(chosen.payload)
         chosen.remove_payload()
