@@ -88,9 +88,8 @@ def _reach(master: str) -> None:
             why = error.strerror or str(error)
         else:
             return
-    raise UsageFault(
-        f"--master {master} cannot be reached ({why.lower()}); is the master running?"
-    )
+    told = f"--master {master} cannot be reached ({why.lower()})"
+    raise UsageFault(f"{told}; is the master running?")
 
 
 def _refuse_unknown(master: str) -> None:
