@@ -174,20 +174,37 @@ def _first_byte(due: bytes, found: bytes) -> tuple[int, str, str]:
 def _index(
     server: Server, topic: Topic, polled: Polled, which: str, due: list[int]
 ) -> Observation:
-    last = polled.messages[-1].payload
-    segments = server.disk.wait_for(topic, last)
-    if not segments:
+    """Compare an index once it has as many entries, or when patience has passed.
+
+    A server may write it after the log.
+    """
+    if not server.disk.wait_for(topic, polled.messages[-1].payload):
         return observed(MISSING, overdue=True)
+    seen = until(
+        lambda: _complete(_indexed(server, topic, which, due)),
+        seconds=server.patience.seconds(REDELIVERY),
+        every=0.05,
+    )
+    return seen or _indexed(server, topic, which, due)
+
+
+def _complete(seen: Observation) -> Observation | None:
+    return None if seen.value in ("index:fewer", "index:undecodable") else seen
+
+
+def _indexed(server: Server, topic: Topic, which: str, due: list[int]) -> Observation:
     found: list[int] = []
     try:
-        for segment in segments:
+        for segment in server.disk.segments(topic):
             if which == "index":
                 found += decode(POSITION_INDEX, segment.index).positions
             else:
                 found += decode(TIME_INDEX, segment.time_index).timestamps
     except WireError as error:
         return observed("index:undecodable", difference=difference_of(error))
+    if found == due:
+        return observed("index:right")
+    if len(found) < len(due):
+        return observed("index:fewer", note=f"{len(found)} of {len(due)}")
     difference = Difference(which, None, str(due[:4]), str(found[:4]))
-    return (
-        observed("index:right") if found == due else observed("index:other", difference=difference)
-    )
+    return observed("index:other", difference=difference)
