@@ -64,6 +64,7 @@ class FuzzOptions(TypedDict):
     hazardous: bool
     timeout: float | None
     stop_at_first: bool
+    no_shrink: bool
     reference_option: tuple[str, ...]
 
 
@@ -143,6 +144,7 @@ def _plan(options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
         cases=None if cases is None else cases + first * BATCH,
         first=first,
         stop_at_first=options["stop_at_first"],
+        shrink=not options["no_shrink"],
         corpus=corpus.findings(),
     )
 
@@ -233,6 +235,7 @@ def _options() -> Generator[click.Option]:
     seconds = click.FloatRange(min=0, min_open=True)
     yield click.Option(["--timeout"], type=seconds, metavar="SEC", help="Default: measured.")
     yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first finding.")
+    yield click.Option(["--no-shrink"], is_flag=True, help="Leave findings as they came.")
     yield click.Option(
         ["--reference-option"], multiple=True, metavar="OPTION", help="For its `serve`."
     )

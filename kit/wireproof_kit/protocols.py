@@ -95,6 +95,7 @@ PROTOCOLS = {
         ),
         keys={"http": "http", "data": "data", "control": "control"},
         decoder="wireproof.iggy.decode:decoder",
+        fuzzing="wireproof_kit.iggy.fuzz.grounds:open_grounds",
         replayer="wireproof.iggy.replay:replayer",
         target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
     ),

@@ -75,6 +75,7 @@ class Plan:
     first: int = 0
     hazardous: bool = True
     stop_at_first: bool = False
+    shrink: bool = True
     corpus: tuple[FindingRecord, ...] = ()
 
 
@@ -233,7 +234,7 @@ class Campaign:
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
             return
-        if not self.plan.stop_at_first:
+        if self.plan.shrink:
             cases = hunt.smallest(cases)
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
         trouble = again[-1].trouble if again else suspicion.trouble

@@ -17,7 +17,9 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.door import Expectation, Owed, Referee, Sentinel, Trouble
 from wireproof_kit.fuzz.oracle import (
     CLOSED,
+    NO_ANSWER,
     NOT_CLOSED,
+    NOTHING,
     WRONG_ANSWER,
     Judgement,
     Seen,
@@ -234,6 +236,9 @@ class Conversation:
             return found
         if any(owed.ends != "no" for owed in line.expected.owed):
             return found
+        if not line.talk.ended and len(answers) <= _mandatory(line.expected.owed):
+            words = "one more request on the same connection is not answered"
+            return Judgement(Trouble(NO_ANSWER, words), NOTHING, len(line.expected.owed))
         what = answers[-1].kind if len(answers) > _mandatory(line.expected.owed) else CLOSED
         words = "one more request on the same connection is not answered as it should be"
         return Judgement(Trouble(WRONG_ANSWER, words), what, len(line.expected.owed))

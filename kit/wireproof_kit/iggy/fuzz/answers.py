@@ -1,0 +1,57 @@
+"""Reading what a server sends, fast, and messages as they were stored."""
+
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+
+from wireproof_kit.fuzz.door import Answer
+from wireproof_spec.iggy.headers import Header
+
+OK_KIND: Final = "status 0"
+REFUSED: Final = frozenset(f"status {number}" for number in range(1, 10_000))
+"""A refusal; real servers know more numbers than any text lists. None has a body."""
+WITH_BODY: Final = "refusal with a body"
+BODY_LIMIT: Final = 64 * 1024 * 1024
+
+_HEAD = Struct("<II")
+
+
+class ResponseReader:
+    """Responses out of a stream, whatever pieces it arrives in."""
+
+    def __init__(self) -> None:
+        self.fault = ""
+        self.pending = b""
+
+    def feed(self, data: bytes) -> Sequence[Answer]:
+        """Take bytes; return the answers that are whole now."""
+        if self.fault or not data:
+            return ()
+        if self.pending:
+            data = self.pending + data
+        found: list[Answer] = []
+        at, end = 0, len(data)
+        while end - at >= _HEAD.size:
+            status, length = _HEAD.unpack_from(data, at)
+            if length > BODY_LIMIT:
+                self.fault = f"status {status} with a body of {length} bytes is no answer"
+                break
+            behind = at + _HEAD.size + length
+            if behind > end:
+                break
+            kind = WITH_BODY if status and length else f"status {status}"
+            found.append(Answer(kind, data[at:behind]))
+            at = behind
+        self.pending = data[at:]
+        return found
+
+
+def body(answer: Answer) -> bytes:
+    """Return the body of an answer."""
+    return answer.data[_HEAD.size :]
+
+
+def stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
+    """Return what a message is known by; number 0 stands for any that the server made."""
+    told = sorted((each.key, each.kind, each.value) for each in headers)
+    return repr((number, told)).encode() + b"\0" + payload

@@ -1,0 +1,216 @@
+"""An Iggy server as fuzzing meets it: streams for the cases, a twin of one for reading along."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.door import (
+    Answer,
+    AnswerReader,
+    Choice,
+    Expectation,
+    Generation,
+    GroundsOptions,
+    Health,
+    Referee,
+    Sentinel,
+)
+from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
+from wireproof_kit.http import Address, address_of
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body
+from wireproof_kit.iggy.fuzz.health import Bystanders, Places
+from wireproof_kit.iggy.fuzz.names import Names
+from wireproof_kit.iggy.fuzz.owed import Homes, expect, homes
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.session import IggySession, open_session
+from wireproof_kit.iggy.topics import Stream
+from wireproof_kit.patience import machine_load
+from wireproof_kit.session import SessionOptions
+from wireproof_kit.target import Target
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.consumer_groups import GroupRequest
+
+GROUP = 1
+TRIES = ("", "x", "y", "z")
+"""Put behind a campaign's token, when streams of that name are there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class IggyReferee:
+    """What an Iggy server owes; `twin` is watched in place of the cases' stream."""
+
+    tcp: Address
+    http: Address | None
+    names: Names
+    twin: Stream
+    homes: Homes
+
+    def address(self, case: Case) -> Address:
+        """Return where a case goes."""
+        return self.http if self.http is not None and is_http(case) else self.tcp
+
+    def reader(self, case: Case) -> AnswerReader:
+        """Return a reader for a new connection of a case."""
+        return reader(case) if is_http(case) else ResponseReader()
+
+    def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
+        """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        if case is not None and is_http(case):
+            return expect_http(data)
+        return expect(self.homes, data)
+
+    def is_pushed(self, kind: str) -> bool:
+        """Tell whether answers of a kind come unasked; none does."""
+        return False
+
+    def unasked(self, answer: Answer) -> bytes:
+        """Send nothing that was not asked for."""
+        return b""
+
+    def sentinel(self, case: Case, number: int) -> Sentinel | None:
+        """Ping once more."""
+        if is_http(case):
+            return None
+        data = requests.ping().data
+        return Sentinel(data, lambda answer: answer.kind == OK_KIND and not body(answer))
+
+    def watched(self, case: Case) -> Case:
+        """Return the case with the watched stream in place of the other, by number and name."""
+        there = self.names
+        pairs = [(str(there.stream_id).encode(), str(self.twin.number).encode())]
+        if not is_http(case):
+            number = there.stream_id.to_bytes(4, "little")
+            pairs = [(number, self.twin.number.to_bytes(4, "little"))]
+        pairs.append((there.stream.encode(), self.twin.name.encode()))
+        steps = list(case.steps)
+        for old, new in pairs:
+            steps = [replace(step, data=step.data.replace(old, new)) for step in steps]
+        return replace(case, steps=tuple(steps))
+
+
+class IggyGrounds:
+    """An open target."""
+
+    def __init__(
+        self, session: IggySession, server: Server, referee: IggyReferee, health: Bystanders
+    ) -> None:
+        self._session = session
+        self._server = server
+        self._referee = referee
+        self._health = health
+
+    @property
+    def referee(self) -> Referee:
+        """Who knows what is owed."""
+        return self._referee
+
+    @property
+    def health(self) -> Health:
+        """Who watches the bystanders."""
+        return self._health
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds after which an answer is overdue; more while this machine is busy."""
+        return self._session.patience.answer * machine_load()
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the target says of itself."""
+        return self._session.fingerprint()
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The streams and topics that cases name, by number and by name."""
+        there = self._referee.names
+        return {
+            "stream": there.stream,
+            "stream_id": str(there.stream_id),
+            "scratch": there.scratch,
+            "scratch_id": str(there.scratch_id),
+        }
+
+    def generation(self, choice: Choice) -> Generation:
+        """Return the cases wanted, for the names on this target."""
+        # Hypothesis takes longer to import than many a command runs.
+        from wireproof_kit.fuzz.generator import Generator
+        from wireproof_kit.iggy.fuzz.grammar import grammar
+
+        there = grammar(self._referee.names)
+        return Generator(there, choice.seed, frames=choice.frames, states=choice.states)
+
+    def close(self) -> None:
+        """Delete the streams, end all connections."""
+        self._health.close()
+        self._server.close()
+        self._session.close()
+
+
+def open_grounds(target: Target, options: GroundsOptions) -> IggyGrounds:
+    """Make streams on a target that answers, and measure how patient to be.
+
+    Raises:
+        UsageFault: the target is one that fuzzing does not speak to.
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it does not speak Iggy.
+        ArrangementFailed: a stream could not be made.
+    """
+    for more in TRIES[:-1]:
+        try:
+            return _opened(target, options, options.token + more)
+        except ArrangementFailed:
+            continue
+    return _opened(target, options, options.token + TRIES[-1])
+
+
+def _opened(target: Target, options: GroundsOptions, token: str) -> IggyGrounds:
+    chosen = SessionOptions(seed=0, run_token=token, timeout=options.timeout_s)
+    session = open_session(target, chosen)
+    if session.fingerprint()["generation"] != "published":
+        session.close()
+        raise UsageFault(f"{target.url}: fuzzing knows the published generation of Iggy alone")
+    server = cast(Server, session.arguments(("server",), Transcript())["server"])
+    try:
+        return _grounds(session, server, target, token)
+    except BaseException:
+        server.close()
+        session.close()
+        raise
+
+
+def _grounds(session: IggySession, server: Server, target: Target, token: str) -> IggyGrounds:
+    session.prepare(Counter())
+    streams = [server.new_stream() for _ in range(4)]
+    own, twin, scratch, beside = streams
+    topics = [server.new_topic(stream=stream) for stream in (own, twin, scratch, beside)]
+    first = topics[0]
+    for stream, topic in zip((own, twin), topics, strict=False):
+        if topic is not first:
+            server.delete_topic(topic)
+            payload = server.topic_to_create(replace(first, stream=stream))
+            if not isinstance(server.ask(commands.CREATE_TOPIC, payload), Done):
+                raise ArrangementFailed("the twin of a topic could not be made")
+        group = GroupRequest(stream.id, first.id, GROUP)
+        if not isinstance(server.ask(commands.CREATE_CONSUMER_GROUP, group), Done):
+            raise ArrangementFailed("a consumer group could not be made")
+    there = Names(
+        own.number, own.name, first.number, first.name, GROUP, scratch.number, scratch.name
+    )
+    numbers = {(own.number, own.name): False, (twin.number, twin.name): True}
+    referee = IggyReferee(
+        (target.host, target.port),
+        address_of(target.http) if target.http else None,
+        there,
+        twin,
+        homes(numbers, topic=(first.number, first.name)),
+    )
+    patience = session.patience
+    watched = replace(first, stream=twin)
+    places = Places(referee.tcp, topics[3], watched, patience.answer, patience.push)
+    return IggyGrounds(session, server, referee, Bystanders(places, token))

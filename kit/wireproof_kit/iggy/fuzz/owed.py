@@ -1,0 +1,141 @@
+"""What a server owes for the bytes of a connection, read as liberally as the text allows.
+
+Every request is answered once and in its turn; one that cannot be read may end the connection.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from struct import Struct
+from typing import Final
+
+from wireproof_kit.fuzz.door import Expectation, Owed
+from wireproof_kit.iggy.fuzz.answers import OK_KIND, REFUSED, stored
+from wireproof_spec.decoding import decode
+from wireproof_spec.iggy import commands, limits
+from wireproof_spec.iggy.commands import Payload, payload_schema
+from wireproof_spec.iggy.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.partitioning import BALANCED, MESSAGES_KEY, PARTITION_ID, Partitioning
+from wireproof_spec.iggy.send_messages import SendMessages
+from wireproof_spec.wire_error import WireError
+
+OK: Final = frozenset({OK_KIND})
+ANYTHING: Final = REFUSED | OK
+FIRST_PARTITION: Final = (1).to_bytes(4, "little")
+_LENGTH = Struct("<I")
+_HEAD_SIZE = 8
+_PATIENT = 1 << 24
+"""Bytes; a request that declares more may be refused before it has come."""
+_MOVING = frozenset({commands.JOIN_CONSUMER_GROUP, commands.LEAVE_CONSUMER_GROUP})
+_MAKING = frozenset(
+    {
+        commands.CREATE_STREAM,
+        commands.CREATE_TOPIC,
+        commands.CREATE_PARTITIONS,
+        commands.DELETE_PARTITIONS,
+        commands.CREATE_CONSUMER_GROUP,
+        commands.DELETE_CONSUMER_GROUP,
+        commands.GET_CONSUMER_GROUP,
+        commands.GET_CLIENT,
+        commands.KILL,
+        *_MOVING,
+    }
+)
+"""What is looked into as it is read: names, counts and numbers may end the connection."""
+
+_MALFORMED = Owed(REFUSED, "may")
+_DOUBTFUL = Owed(ANYTHING, "may")
+_EXECUTED = Owed(ANYTHING)
+_DONE = Owed(OK, success=OK)
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Streams that take messages, by identifiers of stream and topic → is what they take read."""
+
+    there: Mapping[tuple[Identifier, Identifier], bool]
+
+
+def homes(streams: Mapping[tuple[int, str], bool], *, topic: tuple[int, str]) -> Homes:
+    """Return the homes of one topic in some streams, each by number and by name."""
+    there: dict[tuple[Identifier, Identifier], bool] = {}
+    for (number, name), is_read in streams.items():
+        for stream in (numeric(number), named(name)):
+            for each in (numeric(topic[0]), named(topic[1])):
+                there[stream, each] = is_read
+    return Homes(there)
+
+
+def expect(there: Homes, data: bytes) -> Expectation:
+    """Return what is owed for the bytes of a connection."""
+    owed: list[Owed] = []
+    at, end = 0, len(data)
+    moves = False
+    while end - at >= _LENGTH.size:
+        length: int = _LENGTH.unpack_from(data, at)[0]
+        if length < _LENGTH.size:
+            owed.append(Owed(REFUSED, "may", optional=True))
+            return Expectation(tuple(owed), certain=False, moves=moves)
+        if end - at < _LENGTH.size + length:
+            early = Owed(REFUSED, "may", optional=True)
+            return Expectation((*owed, early), length < _PATIENT, waits=True, moves=moves)
+        code: int = _LENGTH.unpack_from(data, at + _LENGTH.size)[0]
+        behind = at + _LENGTH.size + length
+        owed.append(_owed(there, code, data[at + _HEAD_SIZE : behind]))
+        moves = moves or code in _MOVING
+        at = behind
+    return Expectation(tuple(owed), waits=at < end, moves=moves)
+
+
+def _owed(there: Homes, code: int, payload: bytes) -> Owed:
+    if code not in commands.COMMANDS or code == commands.LOGIN_USER:
+        return _MALFORMED
+    read = _read(code, payload)
+    if read is None:
+        return _DOUBTFUL
+    if isinstance(read, WireError):
+        return _MALFORMED
+    if code == commands.PING:
+        return _DONE
+    if isinstance(read, SendMessages):
+        return _sent(there, read)
+    return _DOUBTFUL if code in _MAKING else _EXECUTED
+
+
+@lru_cache(maxsize=2048)
+def _read(code: int, payload: bytes) -> Payload | WireError | None:
+    """Read a payload; None where brokers may differ about whether it is one."""
+    try:
+        return decode(payload_schema(code), payload)
+    except WireError as error:
+        # What stands behind a request that is otherwise right, some servers never look at.
+        return None if error.field == "end" else error
+    except LookupError:
+        return None
+
+
+def _sent(there: Homes, request: SendMessages) -> Owed:
+    is_read = there.there.get((request.stream, request.topic))
+    payloads = sum(len(each.payload) for each in request.messages)
+    values = sum(len(h.value) for each in request.messages for h in each.headers)
+    within = payloads <= limits.MAX_PAYLOADS_SIZE and values <= limits.MAX_HEADER_VALUES_SIZE
+    doubled = any(
+        len({h.key for h in each.headers}) < len(each.headers) for each in request.messages
+    )
+    if not within or doubled or request.partitioning.kind not in (1, 2, 3):
+        return _DOUBTFUL
+    if is_read is None or not _is_first(request.partitioning):
+        return _EXECUTED
+    if not is_read:
+        return _DONE
+    kept = tuple(stored(each.id, each.headers, each.payload) for each in request.messages)
+    return Owed(OK, stored=kept, success=OK)
+
+
+def _is_first(partitioning: Partitioning) -> bool:
+    """Tell whether the choice is the only partition there is."""
+    if partitioning.kind == PARTITION_ID:
+        return partitioning.value == FIRST_PARTITION
+    return partitioning.kind == BALANCED or (
+        partitioning.kind == MESSAGES_KEY and bool(partitioning.value)
+    )
