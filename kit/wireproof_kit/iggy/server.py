@@ -86,8 +86,13 @@ class Server:
 
     def others(self) -> str:
         """Tell how a fresh connection is served: ``others-open``, or what is the matter."""
-        with self.connect() as other:
-            return f"others-{other.goes_on()}"
+        with self.connect(enter=False) as other:
+            login = self.access.door.enter(other, PREPARING)
+            if login is None or isinstance(login, Done):
+                return f"others-{other.goes_on()}"
+        return {"closed": "others-closed", "silent": "others-stuck"}.get(
+            login.kind, "others-broken"
+        )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
         """Send on a connection of its own; name the answer, and whether others are served."""
