@@ -11,6 +11,7 @@ from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
 
 FAULT = "fault"
+PARSER = "parser"
 VARIANT = "variant"
 MIX = "mix"
 LIST_WITHIN_S = 30.0
@@ -83,7 +84,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 def listed(protocol: str, kind: str) -> tuple[Trial, ...]:
-    """Ask the reference for its faults or variants.
+    """Ask the reference for its faults or variants; faults of parsers are for fuzzing to find.
 
     Raises:
         KitError: the reference does not list them.
@@ -95,7 +96,8 @@ def listed(protocol: str, kind: str) -> tuple[Trial, ...]:
     )
     if done.returncode:
         raise KitError(f"`wireproof serve {protocol} {listing}` failed: {done.stderr.strip()}")
-    return tuple(_trial(line, kind) for line in done.stdout.splitlines())
+    lines = (line for line in done.stdout.splitlines() if line.split("\t")[1] != PARSER)
+    return tuple(_trial(line, kind) for line in lines)
 
 
 def mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:

@@ -32,7 +32,8 @@ def test_every_preset_is_named_and_described(preset: Preset) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", preset.name)
     assert re.fullmatch(r"[^\t\n]+[^.\t\n]", preset.text)
     assert preset.kind in (CLAUSE, PARSER, VARIANT)
-    assert (preset.way in WAYS) == bool(preset.breaks) == (preset.kind != VARIANT)
+    assert (preset.way in WAYS) == bool(preset.breaks) == (preset.kind == CLAUSE)
+    assert (preset.kind == PARSER) == preset.name.startswith("parser-")
     assert not set(preset.breaks) & set(preset.may_break)
 
 

@@ -26,7 +26,8 @@ something else in its place; something comes on top; it is wrong only in some co
 class Preset:
     """One fault or variant: what it is, which clauses it is about, and its settings.
 
-    A fault breaks every clause of `breaks` and may break those of `may_break`; anything else it
+    A fault of the kind `parser` is for fuzzing to find: malformed or unusual bytes show it. Any
+    other breaks every clause of `breaks` and may break those of `may_break`; anything else it
     turns red is an error of the judge; `way` is one of `WAYS`, `late` the settings of its twin
     that delivers 3 s late what it should not deliver at all. A variant is legal and breaks
     nothing; it is never mixed with those named in `not_with`.
@@ -46,6 +47,11 @@ class Preset:
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
     """Return a legal variant; `not_with` are the names it is never mixed with, in one string."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
+
+
+def parser_fault(name: str, text: str, settings: Settings) -> Preset:
+    """Return a fault of a parser: it breaks no clause by itself, but what every parser owes."""
+    return Preset(f"parser-{name}", PARSER, text, settings)
 
 
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:

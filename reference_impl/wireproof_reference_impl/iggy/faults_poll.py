@@ -14,7 +14,6 @@ from wireproof_reference_impl.preset import (
     BOUNDARY,
     EXTRA,
     MISSING,
-    PARSER,
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
@@ -126,7 +125,6 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks="frame.response",
         may_break=ANSWERS,
-        kind=PARSER,
     ),
     fault(
         "refusal-as-ok",
@@ -135,7 +133,6 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks="status.unknown status.taken status.refused",
         may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",
-        kind=PARSER,
     ),
     fault(
         "malformed-taken",
@@ -144,6 +141,5 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks="frame.malformed",
         may_break=f"{ANSWERS} headers.limits headers.key-text send.all-or-nothing",
-        kind=PARSER,
     ),
 )

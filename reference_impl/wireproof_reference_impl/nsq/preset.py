@@ -14,6 +14,7 @@ from wireproof_reference_impl.preset import VARIANT as VARIANT
 from wireproof_reference_impl.preset import WAYS as WAYS
 from wireproof_reference_impl.preset import WRONG_VALUE as WRONG_VALUE
 from wireproof_reference_impl.preset import Preset as Preset
+from wireproof_reference_impl.preset import parser_fault as parser_fault
 from wireproof_reference_impl.preset import variant as variant
 from wireproof_reference_impl.settings import Settings
 

@@ -58,6 +58,7 @@ class Connection:
         self._spoiled = False
         self._deaf = self._leaks = False
         self._skipped = 0
+        self._came = b""
         self.harm = node.harm
         self._weakness = node.behaviour.weakness
         self._handlers = handlers
@@ -87,12 +88,8 @@ class Connection:
         between = self._reading is None and not self._buffer
         pieces = self.pieces = 1 if between else self.pieces + 1
         said = len(self._output)
-        data = self._opened(data)
-        if self._weakness.segment is not None:
-            data = self._weakness.segment(self, data)
-        self._buffer += data[self._skipped :]
-        self._skipped = max(0, self._skipped - len(data))
-        self._guarded(self._run)
+        self._came = self._opened(data)
+        self._guarded(self._take)
         del self._buffer[: self._place]
         self._place = 0
         arrange = self.node.behaviour.parser.arrange
@@ -109,8 +106,7 @@ class Connection:
         self.now_ns = now_ns
         if self._reading is not None:
             self._guarded(self._cut_off)
-        if not self._leaks:
-            self.drop()
+        self.drop()
         self.node.settle(now_ns)
 
     def lost(self, now_ns: int) -> None:
@@ -153,10 +149,7 @@ class Connection:
 
     def respond_often(self, data: bytes, times: int) -> None:
         """Send so many response frames alike."""
-        if not self.closed:
-            frame = self.node.behaviour.output.frame(packed.RESPONSE, data)
-            self._output.append(frame * times)
-            self.node.changed[self] = None
+        self._send(packed.RESPONSE, data, times)
 
     def push(self, data: bytes) -> None:
         """Send a message frame."""
@@ -164,7 +157,7 @@ class Connection:
 
     def drop(self) -> None:
         """End the connection without a word."""
-        if not self.closed:
+        if not self.closed and not self._leaks:
             self.closed = True
             self._reading = None
             self._pulse.stop()
@@ -253,6 +246,13 @@ class Connection:
             self.node.halted = True
             self.node.changed[self] = None
 
+    def _take(self) -> None:
+        segment = self._weakness.segment
+        data = self._came if segment is None else segment(self, self._came)
+        self._buffer += data[self._skipped :]
+        self._skipped = max(0, self._skipped - len(data))
+        self._run()
+
     def _run(self) -> None:
         while not self.closed:
             try:
@@ -324,6 +324,8 @@ class Connection:
             return
         if self._weakness.cut is not None:
             self._weakness.cut(self)
+        if self._leaks:
+            return
         try:
             reading.throw(EndOfStream(bytes(self._buffer[self._place :])))
         except (StopIteration, EndOfStream):
@@ -359,9 +361,9 @@ class Connection:
         elif rules.spill is Spill.ANY_CONNECTION:
             self.node.spoiled = True
 
-    def _send(self, frame_type: int, data: bytes) -> None:
+    def _send(self, frame_type: int, data: bytes, times: int = 1) -> None:
         if not self.closed:
-            self._output.append(self.node.behaviour.output.frame(frame_type, data))
+            self._output.append(self.node.behaviour.output.frame(frame_type, data) * times)
             self.node.changed[self] = None
 
     def _opened(self, data: bytes) -> bytes:

@@ -22,6 +22,11 @@ from wireproof_reference_impl.nsq.faults import (
     order_layout,
     order_subscribe,
     parser,
+    parser_documents,
+    parser_http,
+    parser_sizes,
+    parser_stream,
+    parser_words,
     partition,
     partition_error,
     pub_trace,
@@ -61,6 +66,11 @@ _FAMILIES = (
     message_id,
     partition,
     partition_error,
+    parser_sizes,
+    parser_words,
+    parser_documents,
+    parser_stream,
+    parser_http,
 )
 
 FAULTS: tuple[Preset, ...] = tuple(chain.from_iterable(family.FAULTS for family in _FAMILIES))

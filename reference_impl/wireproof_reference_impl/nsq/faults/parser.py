@@ -1,7 +1,6 @@
 """Faults of reading PUB_EXT frames: sizes and header lengths."""
 
 from collections.abc import Callable
-from functools import partial
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.frame_reading import (
@@ -16,14 +15,12 @@ from wireproof_reference_impl.nsq.preset import (
     CONDITION,
     LATE,
     MISSING,
-    PARSER,
     WRONG_VALUE,
     Preset,
     fault,
 )
 
 _MOST_LENGTH = 65535
-_fault = partial(fault, kind=PARSER)
 
 
 def _length(data: bytes) -> int:
@@ -131,28 +128,28 @@ _BEYOND = "parser.header-beyond-frame"
 _SIZE = "parser.size"
 
 FAULTS: tuple[Preset, ...] = (
-    _fault(
+    fault(
         "length-65535-halts",
         "the broker dies of a header length of 65535",
         way=BOUNDARY,
         breaks=_LENGTH,
         settings=_raising(_MOST_LENGTH - 1, Halt),
     ),
-    _fault(
+    fault(
         "length-65534-deafens",
         "a connection is not listened to any more after a header length above 65533",
         way=BOUNDARY,
         breaks=_LENGTH,
         settings=_raising(_MOST_LENGTH - 2, Deaf),
     ),
-    _fault(
+    fault(
         "length-65534-halts-unless-json",
         "the broker dies of a header length above 65533 when the header is no JSON object",
         way=CONDITION,
         breaks=_LENGTH,
         settings=_split(_halting_unless_json),
     ),
-    _fault(
+    fault(
         "length-32768-deafens",
         "a connection is not listened to any more after a header length above 32767",
         way=MISSING,
@@ -160,7 +157,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="consume.body-intact consume.layout",
         settings=_raising(32767, Deaf),
     ),
-    _fault(
+    fault(
         "length-signed",
         "header lengths from 32768 on are taken for negative ones",
         way=BOUNDARY,
@@ -170,7 +167,7 @@ FAULTS: tuple[Preset, ...] = (
         ),
         settings=_split(_signed),
     ),
-    _fault(
+    fault(
         "length-of-one-byte",
         "only the low byte of the header length is read",
         way=BOUNDARY,
@@ -178,28 +175,28 @@ FAULTS: tuple[Preset, ...] = (
         may_break="parser.header-beyond-frame",
         settings=_split(_of_one_byte),
     ),
-    _fault(
+    fault(
         "length-little-endian",
         "header lengths above 255 are read in little-endian byte order",
         way=WRONG_VALUE,
         breaks="publish.accept",
         settings=_split(_little_endian),
     ),
-    _fault(
+    fault(
         "length-counts-itself",
         "header lengths above 255 are taken to count their own two bytes",
         way=WRONG_VALUE,
         breaks="publish.accept",
         settings=_split(_counting_itself),
     ),
-    _fault(
+    fault(
         "beyond-clamped",
         "a header length beyond the frame is cut down to fit",
         way=WRONG_VALUE,
         breaks=_BEYOND,
         settings=_split(_clamped),
     ),
-    _fault(
+    fault(
         "beyond-no-header",
         "a header length beyond the frame is taken for no header",
         way=WRONG_VALUE,
@@ -207,14 +204,14 @@ FAULTS: tuple[Preset, ...] = (
         may_break="consume.body-intact",
         settings=_split(_nothing_left_of_it),
     ),
-    _fault(
+    fault(
         "beyond-by-one",
         "a header length one byte beyond the frame is overlooked",
         way=BOUNDARY,
         breaks=_BEYOND,
         settings=_split(_one_beyond),
     ),
-    _fault(
+    fault(
         "beyond-halts",
         "the broker dies of a header length beyond the frame",
         way=MISSING,
@@ -222,7 +219,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="dispatch.not-ready http.header-json parser.header-length",
         settings=_split(_halting_when_beyond),
     ),
-    _fault(
+    fault(
         "beyond-deafens",
         "a connection is not listened to any more after a header length beyond the frame",
         way=MISSING,
@@ -230,7 +227,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="parser.in-step",
         settings=_split(_deaf_when_beyond),
     ),
-    _fault(
+    fault(
         "size-negative-waits",
         "a negative size is taken for a huge one and waited for",
         way=WRONG_VALUE,
@@ -238,7 +235,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="publish.error-same-as-pub",
         settings={"parser.size": _negative_endless},
     ),
-    _fault(
+    fault(
         "size-oversize-waits",
         "an oversize body is waited for before it is refused",
         way=LATE,
@@ -246,7 +243,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="publish.error-same-as-pub",
         settings={"parser.size": _oversize_endless},
     ),
-    _fault(
+    fault(
         "size-least-waits",
         "of the negative sizes the least one is waited for",
         way=BOUNDARY,
@@ -254,7 +251,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="publish.error-same-as-pub",
         settings={"parser.size": _least_endless},
     ),
-    _fault(
+    fault(
         "size-greatest-waits",
         "of the sizes above the limit the greatest one is waited for",
         way=BOUNDARY,

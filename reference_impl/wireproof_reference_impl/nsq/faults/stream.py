@@ -1,7 +1,6 @@
 """Faults of frames as a stream: cut off, in pieces, and what a refused one leaves behind."""
 
 from collections.abc import Callable
-from functools import partial
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.frame_reading import (
@@ -12,15 +11,12 @@ from wireproof_reference_impl.nsq.preset import (
     CONDITION,
     EXTRA,
     MISSING,
-    PARSER,
     PUBLISHERS,
     WRONG_VALUE,
     Preset,
     fault,
 )
 from wireproof_spec.nsq.names import PUB_EXT
-
-_fault = partial(fault, kind=PARSER)
 
 
 def _unread(unread: Callable[[bytes], bytes]) -> Settings:
@@ -76,7 +72,7 @@ _PIECES = "parser.segmentation"
 _STEP = "parser.in-step"
 
 FAULTS: tuple[Preset, ...] = (
-    _fault(
+    fault(
         "cut-published",
         "what came of a frame that was cut off is published",
         way=MISSING,
@@ -84,7 +80,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_CUT,
         settings={"parser.cut_body": _as_it_came},
     ),
-    _fault(
+    fault(
         "cut-padded",
         "a frame that was cut off is published with zeros in place of the rest",
         way=WRONG_VALUE,
@@ -92,7 +88,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_CUT,
         settings={"parser.cut_body": _zero_padded},
     ),
-    _fault(
+    fault(
         "cut-by-one-published",
         "a frame that lacks its last byte is published",
         way=BOUNDARY,
@@ -100,14 +96,14 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_CUT,
         settings={"parser.cut_body": _one_byte_short},
     ),
-    _fault(
+    fault(
         "pieces-answered-twice",
         "a frame that came in pieces is answered twice",
         way=EXTRA,
         breaks=_PIECES,
         settings={"parser.arrange": _answered_twice_in_pieces},
     ),
-    _fault(
+    fault(
         "pieces-lose-the-end",
         "a body that came in pieces loses its last byte",
         way=BOUNDARY,
@@ -115,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
         settings={"parser.assembled": _last_lost_in_pieces},
     ),
-    _fault(
+    fault(
         "pieces-end-at-4096",
         "a body that came in pieces loses what is beyond 4096 bytes",
         way=BOUNDARY,
@@ -123,21 +119,21 @@ FAULTS: tuple[Preset, ...] = (
         may_break="consume.body-intact consume.plain-topic",
         settings={"parser.assembled": _cut_beyond_4096_in_pieces},
     ),
-    _fault(
+    fault(
         "second-frame-dropped",
         "of several frames in one write the second is dropped",
         way=MISSING,
         breaks=_PIECES,
         settings={"parser.rest": _second_frame_dropped},
     ),
-    _fault(
+    fault(
         "half-frame-dropped",
         "the part of a frame that came with another one is forgotten",
         way=MISSING,
         breaks=_PIECES,
         settings={"parser.rest": _half_frame_dropped},
     ),
-    _fault(
+    fault(
         "answers-in-reverse",
         "several frames in one write are answered in reverse order",
         way=WRONG_VALUE,
@@ -145,7 +141,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="parser.in-step",
         settings={"parser.arrange": _in_reverse},
     ),
-    _fault(
+    fault(
         "answers-but-the-first-lost",
         "of several frames in one write only the first is answered",
         way=MISSING,
@@ -153,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break="parser.in-step",
         settings={"parser.arrange": _first_answer_only},
     ),
-    _fault(
+    fault(
         "refused-body-read-again",
         "the body of a refused frame is read as commands",
         way=EXTRA,
@@ -165,7 +161,7 @@ FAULTS: tuple[Preset, ...] = (
         ),
         settings=_unread(lambda body: body),
     ),
-    _fault(
+    fault(
         "refused-last-byte-read-again",
         "the last byte of a refused frame is read as a command",
         way=BOUNDARY,
@@ -177,7 +173,7 @@ FAULTS: tuple[Preset, ...] = (
         ),
         settings=_unread(lambda body: body[-1:]),
     ),
-    _fault(
+    fault(
         "refused-spoils-the-next",
         "the frame after a refused one on its connection fails",
         way=WRONG_VALUE,
@@ -189,7 +185,7 @@ FAULTS: tuple[Preset, ...] = (
         ),
         settings={"parser.spill": Spill.SAME_CONNECTION},
     ),
-    _fault(
+    fault(
         "refused-spoils-others",
         "the frame after a refused one fails, on whatever connection it comes",
         way=CONDITION,

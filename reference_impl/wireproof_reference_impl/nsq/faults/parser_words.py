@@ -1,0 +1,182 @@
+"""Faults of parsers: words of command lines, and ids of messages."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from wireproof_reference_impl.nsq.core.harm import Victim
+from wireproof_reference_impl.nsq.core.refusal import Halt, Refusal, Stuck
+from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_spec.nsq.error_codes import E_BAD_CHANNEL, E_BAD_TOPIC, E_INVALID
+from wireproof_spec.nsq.names import FIN, PUB, RDY, REQ, SUB, TOUCH
+
+Words = Sequence[bytes]
+
+_HOARDED_BYTES = 1 << 20
+_LONG_WORD = 256
+_MANY_DIGITS = 100
+_ACKNOWLEDGING = (FIN, REQ, TOUCH)
+
+
+def _text(words: Words) -> Words:
+    """Return the words that are text."""
+    return [] if words[0] in _ACKNOWLEDGING else words[1:]
+
+
+def _number(words: Words, command: bytes, at: int) -> int | None:
+    """Return a decimal number of a command's line."""
+    if words[0] != command or len(words) <= at:
+        return None
+    digits = words[at].removeprefix(b"-")
+    if not digits.isdigit() or len(digits) > 4000:
+        return None
+    return int(words[at])
+
+
+def _nul_halts(victim: Victim, words: Words) -> Words:
+    if any(b"\0" in word for word in _text(words)):
+        raise Halt
+    return words
+
+
+def _long_halts(victim: Victim, words: Words) -> Words:
+    if any(len(word) >= _LONG_WORD for word in _text(words)):
+        raise Halt
+    return words
+
+
+def _many_digits_stick(victim: Victim, words: Words) -> Words:
+    if any(len(word) >= _MANY_DIGITS and word.isdigit() for word in _text(words)):
+        raise Stuck
+    return words
+
+
+def _far_partition_sticks(victim: Victim, words: Words) -> Words:
+    if (_number(words, PUB, 2) or 0) >= 1 << 63:
+        raise Stuck
+    return words
+
+
+def _rdy_overflow_halts(victim: Victim, words: Words) -> Words:
+    if (_number(words, RDY, 1) or 0) >= 1 << 31:
+        raise Halt
+    return words
+
+
+def _rdy_negative_closes_another(victim: Victim, words: Words) -> Words:
+    if (_number(words, RDY, 1) or 0) < 0:
+        victim.drop_another(subscribed=True)
+    return words
+
+
+def _req_overflow_halts(victim: Victim, words: Words) -> Words:
+    if (_number(words, REQ, 2) or 0) >= 1 << 31:
+        raise Halt
+    return words
+
+
+def _negative_id_halts(victim: Victim, words: Words) -> Words:
+    if words[0] in _ACKNOWLEDGING and words[1][0] >= 0x80:
+        raise Halt
+    return words
+
+
+def _zero_id_hoards(victim: Victim, words: Words) -> Words:
+    if words[0] in _ACKNOWLEDGING and not any(words[1][:8]):
+        victim.harm.keep(words[1], _HOARDED_BYTES)
+    return words
+
+
+def _unknown_hoards(victim: Victim, refusal: Refusal) -> None:
+    if refusal.code == E_INVALID and (refusal.text or "").startswith("invalid command"):
+        victim.harm.keep(victim.command, _HOARDED_BYTES)
+
+
+def _unknown_leaks(victim: Victim, refusal: Refusal) -> None:
+    if refusal.code == E_INVALID and (refusal.text or "").startswith("invalid command"):
+        refusal.fatal = False
+        victim.leak()
+
+
+def _closes_another(victim: Victim, refusal: Refusal, *, code: str, subscribed: bool) -> None:
+    if refusal.code == code:
+        refusal.fatal = False
+        victim.drop_another(subscribed=subscribed)
+
+
+def _bad_topic_loses_next(victim: Victim, refusal: Refusal) -> None:
+    if refusal.code == E_BAD_TOPIC and victim.command != SUB:
+        victim.harm.losing = 1
+
+
+FAULTS: tuple[Preset, ...] = (
+    parser_fault(
+        "word-nul-halts",
+        "the broker dies of a NUL in a word of a command line",
+        {"weakness.line": _nul_halts},
+    ),
+    parser_fault(
+        "word-long-halts",
+        "the broker dies of a word of 256 bytes or more",
+        {"weakness.line": _long_halts},
+    ),
+    parser_fault(
+        "word-digits-stick",
+        "the broker hangs over a number of a hundred digits or more",
+        {"weakness.line": _many_digits_stick},
+    ),
+    parser_fault(
+        "partition-sticks",
+        "the broker hangs once a PUB names a partition of 2**63 or more",
+        {"weakness.line": _far_partition_sticks},
+    ),
+    parser_fault(
+        "rdy-overflow-halts",
+        "the broker dies of a RDY count of 2**31 or more",
+        {"weakness.line": _rdy_overflow_halts},
+    ),
+    parser_fault(
+        "rdy-negative-closes-another",
+        "a negative RDY count ends the connection of a subscriber beside as well",
+        {"weakness.line": _rdy_negative_closes_another},
+    ),
+    parser_fault(
+        "req-overflow-halts",
+        "the broker dies of a REQ delay of 2**31 ms or more",
+        {"weakness.line": _req_overflow_halts},
+    ),
+    parser_fault(
+        "id-negative-halts",
+        "the broker dies of a message id whose first bit is set",
+        {"weakness.line": _negative_id_halts},
+    ),
+    parser_fault(
+        "id-zero-hoards",
+        "for every message id of zeros a megabyte is kept for ever",
+        {"weakness.line": _zero_id_hoards},
+    ),
+    parser_fault(
+        "unknown-hoards",
+        "for every unknown command a megabyte is kept for ever",
+        {"weakness.refused": _unknown_hoards},
+    ),
+    parser_fault(
+        "unknown-leaks",
+        "a connection on which an unknown command came is never let go of",
+        {"weakness.refused": _unknown_leaks},
+    ),
+    parser_fault(
+        "bad-channel-closes-another",
+        "a SUB to a channel with no valid name ends another subscriber's connection, not its own",
+        {"weakness.refused": partial(_closes_another, code=E_BAD_CHANNEL, subscribed=True)},
+    ),
+    parser_fault(
+        "bad-topic-closes-another",
+        "a topic with no valid name ends another publisher's connection, not the one it came on",
+        {"weakness.refused": partial(_closes_another, code=E_BAD_TOPIC, subscribed=False)},
+    ),
+    parser_fault(
+        "bad-topic-loses-next",
+        "the message behind a publish to a topic with no valid name is answered and lost",
+        {"weakness.refused": _bad_topic_loses_next},
+    ),
+)
