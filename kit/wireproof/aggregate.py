@@ -1,11 +1,10 @@
 """``wireproof aggregate``: ask a history all questions, and write the answers for a site."""
 
-import importlib.util
 import json
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -17,13 +16,11 @@ from wireproof.lazy import Command
 from wireproof.manner import manner
 from wireproof.view.output import write_lines
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import resolve
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.wording import counted
 
 MANIFEST = "history.json"
 OWN_HISTORY = "history"
-SITE_WRITER = "wireproof_reports.site"
 REACH_S = 5.0
 LOCAL = "local[*]"
 
@@ -140,10 +137,19 @@ def _answered(
 
 
 def _write_pages(out: Path) -> None:
-    """Let the site's pages be written, where there is something that writes them."""
-    if importlib.util.find_spec(SITE_WRITER) is not None:
-        write = cast(Callable[[Path], object], resolve(f"{SITE_WRITER}:write"))
+    """Write the site's pages beside its data.
+
+    Raises:
+        UsageFault: they cannot be made of what is there, or not be written.
+    """
+    from wireproof_reports.site import SiteFault, write
+
+    try:
         write(out)
+    except SiteFault as error:
+        raise UsageFault(str(error)) from error
+    except OSError as error:
+        raise UsageFault(f"--out {out}: cannot be written ({error.strerror})") from error
 
 
 def _lines(out: Path, answered: list[dict[str, object]]) -> Iterator[str]:

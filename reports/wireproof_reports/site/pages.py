@@ -1,0 +1,84 @@
+"""The pages of a site: which answers each shows, and how."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PageOf:
+    """A page of its own for some questions; ``picture`` names what draws above the tables."""
+
+    name: str
+    title: str
+    promise: str
+    questions: tuple[str, ...]
+    picture: str = ""
+
+
+KNOWN = (
+    PageOf(
+        "matrix",
+        "Matrix",
+        "Which clauses each version of each vendor follows, with the evidence.",
+        ("matrix",),
+        "matrix",
+    ),
+    PageOf(
+        "versions",
+        "Versions",
+        "Levels reached over time; what one version broke and what it mended.",
+        ("levels", "regressions"),
+        "levels",
+    ),
+    PageOf(
+        "flakes",
+        "Flakes",
+        "Cases that come out now one way, now the other, and how sure that is.",
+        ("flaky", "flips"),
+        "flaky",
+    ),
+    PageOf("causes", "Causes", "Root causes of failure by their reach.", ("causes",), "causes"),
+    PageOf(
+        "durations",
+        "Durations",
+        "How long cases take, and where that drifts.",
+        ("durations",),
+        "durations",
+    ),
+    PageOf(
+        "coverage",
+        "Coverage",
+        "What was asserted of the law, and what of the grammar was ever sent.",
+        ("coverage_clauses", "coverage_grammar"),
+        "coverage",
+    ),
+    PageOf(
+        "campaigns",
+        "Campaigns",
+        "What fuzzing found, once each, and what it covered.",
+        ("findings", "campaigns"),
+        "findings",
+    ),
+    PageOf("deviations", "Deviations", "Known deviations about to expire.", ("deviations",), ""),
+    PageOf(
+        "separating",
+        "Separating cases",
+        "Cases that tell vendors apart, and those that never fail.",
+        ("separating",),
+        "",
+    ),
+)
+
+
+def pages_for(questions: Iterable[tuple[str, str]]) -> Iterator[PageOf]:
+    """Return the pages for what was asked: (question, title) each; a new question gets its own."""
+    asked = dict(questions)
+    shown: set[str] = set()
+    for page in KNOWN:
+        own = tuple(name for name in page.questions if name in asked)
+        if own:
+            shown.update(own)
+            yield PageOf(page.name, page.title, page.promise, own, page.picture)
+    for name, title in asked.items():
+        if name not in shown:
+            yield PageOf(name, title, "", (name,))

@@ -1,0 +1,168 @@
+"""Writes the pages of a site beside its data: from ``SITE/data`` to ``SITE/index.html``.
+
+Data lies in scripts as well, for a page from a file may not read other files.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import cast
+
+import jinja2
+
+from wireproof_reports.clauses import source
+from wireproof_reports.site.pages import PageOf, pages_for
+from wireproof_spec.catalogue import load_catalogue
+
+DATA, ASSETS = "data", "assets"
+SCHEMA = 1
+OWN_ASSETS = ("site.css", "table.js", "matrix.js", "plots.js")
+PLOTLY = "plotly.min.js"
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file: 'unsafe-inline'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
+)
+
+Json = Mapping[str, object]
+
+
+class SiteFault(Exception):
+    """The pages cannot be made of what is there; ``str()`` is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question as the index tells of it."""
+
+    question: str
+    title: str
+    asks: str
+    file: str
+    rows: int
+    total: int
+
+
+def write(out: Path) -> Path:
+    """Write all pages of a site and return its first one.
+
+    Raises:
+        SiteFault: its data is missing, damaged, or written by a newer version.
+        OSError: the pages cannot be written.
+    """
+    index = _read(out / DATA / "index.json")
+    asked = [_asked(line) for line in cast(Sequence[Json], index["questions"])]
+    answers = {item.question: _read(out / DATA / item.file) for item in asked}
+    for name, answer in answers.items():
+        _script(out / DATA / f"{name}.js", name, answer)
+    _script(out / DATA / "law.js", "law", dict(_law(answers.values())))
+    _assets(out / ASSETS)
+    pages = list(pages_for((item.question, item.title) for item in asked))
+    for page in pages:
+        own = [item for item in asked if item.question in page.questions]
+        _page(out / f"{page.name}.html", "page.html.jinja", page, pages, own, index)
+    first = out / "index.html"
+    _page(first, "index.html.jinja", None, pages, asked, index)
+    return first
+
+
+def _read(path: Path) -> Json:
+    try:
+        document: object = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise SiteFault(f"{path} is missing; expected what `wireproof aggregate` wrote") from error
+    except (OSError, ValueError) as error:
+        raise SiteFault(f"{path} cannot be read: {error}") from error
+    if not isinstance(document, dict) or "schema" not in document:
+        raise SiteFault(f"{path}: expected a document with a schema, found something else")
+    found = cast(Json, document)
+    if found["schema"] != SCHEMA:
+        raise SiteFault(
+            f"{path} has schema {found['schema']}, this version shows {SCHEMA}; "
+            "aggregate again with the version that shall show it"
+        )
+    return found
+
+
+def _asked(line: Json) -> Asked:
+    return Asked(
+        question=_name(line["question"]),
+        title=str(line["title"]),
+        asks=str(line["asks"]),
+        file=Path(str(line["file"])).name,
+        rows=int(cast(int, line["rows"])),
+        total=int(cast(int, line["total"])),
+    )
+
+
+def _name(value: object) -> str:
+    name = str(value)
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in ("index", "law"):
+        raise SiteFault(f"a question is called {name!r}; expected letters, digits and _")
+    return name
+
+
+def _script(path: Path, name: str, document: object) -> None:
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(f"wireproof.take({json.dumps(name)},{text});\n", encoding="utf-8")
+
+
+def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield what the catalogue says of each clause of the protocols in the answers."""
+    for protocol in sorted({name for answer in answers for name in _protocols(answer)}):
+        place = resources.files("wireproof_spec") / protocol / "catalogue"
+        if not protocol.isidentifier() or not place.is_dir():
+            continue
+        for group in load_catalogue(protocol).groups:
+            for clause in group.clause:
+                told = {"level": clause.level, "law": clause.law, "source": source(clause)}
+                more = {"group": group.group, "title": group.title, "status": clause.status}
+                yield clause.id, {**told, **more, "why": clause.why}
+
+
+def _protocols(answer: Json) -> Iterator[str]:
+    names = [column["name"] for column in cast(Sequence[Mapping[str, str]], answer["columns"])]
+    if "protocol" in names:
+        place = names.index("protocol")
+        yield from (str(row[place]) for row in cast(Sequence[Sequence[object]], answer["rows"]))
+
+
+def _assets(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    own = resources.files("wireproof_reports") / "templates" / "site"
+    for name in OWN_ASSETS:
+        (folder / name).write_bytes((own / name).read_bytes())
+    try:
+        plotly = resources.files("plotly") / "package_data" / PLOTLY
+    except ModuleNotFoundError as error:
+        raise SiteFault(
+            "plotly is missing; install it with `pip install 'wireproof[spark]'`"
+        ) from error
+    with resources.as_file(plotly) as path:
+        shutil.copyfile(path, folder / PLOTLY)
+
+
+def _page(
+    path: Path,
+    template: str,
+    page: PageOf | None,
+    pages: Sequence[PageOf],
+    asked: Sequence[Asked],
+    index: Json,
+) -> None:
+    text = _ENVIRONMENT.get_template(template).render(
+        page=page, pages=pages, asked=asked, index=index, policy=POLICY
+    )
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.PackageLoader("wireproof_reports", "templates/site"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)

@@ -1,0 +1,175 @@
+"use strict";
+/* Clauses down, targets across; a cell leads to the clause's law and the evidence. */
+
+const STANDINGS = {
+  fails: ["✕", "fails"],
+  unstable: ["±", "unstable"],
+  known: ["!", "known deviation"],
+  error: ["#", "kit error"],
+  open: ["?", "undecided"],
+  reading: ["≈", "conforms under another reading"],
+  conforms: ["✓", "conforms"],
+  unsupported: ["○", "neither claimed nor shown"],
+};
+const BAD = ["fails", "unstable", "known", "error", "open"];
+const VERDICTS = ["pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error"];
+
+wireproof.pictures.matrix = function matrix(place) {
+  const { made, state } = wireproof;
+  const law = wireproof.data.law || {};
+  const rows = wireproof.rows("matrix");
+  const protocols = [...new Set(rows.map((row) => row.protocol))];
+  const choices = { protocol: protocols, only: ["", ...Object.keys(STANDINGS)], order: ["law", "worst"] };
+  const words = { protocol: "Protocol", only: "Only rows with", order: "Order" };
+  const named = { "": "anything", law: "of the law", worst: "worst first" };
+  const selects = Object.fromEntries(Object.entries(choices).map(([key, values]) => {
+    const options = values.map((value) => made("option", { value }, STANDINGS[value] ? STANDINGS[value][1] : named[value] || value));
+    return [key, made("select", { id: `m-${key}`, onchange: () => { state.set({ [key]: selects[key].value, cell: "" }); draw(); } }, ...options)];
+  }));
+  const find = made("input", { type: "search", id: "m-find", autocomplete: "off", spellcheck: "false" });
+  const count = made("p", { class: "count", "aria-live": "polite" });
+  const grid = made("div", { class: "scroll matrix", role: "region", tabindex: "-1", "aria-label": "Clauses by target" });
+  const detail = made("section", { class: "detail", hidden: true, "aria-label": "Evidence", tabindex: "-1" });
+  let cells = [];
+  let opener = null;
+
+  const target = (row) => `${row.vendor}|${row.version}`;
+  const key = (row) => [row.protocol, row.vendor, row.version, row.clause].join("|");
+
+  function model() {
+    const own = rows.filter((row) => row.protocol === selects.protocol.value);
+    const targets = [...new Map(own.map((row) => [target(row), row])).values()];
+    const clauses = new Map();
+    for (const row of own) {
+      if (!clauses.has(row.clause)) clauses.set(row.clause, new Map());
+      clauses.get(row.clause).set(target(row), row);
+    }
+    const sought = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const only = selects.only.value;
+    const list = [...clauses].filter(([clause, byTarget]) => {
+      const text = `${clause} ${law[clause] ? law[clause].law : ""}`.toLowerCase();
+      const standings = [...byTarget.values()].map((row) => row.standing);
+      return sought.every((word) => text.includes(word)) && (!only || standings.includes(only));
+    });
+    const bad = ([, byTarget]) => [...byTarget.values()].reduce((sum, row) => sum + (BAD.includes(row.standing) ? BAD.length - BAD.indexOf(row.standing) : 0), 0);
+    const place_ = Object.fromEntries(Object.keys(law).map((clause, at) => [clause, at]));
+    const byLaw = (a, b) => (place_[a[0]] ?? 1e9) - (place_[b[0]] ?? 1e9) || a[0].localeCompare(b[0]);
+    list.sort(selects.order.value === "worst" ? (a, b) => bad(b) - bad(a) || byLaw(a, b) : byLaw);
+    return { targets, list, all: clauses.size };
+  }
+
+  function cell(clause, each, row) {
+    const who = `${each.vendor} ${each.version}`.trim();
+    if (!row) return made("td", {}, made("span", { class: "none", "aria-label": `${clause}, ${who}: not run` }, "·"));
+    const [sign, standing] = STANDINGS[row.standing] || ["?", row.standing];
+    const failing = row.fail + row.known + row.unstable;
+    const button = made("button", {
+      type: "button", class: `cell ${row.standing}`, tabindex: "-1", "data-key": key(row), title: `${who}: ${standing}`,
+      "aria-label": `${clause}, ${who}: ${standing}${failing ? `, ${failing} results do not conform` : ""}`,
+      onclick: () => open(row, button),
+    }, made("span", { "aria-hidden": "true" }, sign), failing ? made("span", { class: "many", "aria-hidden": "true" }, failing.toLocaleString("en")) : null);
+    return made("td", {}, button);
+  }
+
+  function draw() {
+    const { targets, list, all } = model();
+    const head = made("tr", {}, made("th", { scope: "col" }, "Clause"), ...targets.map((each) => made("th", { scope: "col" }, made("span", { class: "vendor" }, each.vendor), made("span", { class: "version" }, each.version))));
+    const body = [];
+    let group = "";
+    for (const [clause, byTarget] of list) {
+      const own = clause.split(".").slice(0, 2).join(".");
+      if (selects.order.value === "law" && own !== group) {
+        group = own;
+        const title = law[clause] ? law[clause].title : "";
+        body.push(made("tr", { class: "group" }, made("th", { scope: "rowgroup", colspan: targets.length + 1 }, made("span", {}, title || own, " ", made("code", {}, own)))));
+      }
+      const level = law[clause] ? law[clause].level : "";
+      const name = made("th", { scope: "row", title: law[clause] ? law[clause].law : null }, made("code", {}, clause), level ? made("span", { class: "level" }, ` ${level}`) : null);
+      body.push(made("tr", {}, name, ...targets.map((each) => cell(clause, each, byTarget.get(target(each))))));
+    }
+    const caption = made("caption", { class: "unseen" }, "Clauses by target. Arrow keys move between cells, Enter opens the evidence.");
+    grid.replaceChildren(made("table", {}, caption, made("thead", {}, head), made("tbody", {}, ...body)));
+    cells = [...grid.querySelectorAll("button.cell")];
+    if (cells.length) cells[0].tabIndex = 0;
+    count.textContent = `${list.length} of ${all} clauses, ${targets.length} ${targets.length === 1 ? "target" : "targets"}`;
+    again();
+  }
+
+  function again() {
+    const wanted = state.get("cell");
+    const row = rows.find((each) => key(each) === wanted);
+    if (row) open(row, cells.find((each) => each.dataset.key === wanted) || null, false);
+    else close(false);
+  }
+
+  function move(event) {
+    const at = cells.indexOf(document.activeElement);
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    if (at < 0 || !steps) return;
+    event.preventDefault();
+    const [down, right] = steps;
+    const column = cells[at].closest("td").cellIndex;
+    let next = null;
+    if (right) next = cells[at + right];
+    else {
+      let row = cells[at].closest("tr");
+      do row = down > 0 ? row.nextElementSibling : row.previousElementSibling; while (row && !(row.cells[column] && row.cells[column].querySelector("button.cell")));
+      next = row ? row.cells[column].querySelector("button.cell") : null;
+    }
+    if (!next) return;
+    cells[at].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+
+  function fact(name, value) {
+    return value ? made("div", {}, made("dt", {}, name), made("dd", {}, value)) : null;
+  }
+
+  function open(row, from, focus = true) {
+    const known = law[row.clause];
+    const [sign, standing] = STANDINGS[row.standing] || ["?", row.standing];
+    opener = from;
+    for (const each of cells) each.removeAttribute("aria-current");
+    if (from) from.setAttribute("aria-current", "true");
+    const counts = VERDICTS.filter((verdict) => row[verdict]).map((verdict) => `${row[verdict].toLocaleString("en")} ${verdict}`).join(", ");
+    const evidence = row.evidence ? made("code", {}, `wireproof replay ${row.evidence} --bundle BUNDLE`) : null;
+    detail.replaceChildren(
+      made("button", { type: "button", class: "plain close", onclick: () => close() }, "Close"),
+      made("h2", { id: "detail-title" }, made("code", {}, row.clause)),
+      made("p", { class: `standing word ${row.standing}` }, `${sign} ${`${row.vendor} ${row.version}`.trim()}: ${standing}`),
+      known ? made("p", { class: "law" }, known.law) : null,
+      made("dl", { class: "facts" },
+        fact("Level", row.level), fact("Source", known ? known.source : ""), fact("Results", counts),
+        fact("Readings followed", row.readings.join(", ")), fact("Last run", wireproof.shown(row.last, "time")),
+        fact("Last failing case", row.evidence), fact("Bundle, SHA-256", row.bundle), fact("Explain", made("code", {}, `wireproof explain ${row.clause}`)),
+        fact("See it again", evidence)),
+    );
+    detail.hidden = false;
+    state.set({ cell: key(row) });
+    if (focus) detail.focus();
+  }
+
+  function close(focus = true) {
+    if (detail.hidden) return;
+    detail.hidden = true;
+    state.set({ cell: "" });
+    if (opener) { opener.removeAttribute("aria-current"); if (focus) opener.focus(); }
+    opener = null;
+  }
+
+  function recall() {
+    for (const [name, select] of Object.entries(selects)) select.value = choices[name].includes(state.get(name)) ? state.get(name) : choices[name][0];
+    find.value = state.get("find");
+  }
+
+  find.addEventListener("input", () => { state.set({ find: find.value }); draw(); });
+  grid.addEventListener("keydown", move);
+  addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+  addEventListener("hashchange", () => { recall(); draw(); });
+  const legend = made("ul", { class: "legend", "aria-label": "Signs" }, ...Object.entries(STANDINGS).map(([name, [sign, text]]) => made("li", { class: `word ${name}` }, `${sign} ${text}`)), made("li", {}, "· not run"));
+  const tools = Object.entries(selects).flatMap(([name, select]) => [made("label", { for: select.id }, words[name]), select]);
+  place.append(made("div", { class: "tools" }, made("label", { for: "m-find" }, "Clause"), find, ...tools, count), legend, detail, grid);
+  recall();
+  draw();
+};

@@ -1,0 +1,205 @@
+"use strict";
+/* Pictures by plotly; whatever they show stands in the tables below them as well. */
+
+const MOST = 40;
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(`--${name}`).trim();
+  return { ink: of("ink"), line: of("line"), paper: of("paper"), series: ["accent", "good", "bad", "other", "known", "fault", "open", "soft"].map(of), good: of("good"), bad: of("bad"), open: of("open"), none: of("faint") };
+}
+
+/* Draws a picture, and again when its choice or the colours change. */
+function picture(place, { title, words, choices, make }) {
+  const { made, state } = wireproof;
+  const figure = made("div", { class: "plot", role: "img", "aria-label": `${title}. ${words}` });
+  const note = made("p", { class: "help" }, words);
+  const tools = made("div", { class: "tools" });
+  const selects = Object.entries(choices || {}).filter(([, values]) => values.length > 1).map(([name, values]) => {
+    const select = made("select", { id: `p-${name}` }, ...values.map((value) => made("option", { value }, value || "all")));
+    select.value = values.includes(state.get(name)) ? state.get(name) : values[0];
+    select.addEventListener("change", () => { state.set({ [name]: select.value }); draw(); });
+    tools.append(made("label", { for: select.id }, name[0].toUpperCase() + name.slice(1)), select);
+    return [name, select];
+  });
+  function draw() {
+    const chosen = Object.fromEntries(Object.entries(choices || {}).map(([name, values]) => [name, values[0]]));
+    for (const [name, select] of selects) chosen[name] = select.value;
+    const ink = colours();
+    const { traces, layout } = make(chosen, ink);
+    figure.hidden = note.hidden = !traces.length;
+    if (!traces.length) { Plotly.purge(figure); return; }
+    const whole = {
+      font: { color: ink.ink, family: "system-ui, sans-serif", size: 13 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      colorway: ink.series, margin: { l: 60, r: 20, t: 44, b: 60 }, hovermode: "closest", legend: { orientation: "h", y: -0.2 },
+      ...layout, title: { text: title, x: 0, font: { size: 15 } },
+      xaxis: { gridcolor: ink.line, zerolinecolor: ink.line, automargin: true, ...layout.xaxis }, yaxis: { gridcolor: ink.line, zerolinecolor: ink.line, automargin: true, ...layout.yaxis },
+    };
+    Plotly.react(figure, traces, whole, { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d"] });
+  }
+  place.append(tools, figure, note);
+  draw();
+  document.addEventListener("wireproof-theme", draw);
+  addEventListener("hashchange", () => {
+    for (const [name, select] of selects) if (choices[name].includes(state.get(name))) select.value = state.get(name);
+    draw();
+  });
+}
+
+const unique = (values) => [...new Set(values)];
+/* plotly reads marks such as <b> in texts; those of the data stay what they are. */
+const plain = (text) => String(text).replaceAll("<", "‹").replaceAll("%{", "% {");
+const who = (row) => plain(`${row.vendor} ${row.version}`.trim());
+const DAY = 86_400_000;
+const share = (part, whole) => (whole ? part / whole : null);
+
+wireproof.pictures.levels = function levels(place) {
+  const rows = wireproof.rows("levels");
+  const names = ["must", "should", "may", "observed"];
+  picture(place, {
+    title: "Share of cases that conform, day by day",
+    words: "One line a version; all clause groups together. A point is a day with runs.",
+    choices: { protocol: unique(rows.map((row) => row.protocol)), level: names, vendor: ["", ...unique(rows.map((row) => row.vendor))] },
+    make(chosen) {
+      const own = rows.filter((row) => row.protocol === chosen.protocol && (!chosen.vendor || row.vendor === chosen.vendor) && row.day);
+      const traces = unique(own.map(who)).map((name) => {
+        const mine = own.filter((row) => who(row) === name);
+        const days = unique(mine.map((row) => row.day)).sort();
+        const sums = days.map((day) => mine.filter((row) => row.day === day).reduce((sum, row) => [sum[0] + row[`${chosen.level}_conforming`], sum[1] + row[`${chosen.level}_asserted`]], [0, 0]));
+        return { name, x: days, y: sums.map(([good, all]) => share(good, all)), text: sums.map(([good, all]) => `${good} of ${all}`), mode: "lines+markers", hovertemplate: "%{fullData.name}<br>%{x}: %{text}<extra></extra>" };
+      }).filter((trace) => trace.y.some((value) => value !== null));
+      const days = unique(traces.flatMap((trace) => trace.x)).length;
+      const xaxis = { type: "date", tickformat: "%Y-%m-%d", ...(days < 12 ? { dtick: DAY } : {}) };
+      return { traces, layout: { yaxis: { tickformat: ".0%", rangemode: "tozero", range: [0, 1.03] }, xaxis } };
+    },
+  });
+};
+
+wireproof.pictures.flaky = function flaky(place) {
+  const rows = wireproof.rows("flaky");
+  picture(place, {
+    title: "How often flaky cases do not conform",
+    words: `Share of runs with its Wilson interval (95 %); the ${MOST} least certain first.`,
+    make(chosen, ink) {
+      const own = rows.slice(0, MOST).reverse();
+      if (!own.length) return { traces: [], layout: {} };
+      const trace = {
+        type: "scatter", mode: "markers", x: own.map((row) => row.share), y: own.map((row) => `${plain(row.case)} · ${who(row)}`), marker: { color: ink.bad, size: 9 },
+        error_x: { type: "data", symmetric: false, array: own.map((row) => row.high - row.share), arrayminus: own.map((row) => row.share - row.low), color: ink.none },
+        text: own.map((row) => `${row.runs} runs`), hovertemplate: "%{y}<br>%{x:.1%} of %{text}<extra></extra>",
+      };
+      return { traces: [trace], layout: { height: 160 + 26 * own.length, xaxis: { tickformat: ".0%", range: [0, 1] }, yaxis: { type: "category" } } };
+    },
+  });
+};
+
+wireproof.pictures.causes = function causes(place) {
+  const rows = wireproof.rows("causes");
+  picture(place, {
+    title: "Root causes by reach",
+    words: `How many versions show a cause; the ${MOST} that reach furthest.`,
+    make(chosen, ink) {
+      const own = rows.slice(0, MOST).reverse();
+      const label = (row) => plain([row.clause, row.field, row.value].filter(Boolean).join(" · "));
+      const trace = { type: "bar", orientation: "h", x: own.map((row) => row.versions), y: own.map(label), marker: { color: ink.bad }, text: own.map((row) => `${row.vendors} vendors, ${row.cases} results`), textposition: "none", hovertemplate: "%{y}<br>%{x} versions, %{text}<extra></extra>" };
+      return { traces: own.length ? [trace] : [], layout: { height: 160 + 24 * own.length, xaxis: { dtick: 1 }, yaxis: { type: "category" } } };
+    },
+  });
+};
+
+wireproof.pictures.durations = function durations(place) {
+  const rows = wireproof.rows("durations");
+  const choices = { protocol: unique(rows.map((row) => row.protocol)), interface: [] };
+  picture(place, {
+    title: "Durations of cases by interface",
+    words: "Milliseconds, p50 with whiskers up to p99; p95 as a dot. The scale is logarithmic.",
+    choices: { protocol: choices.protocol },
+    make(chosen) {
+      const own = rows.filter((row) => row.protocol === chosen.protocol);
+      const ms = (value) => value / 1000;
+      const traces = unique(own.map(who)).flatMap((name, at) => {
+        const mine = own.filter((row) => who(row) === name);
+        const x = mine.map((row) => plain(row.interface));
+        const marker = (symbol) => ({ symbol, size: 9, color: colours().series[at % 8] });
+        const whiskers = { type: "data", symmetric: false, array: mine.map((row) => ms(row.p99_us - row.p50_us)), arrayminus: mine.map(() => 0) };
+        return [
+          { name, legendgroup: name, x, y: mine.map((row) => ms(row.p50_us)), mode: "markers", marker: marker("circle"), error_y: whiskers, hovertemplate: `${name}<br>%{x}: p50 %{y:.2f} ms<extra></extra>` },
+          { name: `${name}, p95`, legendgroup: name, showlegend: false, x, y: mine.map((row) => ms(row.p95_us)), mode: "markers", marker: marker("circle-open"), hovertemplate: "%{x}: p95 %{y:.2f} ms<extra></extra>" },
+        ];
+      });
+      return { traces, layout: { scattermode: "group", yaxis: { type: "log", ticksuffix: " ms" }, xaxis: { type: "category" } } };
+    },
+  });
+  picture(place, {
+    title: "Distribution of durations",
+    words: "Cases by the leading digit of their duration.",
+    choices: { interface: unique(rows.map((row) => row.interface)) },
+    make(chosen) {
+      const own = rows.filter((row) => row.interface === chosen.interface && row.histogram);
+      const traces = own.map((row) => ({ type: "scatter", mode: "lines", line: { shape: "hvh" }, name: who(row), x: row.histogram.map(([from]) => from / 1000), y: row.histogram.map(([, count]) => count), hovertemplate: "from %{x} ms: %{y} cases<extra></extra>" }));
+      return { traces, layout: { xaxis: { type: "log", ticksuffix: " ms" }, yaxis: { rangemode: "tozero" } } };
+    },
+  });
+};
+
+wireproof.pictures.coverage = function coverage(place) {
+  const rows = wireproof.rows("coverage_clauses");
+  const grammar = wireproof.rows("coverage_grammar");
+  const group = (clause) => clause.split(".").slice(0, 2).join(".");
+  if (rows.length) picture(place, {
+    title: "Clauses of each group, by what the fleet knows of them",
+    words: "How many clauses were asserted, touched without a conclusion, or never met.",
+    choices: { protocol: unique(rows.map((row) => row.protocol)) },
+    make(chosen, ink) {
+      const own = rows.filter((row) => row.protocol === chosen.protocol);
+      const groups = unique(own.map((row) => group(row.clause)));
+      const fill = { asserted: ink.good, touched: ink.open };
+      const traces = unique(own.map((row) => row.standing)).map((standing) => ({ type: "bar", name: standing, x: groups, y: groups.map((name) => own.filter((row) => group(row.clause) === name && row.standing === standing).length), marker: { color: fill[standing] || ink.none } }));
+      return { traces, layout: { barmode: "stack", xaxis: { type: "category" } } };
+    },
+  });
+  if (grammar.length) picture(place, {
+    title: "Fields sent, and in which way",
+    words: "How often each field of each frame was sent whole, cut, or wrong on purpose.",
+    choices: { grammar: unique(grammar.map((row) => row.protocol)) },
+    make(chosen, ink) {
+      const own = grammar.filter((row) => row.protocol === chosen.grammar);
+      const named = (row) => plain(row.frame ? `${row.frame} · ${row.field}` : row.field);
+      const fields = unique(own.map(named)).reverse();
+      const ways = unique(own.map((row) => row.way));
+      const sent = (field, way) => own.filter((row) => named(row) === field && row.way === way).reduce((sum, row) => sum + row.sent, 0);
+      const counts = fields.map((field) => ways.map((way) => sent(field, way)));
+      const trace = { type: "heatmap", x: ways, y: fields, z: counts.map((line) => line.map((count) => (count ? Math.log10(count) + 0.3 : 0))), customdata: counts, colorscale: [[0, ink.paper], [1, ink.series[0]]], showscale: false, xgap: 2, ygap: 1, hovertemplate: "%{y}<br>%{x}: %{customdata} times<extra></extra>" };
+      return { traces: [trace], layout: { height: 160 + 20 * fields.length, xaxis: { type: "category", side: "top" }, yaxis: { type: "category" }, margin: { l: 200, r: 20, t: 80, b: 20 } } };
+    },
+  });
+};
+
+wireproof.pictures.findings = function findings(place) {
+  const rows = wireproof.rows("findings");
+  const fuzzed = wireproof.rows("campaigns");
+  const covered = wireproof.rows("coverage_fuzz");
+  const protocols = unique([...rows, ...fuzzed, ...covered].map((row) => row.protocol));
+  if (fuzzed.length) picture(place, {
+    title: "Cases sent to each version, and what they found",
+    words: "Bars count cases over all campaigns; the number on each is that of different findings.",
+    choices: { protocol: protocols },
+    make(chosen, ink) {
+      const own = fuzzed.filter((row) => row.protocol === chosen.protocol);
+      const bars = { type: "bar", x: own.map(who), y: own.map((row) => row.executed), text: own.map((row) => String(row.findings)), marker: { color: ink.series[0] }, hovertemplate: "%{x}: %{y} cases, %{text} findings<extra></extra>" };
+      return { traces: own.length ? [bars] : [], layout: { xaxis: { type: "category" } } };
+    },
+  });
+  if (rows.length) picture(place, {
+    title: "Findings by frame and by what they violate",
+    words: "How many different findings there are.",
+    choices: { protocol: protocols },
+    make(chosen) {
+      const own = rows.filter((row) => row.protocol === chosen.protocol);
+      const frames = unique(own.map((row) => row.frame));
+      const count = (violated, frame) => own.filter((row) => row.violated === violated && row.frame === frame).length;
+      const traces = unique(own.map((row) => row.violated)).map((violated) => ({ type: "bar", name: plain(violated), x: frames.map(plain), y: frames.map((frame) => count(violated, frame)) }));
+      return { traces, layout: { barmode: "stack", xaxis: { type: "category" }, yaxis: { dtick: 1 } } };
+    },
+  });
+};
