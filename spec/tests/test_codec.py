@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from enum import IntEnum
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import construct
@@ -17,11 +18,14 @@ from schema_values import built
 
 from wireproof_spec import interpreted
 from wireproof_spec.codec import NotGenerated, Unfit, generate_decoder, generate_encoder
-from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.decoding import Schema, decode, decode_many, encode, extent
+from wireproof_spec.iggy import golden as iggy_golden
 from wireproof_spec.layout import Bytes, Int8ub, Record, Shape, When, field
-from wireproof_spec.lengths import Declared
+from wireproof_spec.lengths import Declared, Sized
+from wireproof_spec.nsq import golden as nsq_golden
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.nsq.publish import PUB_BODY, PubBody
+from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
 from wireproof_spec.wire_error import WireError
 
 SCHEMAS = every_schema()
@@ -29,6 +33,7 @@ EACH = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
 FEW = settings(max_examples=5, deadline=None)
 """Each with many mutations, for each of so many shapes."""
 MUTATIONS = 25
+LARGE = 5_000
 EXTREMES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
@@ -119,6 +124,82 @@ def test_random_bytes_read_the_same(schema: Schema[Any], seed: int) -> None:
     for _ in range(MUTATIONS):
         hold_equal(schema, chance.randbytes(chance.randrange(80)))
         hold_equal(schema, bytes(chance.choice((0, 0, 0, 1, 4, 32)) for _ in range(60)))
+
+
+SIZED = {name: schema for name, schema in SCHEMAS.items() if isinstance(schema.shape, Sized)}
+
+
+def one_by_one(schema: Schema[Any], data: bytes, limit: int) -> tuple[list[object], list[int]]:
+    """Decode values in a row through construct, up to the first that is not whole or right."""
+    values: list[object] = []
+    ends: list[int] = []
+    at = 0
+    with contextlib.suppress(WireError):
+        while (size := extent(schema, data[at:], limit=limit)) and at + size <= len(data):
+            values.append(interpreted.parse(schema.shape, "", data[at : at + size]))
+            at += size
+            ends.append(at)
+    return values, ends
+
+
+@pytest.mark.parametrize("schema", SIZED.values(), ids=SIZED.keys())
+@FEW
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_many_in_a_row_are_those_one_by_one(
+    schema: Schema[Any], data: st.DataObject, seed: int
+) -> None:
+    row = b"".join(encoded for _, encoded in data.draw(st.lists(built(schema), max_size=4)))
+    chance = random.Random(seed)
+    for changed in (row, *(mutated(row, chance) for _ in range(MUTATIONS))):
+        for limit in (1 << 20, chance.randrange(40)):
+            expected = one_by_one(schema, changed, limit)
+            assert repr(decode_many(schema, changed, limit=limit)) == repr(expected)
+
+    before = chance.randbytes(chance.randrange(1, 9))
+    values, ends = decode_many(schema, row)
+    assert decode_many(schema, before + row, len(before)) == (
+        values,
+        [len(before) + end for end in ends],
+    )
+
+
+def test_many_in_a_row_must_be_led_by_their_size() -> None:
+    with pytest.raises(TypeError, match="not led by its size"):
+        decode_many(TRACE_RESPONSE, b"OK")
+
+
+def recorded(protocol: str) -> set[bytes]:
+    """Return what was recorded from real peers: each piece, and what stands behind its heads."""
+    tcp = nsq_golden.nsqd_tcp() if protocol == "nsq" else iggy_golden.tcp()
+    folder = nsq_golden.folder() if protocol == "nsq" else iggy_golden.folder()
+    pieces = {step.data for scenario in tcp for step in scenario.steps}
+    pieces |= {file.read_bytes() for file in _files(folder) if not file.name.endswith(".jsonl")}
+    return {piece[start:] for piece in pieces for start in (0, 4, 8) if len(piece) < LARGE}
+
+
+def _files(folder: Traversable) -> Iterator[Traversable]:
+    for each in folder.iterdir():
+        yield from _files(each) if each.is_dir() else (each,)
+
+
+RECORDED = {protocol: recorded(protocol) for protocol in ("nsq", "iggy")}
+
+
+def of_its_protocol(schema: Schema[Any]) -> set[bytes]:
+    return RECORDED["iggy" if schema.clause.startswith("iggy.") else "nsq"]
+
+
+@EACH
+def test_recorded_bytes_read_the_same(schema: Schema[Any]) -> None:
+    for data in of_its_protocol(schema):
+        hold_equal(schema, data)
+
+
+def test_most_schemas_read_some_of_the_recorded_bytes() -> None:
+    def reads(schema: Schema[Any]) -> bool:
+        return any(said(schema.decoder, data)[0] != "{" for data in of_its_protocol(schema))
+
+    assert sum(map(reads, SCHEMAS.values())) > 70
 
 
 class Number(IntEnum):

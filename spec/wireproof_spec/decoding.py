@@ -72,7 +72,7 @@ def decode_many(
     """
     if not isinstance(schema.shape, Sized):
         raise TypeError(f"{schema.name} is not led by its size")
-    return schema.decoder_of_many(data, at, limit + schema.shape.width)
+    return schema.decoder_of_many(data, at, limit)
 
 
 def encode(schema: Schema[T], value: T) -> bytes:
@@ -136,7 +136,7 @@ def _decode_first(schema: Schema[T], data: bytes) -> T:
 
 
 def _decode_many_first(
-    schema: Schema[T], data: bytes, at: int, most: int
+    schema: Schema[T], data: bytes, at: int, limit: int
 ) -> tuple[list[T], list[int]]:
     decoder: Callable[[bytes, int, int], tuple[list[object], list[int]]]
     try:
@@ -144,10 +144,10 @@ def _decode_many_first(
     except NotGenerated:
         decoder = _decode_none
     object.__setattr__(schema, "decoder_of_many", decoder)
-    return cast("tuple[list[T], list[int]]", decoder(data, at, most))
+    return cast("tuple[list[T], list[int]]", decoder(data, at, limit))
 
 
-def _decode_none(data: bytes, at: int, most: int) -> tuple[list[object], list[int]]:
+def _decode_none(data: bytes, at: int, limit: int) -> tuple[list[object], list[int]]:
     return [], []
 
 

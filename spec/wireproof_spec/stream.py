@@ -1,13 +1,15 @@
 """Values out of a stream of bytes, whatever pieces it arrives in.
 
 A reader answers one of three: a value, `NEED_MORE`, or a `WireError` whose offset counts from
-the start of the stream. It never holds more than one value and the last piece fed.
+the start of the stream. It never holds more than the last piece fed, the values in it, and the
+bytes of one value that is not whole yet.
 """
 
+from collections.abc import Iterator
 from enum import Enum
 from typing import Final, Generic, Literal, TypeVar
 
-from wireproof_spec.decoding import Schema, decode, extent
+from wireproof_spec.decoding import Schema, decode, decode_many, extent
 from wireproof_spec.wire_error import WireError
 
 T = TypeVar("T")
@@ -32,13 +34,23 @@ class SizedReader(Generic[T]):
         self._schema = schema
         self._limit = limit
         self._buffer = bytearray()
-        self.offset = 0
+        self._wanted = 0
+        """The bytes of the value in front, as far as they are known."""
+        self._ready: Iterator[tuple[T, int]] = iter(())
+        """Values in front that are decoded already, and where each ends."""
+        self._taken = 0
+        """The bytes in front whose values were given away."""
+        self._base = 0
+
+    @property
+    def offset(self) -> int:
         """Where the next value starts, counted from the start of the stream."""
+        return self._base + self._taken
 
     @property
     def pending(self) -> bytes:
         """The bytes of a value that is not whole yet."""
-        return bytes(self._buffer)
+        return bytes(self._buffer[self._taken :])
 
     def feed(self, data: bytes) -> None:
         """Take more bytes of the stream."""
@@ -50,15 +62,10 @@ class SizedReader(Generic[T]):
         Raises:
             WireError: the bytes break the shape; the reader stays where it is.
         """
-        try:
-            end = extent(self._schema, bytes(self._buffer[:_HEAD]), limit=self._limit)
-            if end is None or len(self._buffer) < end:
-                return NEED_MORE
-            value = decode(self._schema, bytes(self._buffer[:end]))
-        except WireError as error:
-            raise error.at(self.offset) from None
-        del self._buffer[:end]
-        self.offset += end
+        found = next(self._ready, None) or self._decoded()
+        if found is None:
+            return NEED_MORE
+        value, self._taken = found
         return value
 
     def finish(self) -> None:
@@ -67,8 +74,32 @@ class SizedReader(Generic[T]):
         Raises:
             WireError: it ends within a value.
         """
-        if self._buffer:
+        if pending := self.pending:
             try:
-                decode(self._schema, self.pending)
+                decode(self._schema, pending)
             except WireError as error:
                 raise error.at(self.offset) from None
+
+    def _decoded(self) -> tuple[T, int] | None:
+        """Decode what is whole; return the first value and its end."""
+        self._base += self._taken
+        del self._buffer[: self._taken]
+        self._taken = 0
+        if len(self._buffer) < self._wanted:
+            return None
+        self._wanted = 0
+        data = bytes(self._buffer)
+        values, ends = decode_many(self._schema, data, limit=self._limit)
+        self._ready = zip(values, ends, strict=True)
+        return next(self._ready, None) or self._first(data)
+
+    def _first(self, data: bytes) -> tuple[T, int] | None:
+        """Return the first value and its end, by itself: it is not whole, or not right."""
+        try:
+            end = extent(self._schema, data[:_HEAD], limit=self._limit)
+            if end is None or len(data) < end:
+                self._wanted = end or 0
+                return None
+            return decode(self._schema, data[:end]), end
+        except WireError as error:
+            raise error.at(self._base) from None

@@ -31,6 +31,8 @@ class Decoder(Reading):
         """The variables of the parts of the record that is being read."""
         self.enclosed = False
         """Whether a record or a repetition encloses what is being read."""
+        self.among_many = False
+        """Whether a value that is not whole ends a loop instead of being refused."""
 
     def refuse(self, test: str, path: str, place: Place, expected: str, found: str) -> None:
         """Refuse a part when the test holds; `expected` is text, `found` source."""
@@ -57,7 +59,7 @@ def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
 
 
 def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode_many(data, at, most)`: see `decoding.decode_many`.
+    """Return a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
 
     Raises:
         NotGenerated: the shape is not led by its size, or a part of it is none known here.
@@ -66,13 +68,12 @@ def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
         raise NotGenerated(f"{shape!r} is not led by its size")
     code = _source(clause)
     to = Decoder(code, make)
-    with code.block("def decode_many(data, at, most):"):
+    with code.block("def decode_many(data, at, limit):"):
         code.line("total = len(data)\nvalues, ends = [], []")
-        with code.block("try:"), to.block("while True:"):
-            to.place = Place("at", 0)
+        to.place, to.among_many = Place("at", 0), True
+        with code.block("try:"), to.block(f"while total - at >= {shape.least}:"):
             value = _read(shape, to, "")
             to.flush()
-            code.line(f"if {to.place} - at > most:\n    break")
             code.line(f"values.append({value})\nends.append({to.place})\nat = {to.place}")
         code.line("except WireError:\n    pass")
         code.line("return values, ends")
@@ -408,6 +409,9 @@ def _(shape: lengths.Sized, to: Decoder, path: str) -> str:
     end = Place(to.name("end"), 0)
     to.check(f"{end} = {to.place} + {size}")
     if to.enclosed and outer in to.reached:
+        to.reached.add(end)
+    elif to.among_many and not to.enclosed:
+        to.check(f"if {end} > total or {size} > limit:\n    break")
         to.reached.add(end)
     to.end, to.floor = end, to.place.behind(shape.fewest)
     names, to.names = to.names, {}
