@@ -8,8 +8,8 @@ Values are instances of their dataclasses, or (`as_tuples`) plain tuples of the 
 from collections.abc import Callable
 from typing import cast
 
-from wireproof_spec.codec.decoder import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.encoder import Unfit, write_encoder
+from wireproof_spec.codec.functions import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple
 from wireproof_spec.codec.source import NotGenerated
 from wireproof_spec.layout import Shape

@@ -1,24 +1,20 @@
-"""Shapes as the source of a decoder, shape by shape."""
+"""Shapes as the source of a decoder, shape by shape: numbers, bytes, records.
 
-# construct's interface for subclasses has underscored names.
-# pyright: reportPrivateUsage=false
+`decoder_lengths` and `decoder_texts` have the others.
+"""
 
-import math
-import struct
 from collections.abc import Mapping
 from functools import singledispatch
 from itertools import groupby
 from typing import cast
 
-from wireproof_spec import layout, lengths, texts
+from wireproof_spec import layout, lengths
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Maker
-from wireproof_spec.codec.reading import TOTAL, Place, Reading, joined, quoted
-from wireproof_spec.codec.refusing import refusals
+from wireproof_spec.codec.reading import TOTAL, Place, Reading, joined, quoted, term
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.dissection import shown
 from wireproof_spec.layout import Shape
-from wireproof_spec.wire_error import WireError
 
 
 class Decoder(Reading):
@@ -39,69 +35,20 @@ class Decoder(Reading):
         self.hold(test, f"refused({quoted(path)}, {place}, {expected!r}, {found})")
 
 
-def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode(data)` that takes the whole of `data`.
-
-    Raises:
-        NotGenerated: a part of the shape is none that is known here.
-    """
-    code = _source(clause)
-    to = Decoder(code, make)
-    with to.block("def decode(data):"):
-        code.line("total = len(data)")
-        value = _read(shape, to, "")
-        to.flush()
-        if to.place != TOTAL:
-            with code.block(f"if {to.place} != total:"):
-                code.line(f"raise trailing({to.place}, total)")
-        code.line(f"return {value}")
-    return code
-
-
-def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
-    """Return a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
-
-    Raises:
-        NotGenerated: the shape is not led by its size, or a part of it is none known here.
-    """
-    if not isinstance(shape, lengths.Sized):
-        raise NotGenerated(f"{shape!r} is not led by its size")
-    code = _source(clause)
-    to = Decoder(code, make)
-    with code.block("def decode_many(data, at, limit):"):
-        code.line("total = len(data)\nvalues, ends = [], []")
-        to.place, to.among_many = Place("at", 0), True
-        with code.block("try:"), to.block(f"while total - at >= {shape.least}:"):
-            value = _read(shape, to, "")
-            to.flush()
-            code.line(f"values.append({value})\nends.append({to.place})\nat = {to.place}")
-        code.line("except WireError:\n    pass")
-        code.line("return values, ends")
-    return code
-
-
-def _source(clause: str) -> Source:
-    code = Source()
-    code.constants |= refusals(clause)
-    code.constants |= {"struct_error": struct.error, "isfinite": math.isfinite}
-    code.constants |= {"WireError": WireError}
-    return code
-
-
 @singledispatch
-def _read(shape: object, to: Decoder, path: str) -> str:
+def read(shape: object, to: Decoder, path: str) -> str:
     """Write how a shape is read; return the variable or the source of its value."""
     raise NotGenerated(repr(shape))
 
 
-@_read.register
+@read.register
 def _(shape: layout.Integer, to: Decoder, path: str) -> str:
     value = to.name("number")
     to.fixed(shape.fmtstr[0], shape.fmtstr[1], shape.length, (value,), path)
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
     if shape.length != 16:
         raise NotGenerated(f"an integer of {shape.length} bytes")
@@ -111,7 +58,7 @@ def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.Float, to: Decoder, path: str) -> str:
     value, place = to.name("real"), to.place
     to.fixed("<", "f", shape.length, (value,), path)
@@ -119,10 +66,10 @@ def _(shape: layout.Float, to: Decoder, path: str) -> str:
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.Ranged, to: Decoder, path: str) -> str:
     place, integer = to.place, shape.integer
-    value = _read(integer, to, path)
+    value = read(integer, to, path)
     tests = [f"{value} < {shape.lowest}"] * (shape.lowest > integer.lowest)
     tests += [f"{value} > {shape.highest}"] * (shape.highest < integer.highest)
     if tests:
@@ -131,16 +78,16 @@ def _(shape: layout.Ranged, to: Decoder, path: str) -> str:
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.OneOf, to: Decoder, path: str) -> str:
     place = to.place
-    value = _read(shape.subcon, to, path)
+    value = read(shape.subcon, to, path)
     listed = ", ".join(map(str, shape.values))
     to.refuse(f"{value} not in {shape.values!r}", path, place, f"one of {listed}", value)
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.Literal, to: Decoder, path: str) -> str:
     value, place, size = to.name("literal"), to.place, len(shape.value)
     to.fixed("", f"{size}s", size, (value,), path)
@@ -149,7 +96,7 @@ def _(shape: layout.Literal, to: Decoder, path: str) -> str:
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.Bytes, to: Decoder, path: str) -> str:
     if shape.length is layout.room:
         return _read_rest(to, path)
@@ -177,7 +124,7 @@ def _read_rest(to: Decoder, path: str) -> str:
     before = start.base == to.floor.base and start.more <= to.floor.more
     if end not in to.reached:
         with to.code.block(f"if {end} > total:"):
-            to.code.line(f"raise cut({quoted(path)}, {start}, {end} - {_term(start)}, total)")
+            to.code.line(f"raise cut({quoted(path)}, {start}, {end} - {term(start)}, total)")
     if not before and end != TOTAL:
         with to.code.block(f"if {start} > {end}:"):
             to.code.line(f"raise behind({quoted(path)}, {start}, {end})")
@@ -187,75 +134,12 @@ def _read_rest(to: Decoder, path: str) -> str:
     return value
 
 
-def _term(place: Place) -> str:
-    return f"({place})" if place.base and place.more else str(place)
-
-
-@_read.register
-def _(shape: texts.Utf8, to: Decoder, path: str) -> str:
-    place = to.place
-    octets, value = _read(shape.subcon, to, path), to.name("text")
-    found = f"shown({octets}[error.start:])"
-    to.flush()
-    with to.code.block("try:"):
-        to.code.line(f"{value} = {octets}.decode()")
-    with to.code.block("except UnicodeDecodeError as error:"):
-        refused = f"refused({quoted(path)}, {place}, 'UTF-8', {found})"
-        to.code.line(f"raise {refused} from None")
-    return value
-
-
-@_read.register
-def _(shape: texts.Text, to: Decoder, path: str) -> str:
-    to.flush()
-    place, match, value = to.place, to.name("match"), to.name("word")
-    pattern = to.code.constant(shape.pattern.match, "pattern")
-    to.code.line(f"{match} = {pattern}(data, {place})")
-    with to.code.block(f"if {match} is None:"):
-        found = f"shown(data[{place}:{place.behind(8)}])"
-        to.code.line(f"raise refused({quoted(path)}, {place}, {shape.kind!r}, {found})")
-    to.code.line(f"{value} = {match}[0]")
-    to.move(f"{match}.end()")
-    return value
-
-
-@_read.register
-def _(shape: texts.Decimal, to: Decoder, path: str) -> str:
-    return f"int({_read(shape.digits, to, path)})"
-
-
-@_read.register
-def _(shape: texts.Words, to: Decoder, path: str) -> str:
-    to.flush()
-    words = to.name("words")
-    to.code.line(f"{words} = []")
-    to.move(str(to.place))
-    start = to.place
-    with to.block(f"while data[{start}:{start.behind(1)}] == b' ':"):
-        to.place = start.behind(1)
-        word = _read(shape.subcon, to, joined(path, f"[{{len({words})}}]"))
-        to.flush()
-        to.code.line(f"{words}.append({word})")
-        to.code.line(f"{start} = {to.place}")
-    to.place = start
-    return f"tuple({words})"
-
-
-@_read.register
-def _(shape: texts.CarriageReturn, to: Decoder, path: str) -> str:
-    to.flush()
-    value, place = to.name("flag"), to.place
-    to.code.line(f"{value} = data[{place}:{place.behind(1)}] == b'\\r'")
-    to.move(f"{place} + {value}")
-    return value
-
-
-@_read.register
+@read.register
 def _(shape: layout.Field, to: Decoder, path: str) -> str:
-    return _read(shape.subcon, to, joined(path, shape.name))
+    return read(shape.subcon, to, joined(path, shape.name))
 
 
-@_read.register
+@read.register
 def _(shape: layout.Record, to: Decoder, path: str) -> str:
     parts = _read_parts(shape, to, path)
     value = to.name("value")
@@ -272,7 +156,7 @@ def _read_parts(shape: layout.Record, to: Decoder, path: str) -> Mapping[str, st
         parts = list(group)
         if condition is None:
             for part in parts:
-                to.names[part.name] = _read(part, to, path)
+                to.names[part.name] = read(part, to, path)
         else:
             _read_when({part.name: cast(layout.When, part.subcon) for part in parts}, to, path)
     found = to.names
@@ -294,7 +178,7 @@ def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None
     names: list[str] = []
     with to.apart(), to.block(f"if {test}:"):
         for name, shape in parts.items():
-            to.names[name] = _read(shape.subcon, to, joined(path, name))
+            to.names[name] = read(shape.subcon, to, joined(path, name))
         to.flush()
         for name in parts:
             to.names[name] = _named(to, to.names[name])
@@ -328,15 +212,15 @@ def _named(to: Decoder, value: str) -> str:
     return name
 
 
-@_read.register
+@read.register
 def _(shape: layout.Translated, to: Decoder, path: str) -> str:
-    whole, value = _read(shape.subcon, to, path), to.name("value")
+    whole, value = read(shape.subcon, to, path), to.name("value")
     after = to.code.constant(shape.after, "after")
     to.later(f"{value} = {after}({whole})")
     return value
 
 
-@_read.register
+@read.register
 def _(shape: layout.Lifted, to: Decoder, path: str) -> str:
     parts = dict(_read_parts(shape.inner, to, joined(path, shape.part)))
     number, part, value = parts[shape.number], to.name("value"), to.name("value")
@@ -347,131 +231,3 @@ def _(shape: layout.Lifted, to: Decoder, path: str) -> str:
     values = [lifted[name] for name in shape.value_fields]
     to.later(to.make(to.code, value, shape.value_type, values))
     return value
-
-
-@_read.register
-def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
-    place, integer = to.place, shape.integer
-    length = _read(integer, to, path)
-    if isinstance(shape.bounds, lengths.BoundsBy):
-        bounds, chosen = to.name("bounds"), to.names[shape.bounds.name]
-        table = to.code.constant(dict(shape.bounds.bounds), "bounds")
-        to.check(f"{bounds} = {table}.get({chosen})")
-        test = f"{bounds} is not None and not {bounds}[0] <= {length} <= {bounds}[1]"
-        raised = f"unbounded({quoted(path)}, {place}, {bounds}, {length})"
-        to.hold(test, raised)
-    elif callable(shape.bounds):
-        raise NotGenerated(repr(shape.bounds))
-    elif shape.bounds is not None:
-        _hold_bounds(shape.bounds, length, integer, to, path, place)
-    _hold_room(length, integer, to, path, place)
-    to.fitting[length] = (to.place, to.end)
-    return length
-
-
-def _hold_bounds(
-    bounds: tuple[int, int],
-    length: str,
-    integer: layout.Integer,
-    to: Decoder,
-    path: str,
-    place: Place,
-) -> None:
-    lowest, highest = bounds
-    if lowest <= integer.lowest and highest >= integer.highest:
-        return
-    raised = f"unbounded({quoted(path)}, {place}, {bounds!r}, {length})"
-    to.hold(f"not {lowest} <= {length} <= {highest}", raised)
-
-
-def _hold_room(length: str, integer: layout.Integer, to: Decoder, path: str, place: Place) -> None:
-    """Refuse a number that is more than the bytes left behind it, or negative."""
-    if integer.lowest < 0:
-        to.refuse(f"{length} < 0", path, place, "at least 0", length)
-    room = f"{to.end} - {_term(to.place)}"
-    raised = f"over({quoted(path)}, {place}, {room}, {length})"
-    to.hold(f"{length} > {room}", raised)
-
-
-@_read.register
-def _(shape: lengths.Count, to: Decoder, path: str) -> str:
-    place = to.place
-    count = _read(shape.subcon, to, path)
-    _hold_room(count, shape.integer, to, path, place)
-    return count
-
-
-@_read.register
-def _(shape: lengths.Sized, to: Decoder, path: str) -> str:
-    start, outer, floor = to.place, to.end, to.floor
-    lead = joined(path, shape.lead.name)
-    size = _read_size(shape, to, lead)
-    end = Place(to.name("end"), 0)
-    to.check(f"{end} = {to.place} + {size}")
-    if to.enclosed and outer in to.reached:
-        to.reached.add(end)
-    elif to.among_many and not to.enclosed:
-        to.check(f"if {end} > total or {size} > limit:\n    break")
-        to.reached.add(end)
-    to.end, to.floor = end, to.place.behind(shape.fewest)
-    names, to.names = to.names, {}
-    value = _read(shape.subcon, to, path)
-    to.end, to.floor, to.names = outer, floor, names
-    if to.place != end:
-        to.flush()
-        taken = f"{to.place} - {_term(start.behind(shape.width))}"
-        expected = f"f'{{{taken}}}, the bytes its parts take'"
-        with to.code.block(f"if {to.place} != {end}:"):
-            to.code.line(f"raise refused({quoted(lead)}, {start}, {expected}, {size})")
-        to.reached.add(end)
-        to.place = end
-    return value
-
-
-def _read_size(shape: lengths.Sized, to: Decoder, lead: str) -> str:
-    place, least, integer = to.place, shape.fewest, shape.integer
-    size = _read(integer, to, lead)
-    if least > integer.lowest:
-        to.refuse(f"{size} < {least}", lead, place, f"at least {least}", size)
-    if to.enclosed:
-        room = f"{to.end} - {_term(to.place)}"
-        raised = f"over({quoted(lead)}, {place}, {room}, {size})"
-        to.hold(f"{size} > {room}", raised)
-    return size
-
-
-@_read.register
-def _(shape: lengths.Many, to: Decoder, path: str) -> str:
-    count = expression(shape.count, to.names)
-    to.flush()
-    index = to.name("index")
-    return _read_repeated(shape.subcon, to, path, f"for {index} in range({count}):", index)
-
-
-@_read.register
-def _(shape: lengths.Each, to: Decoder, path: str) -> str:
-    to.flush()
-    start, found = to.place, to.name("values")
-    value = _read_repeated(shape.subcon, to, path, f"while {{at}} < {to.end}:", "", found)
-    if shape.fewest:
-        expected = f"at least {shape.fewest}"
-        test = f"len({found}) < {shape.fewest}"
-        to.refuse(test, path, start, expected, f"len({found})")
-    return value
-
-
-def _read_repeated(
-    each: Shape, to: Decoder, path: str, head: str, index: str, found: str = ""
-) -> str:
-    found = found or to.name("values")
-    to.code.line(f"{found} = []")
-    to.move(str(to.place))
-    start, enclosed, names = to.place, to.enclosed, to.names
-    to.enclosed, to.names = True, {}
-    with to.apart(), to.block(head.format(at=start)):
-        value = _read(each, to, joined(path, f"[{{{index or f'len({found})'}}}]"))
-        to.flush()
-        to.code.line(f"{found}.append({value})")
-        to.code.line(f"{start} = {to.place}")
-    to.place, to.enclosed, to.names = start, enclosed, names
-    return f"tuple({found})"

@@ -196,3 +196,8 @@ def joined(outer: str, name: str) -> str:
 def quoted(path: str) -> str:
     """Return a path as source; a variable in braces counts repeated parts."""
     return f"f{path!r}" if "{" in path else repr(path)
+
+
+def term(place: Place) -> str:
+    """Return a place as a term of a sum or difference."""
+    return f"({place})" if place.base and place.more else str(place)

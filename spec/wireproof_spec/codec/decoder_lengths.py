@@ -1,0 +1,136 @@
+"""Sizes, lengths and counts, and what is repeated, as the source of a decoder."""
+
+from wireproof_spec import layout, lengths
+from wireproof_spec.codec.decoder import Decoder, read
+from wireproof_spec.codec.expression import expression
+from wireproof_spec.codec.reading import Place, joined, quoted, term
+from wireproof_spec.codec.source import NotGenerated
+from wireproof_spec.layout import Shape
+
+
+@read.register
+def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
+    place, integer = to.place, shape.integer
+    length = read(integer, to, path)
+    if isinstance(shape.bounds, lengths.BoundsBy):
+        bounds, chosen = to.name("bounds"), to.names[shape.bounds.name]
+        table = to.code.constant(dict(shape.bounds.bounds), "bounds")
+        to.check(f"{bounds} = {table}.get({chosen})")
+        test = f"{bounds} is not None and not {bounds}[0] <= {length} <= {bounds}[1]"
+        raised = f"unbounded({quoted(path)}, {place}, {bounds}, {length})"
+        to.hold(test, raised)
+    elif callable(shape.bounds):
+        raise NotGenerated(repr(shape.bounds))
+    elif shape.bounds is not None:
+        _hold_bounds(shape.bounds, length, integer, to, path, place)
+    _hold_room(length, integer, to, path, place)
+    to.fitting[length] = (to.place, to.end)
+    return length
+
+
+def _hold_bounds(
+    bounds: tuple[int, int],
+    length: str,
+    integer: layout.Integer,
+    to: Decoder,
+    path: str,
+    place: Place,
+) -> None:
+    lowest, highest = bounds
+    if lowest <= integer.lowest and highest >= integer.highest:
+        return
+    raised = f"unbounded({quoted(path)}, {place}, {bounds!r}, {length})"
+    to.hold(f"not {lowest} <= {length} <= {highest}", raised)
+
+
+def _hold_room(length: str, integer: layout.Integer, to: Decoder, path: str, place: Place) -> None:
+    """Refuse a number that is more than the bytes left behind it, or negative."""
+    if integer.lowest < 0:
+        to.refuse(f"{length} < 0", path, place, "at least 0", length)
+    room = f"{to.end} - {term(to.place)}"
+    raised = f"over({quoted(path)}, {place}, {room}, {length})"
+    to.hold(f"{length} > {room}", raised)
+
+
+@read.register
+def _(shape: lengths.Count, to: Decoder, path: str) -> str:
+    place = to.place
+    count = read(shape.subcon, to, path)
+    _hold_room(count, shape.integer, to, path, place)
+    return count
+
+
+@read.register
+def _(shape: lengths.Sized, to: Decoder, path: str) -> str:
+    start, outer, floor = to.place, to.end, to.floor
+    lead = joined(path, shape.lead.name)
+    size = _read_size(shape, to, lead)
+    end = Place(to.name("end"), 0)
+    to.check(f"{end} = {to.place} + {size}")
+    if to.enclosed and outer in to.reached:
+        to.reached.add(end)
+    elif to.among_many and not to.enclosed:
+        to.check(f"if {end} > total or {size} > limit:\n    break")
+        to.reached.add(end)
+    to.end, to.floor = end, to.place.behind(shape.fewest)
+    names, to.names = to.names, {}
+    value = read(shape.subcon, to, path)
+    to.end, to.floor, to.names = outer, floor, names
+    if to.place != end:
+        to.flush()
+        taken = f"{to.place} - {term(start.behind(shape.width))}"
+        expected = f"f'{{{taken}}}, the bytes its parts take'"
+        with to.code.block(f"if {to.place} != {end}:"):
+            to.code.line(f"raise refused({quoted(lead)}, {start}, {expected}, {size})")
+        to.reached.add(end)
+        to.place = end
+    return value
+
+
+def _read_size(shape: lengths.Sized, to: Decoder, lead: str) -> str:
+    place, least, integer = to.place, shape.fewest, shape.integer
+    size = read(integer, to, lead)
+    if least > integer.lowest:
+        to.refuse(f"{size} < {least}", lead, place, f"at least {least}", size)
+    if to.enclosed:
+        room = f"{to.end} - {term(to.place)}"
+        raised = f"over({quoted(lead)}, {place}, {room}, {size})"
+        to.hold(f"{size} > {room}", raised)
+    return size
+
+
+@read.register
+def _(shape: lengths.Many, to: Decoder, path: str) -> str:
+    count = expression(shape.count, to.names)
+    to.flush()
+    index = to.name("index")
+    return _read_repeated(shape.subcon, to, path, f"for {index} in range({count}):", index)
+
+
+@read.register
+def _(shape: lengths.Each, to: Decoder, path: str) -> str:
+    to.flush()
+    start, found = to.place, to.name("values")
+    value = _read_repeated(shape.subcon, to, path, f"while {{at}} < {to.end}:", "", found)
+    if shape.fewest:
+        expected = f"at least {shape.fewest}"
+        test = f"len({found}) < {shape.fewest}"
+        to.refuse(test, path, start, expected, f"len({found})")
+    return value
+
+
+def _read_repeated(
+    each: Shape, to: Decoder, path: str, head: str, index: str, found: str = ""
+) -> str:
+    found = found or to.name("values")
+    to.code.line(f"{found} = []")
+    to.move(str(to.place))
+    start, enclosed, names = to.place, to.enclosed, to.names
+    to.enclosed, to.names = True, {}
+    with to.apart(), to.block(head.format(at=start)):
+        value = read(each, to, joined(path, f"[{{{index or f'len({found})'}}}]"))
+        to.flush()
+        to.code.line(f"{found}.append({value})")
+        to.code.line(f"{start} = {to.place}")
+    to.place, to.enclosed, to.names = start, enclosed, names
+    return f"tuple({found})"

@@ -1,0 +1,64 @@
+"""Words, numbers in digits and text as the source of a decoder."""
+
+from wireproof_spec import texts
+from wireproof_spec.codec.decoder import Decoder, read
+from wireproof_spec.codec.reading import joined, quoted
+
+
+@read.register
+def _(shape: texts.Utf8, to: Decoder, path: str) -> str:
+    place = to.place
+    octets, value = read(shape.subcon, to, path), to.name("text")
+    found = f"shown({octets}[error.start:])"
+    to.flush()
+    with to.code.block("try:"):
+        to.code.line(f"{value} = {octets}.decode()")
+    with to.code.block("except UnicodeDecodeError as error:"):
+        refused = f"refused({quoted(path)}, {place}, 'UTF-8', {found})"
+        to.code.line(f"raise {refused} from None")
+    return value
+
+
+@read.register
+def _(shape: texts.Text, to: Decoder, path: str) -> str:
+    to.flush()
+    place, match, value = to.place, to.name("match"), to.name("word")
+    pattern = to.code.constant(shape.pattern.match, "pattern")
+    to.code.line(f"{match} = {pattern}(data, {place})")
+    with to.code.block(f"if {match} is None:"):
+        found = f"shown(data[{place}:{place.behind(8)}])"
+        to.code.line(f"raise refused({quoted(path)}, {place}, {shape.kind!r}, {found})")
+    to.code.line(f"{value} = {match}[0]")
+    to.move(f"{match}.end()")
+    return value
+
+
+@read.register
+def _(shape: texts.Decimal, to: Decoder, path: str) -> str:
+    return f"int({read(shape.digits, to, path)})"
+
+
+@read.register
+def _(shape: texts.Words, to: Decoder, path: str) -> str:
+    to.flush()
+    words = to.name("words")
+    to.code.line(f"{words} = []")
+    to.move(str(to.place))
+    start = to.place
+    with to.block(f"while data[{start}:{start.behind(1)}] == b' ':"):
+        to.place = start.behind(1)
+        word = read(shape.subcon, to, joined(path, f"[{{len({words})}}]"))
+        to.flush()
+        to.code.line(f"{words}.append({word})")
+        to.code.line(f"{start} = {to.place}")
+    to.place = start
+    return f"tuple({words})"
+
+
+@read.register
+def _(shape: texts.CarriageReturn, to: Decoder, path: str) -> str:
+    to.flush()
+    value, place = to.name("flag"), to.place
+    to.code.line(f"{value} = data[{place}:{place.behind(1)}] == b'\\r'")
+    to.move(f"{place} + {value}")
+    return value

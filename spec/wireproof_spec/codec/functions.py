@@ -1,0 +1,66 @@
+"""The functions that are written: decoders of one value and of many in a row."""
+
+import math
+import struct
+
+from wireproof_spec import lengths
+
+# Importing what registers shapes makes them known.
+from wireproof_spec.codec import decoder_lengths as decoder_lengths
+from wireproof_spec.codec import decoder_texts as decoder_texts
+from wireproof_spec.codec.decoder import Decoder, read
+from wireproof_spec.codec.making import Maker
+from wireproof_spec.codec.reading import TOTAL, Place
+from wireproof_spec.codec.refusing import refusals
+from wireproof_spec.codec.source import NotGenerated, Source
+from wireproof_spec.layout import Shape
+from wireproof_spec.wire_error import WireError
+
+
+def write_decoder(shape: Shape, clause: str, make: Maker) -> Source:
+    """Return a function `decode(data)` that takes the whole of `data`.
+
+    Raises:
+        NotGenerated: a part of the shape is none that is known here.
+    """
+    code = _source(clause)
+    to = Decoder(code, make)
+    with to.block("def decode(data):"):
+        code.line("total = len(data)")
+        value = read(shape, to, "")
+        to.flush()
+        if to.place != TOTAL:
+            with code.block(f"if {to.place} != total:"):
+                code.line(f"raise trailing({to.place}, total)")
+        code.line(f"return {value}")
+    return code
+
+
+def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
+    """Return a function `decode_many(data, at, limit)`: see `decoding.decode_many`.
+
+    Raises:
+        NotGenerated: the shape is not led by its size, or a part of it is none known here.
+    """
+    if not isinstance(shape, lengths.Sized):
+        raise NotGenerated(f"{shape!r} is not led by its size")
+    code = _source(clause)
+    to = Decoder(code, make)
+    with code.block("def decode_many(data, at, limit):"):
+        code.line("total = len(data)\nvalues, ends = [], []")
+        to.place, to.among_many = Place("at", 0), True
+        with code.block("try:"), to.block(f"while total - at >= {shape.least}:"):
+            value = read(shape, to, "")
+            to.flush()
+            code.line(f"values.append({value})\nends.append({to.place})\nat = {to.place}")
+        code.line("except WireError:\n    pass")
+        code.line("return values, ends")
+    return code
+
+
+def _source(clause: str) -> Source:
+    code = Source()
+    code.constants |= refusals(clause)
+    code.constants |= {"struct_error": struct.error, "isfinite": math.isfinite}
+    code.constants |= {"WireError": WireError}
+    return code
