@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from wireproof_kit.fuzz.case import Frame
-from wireproof_kit.fuzz.drawing import drawn
+from wireproof_kit.fuzz.drawing import Drawer
 from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.iggy.fuzz import grammar as iggy
 from wireproof_kit.iggy.fuzz.names import Names as IggyNames
@@ -29,7 +29,8 @@ FRAMES = 6
 @cache
 def frames(kind: Kind) -> tuple[Frame, ...]:
     """Draw some frames of a kind, the same in all tests."""
-    return tuple(drawn(kind.strategy, 1, FRAMES))
+    drawer = Drawer(kind.strategy)
+    return tuple(drawer.draw(number) for number in range(FRAMES))
 
 
 def of_protocol(name: str, interface: str) -> list[Kind]:

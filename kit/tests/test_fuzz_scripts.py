@@ -135,6 +135,9 @@ def test_a_conversation_is_as_hazardous_as_its_worst_frame() -> None:
         ("magic-sent", Frame("IDENTIFY", b"IDENTIFY\n\0\0\0\2{}", ()), "identified-plain"),
         ("magic-sent", Frame("IDENTIFY", b'IDENTIFY\n\0\0\0\2{"snappy":true}', ()), None),
         ("fresh", Frame("magic", names.MAGIC, ()), "magic-sent"),
+        ("fresh", Frame("PUB", b"PUB t\n\0\0\0\1x", ()), None),
+        ("identified", Frame("RDY", b"RDY 1\n", ()), None),
+        ("ordered", Frame("RDY", b"RDY 1\n", ()), "ordered"),
     ],
 )
 def test_the_model_of_an_nsq_connection(state: str, frame: Frame, led_to: str | None) -> None:
@@ -145,6 +148,7 @@ def test_the_model_of_an_nsq_connection(state: str, frame: Frame, led_to: str | 
     ("state", "kind", "led_to"),
     [
         ("fresh", "ping", "greeted"),
+        ("fresh", "leave_consumer_group", "greeted"),
         ("fresh", "join_consumer_group", "joined"),
         ("joined", "leave_consumer_group", "greeted"),
         ("joined", "poll_messages", "joined"),

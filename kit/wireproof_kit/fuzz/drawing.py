@@ -1,10 +1,11 @@
-"""Values out of outlines by Hypothesis, and frames drawn from a seed."""
+"""Values out of outlines by Hypothesis, and values drawn by number."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from random import Random
+from typing import Any, Generic, TypeVar, cast
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from wireproof_spec import outline as known
@@ -21,6 +22,9 @@ By the type of a value, by type and field (`PubBody.body`), or by a field's name
 _BARE = (known.Fixed, known.Derived)
 MOST_ITEMS = 3
 MOST_BYTES = 200
+_CHOICES = 16_384
+"""Bytes to draw a value from; frames of all kinds together take a few thousand."""
+_ATTEMPTS = 100
 
 
 def values(outline: Outline, rules: Rules) -> Made:
@@ -80,30 +84,33 @@ def _octets(outline: Outline) -> Made:
             raise TypeError(f"no values for {outline!r}")
 
 
-def drawn(strategy: st.SearchStrategy[T], number: int, count: int) -> list[T]:
-    """Draw some values: the same ones for the same number, the simplest one first."""
-    found: list[T] = []
+class Drawer(Generic[T]):
+    """Draws values by number: the same value for the same number, in every process.
 
-    def keep(value: T) -> None:
-        found.append(value)
+    Hypothesis gets its choices as bytes (`fuzz_one_input`). Left to itself it would also draw
+    constants that it has read in whatever modules of a project are loaded.
+    """
 
-    _run(strategy, number, count, keep)
-    return found
+    def __init__(self, strategy: st.SearchStrategy[T]) -> None:
+        self._found: list[T] = []
 
+        @settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(strategy)
+        def keep(value: T) -> None:
+            self._found.append(value)
 
-def _run(
-    strategy: st.SearchStrategy[T], number: int, count: int, keep: Callable[[T], None]
-) -> None:
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @seed(number)
-    @given(strategy)
-    def run(value: T) -> None:
-        keep(value)
+        handle: Any = keep  # the stubs do not tell what a test made by `given` carries
+        self._feed = cast(Callable[[bytes], object], handle.hypothesis.fuzz_one_input)
 
-    run()
+    def draw(self, number: int) -> T:
+        """Return the value of a number.
+
+        Raises:
+            ValueError: the strategy refuses all that it draws.
+        """
+        choices = Random(number)
+        for _ in range(_ATTEMPTS):
+            self._feed(choices.randbytes(_CHOICES))
+            if self._found:
+                return self._found.pop()
+        raise ValueError("nothing can be drawn")

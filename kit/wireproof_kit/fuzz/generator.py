@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.chance import Chance, mixed
-from wireproof_kit.fuzz.drawing import drawn
+from wireproof_kit.fuzz.drawing import Drawer
 from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.fuzz.mutations import Mutant
 from wireproof_kit.fuzz.scripts import CONVERSATION, written
@@ -59,6 +59,7 @@ class Generator:
         self._singles = 0 if alone else len(self.kinds) * DRAWS
         self._round = self._singles + (TALKS if self._starts else 0)
         self.epoch = self._round * VISITS
+        self._drawer = Drawer(st.tuples(*(kind.strategy for kind, _ in self.kinds)))
         self._pool = lru_cache(maxsize=2)(self._drawn)
 
     def enter(self, state: str) -> tuple[Step, ...]:
@@ -85,8 +86,8 @@ class Generator:
         state = _state(frame.places, chance)
         return case_of(self.grammar, index, frame, done, state=state, mates=pool, chance=chance)
 
-    def _conversation(self, index: int, drawn: Sequence[SeedFrame], chance: Chance) -> Case:
-        pool = [each for each in drawn if each.kind.interface == self.grammar.talking]
+    def _conversation(self, index: int, there: Sequence[SeedFrame], chance: Chance) -> Case:
+        pool = [each for each in there if each.kind.interface == self.grammar.talking]
 
         def broken(which: int) -> tuple[Mutant, str]:
             entry, mutant = next_mutant(pool[which], chance.below(1 << 16), chance)
@@ -97,15 +98,13 @@ class Generator:
         return script.case(index)
 
     def _drawn(self, epoch: int) -> tuple[SeedFrame, ...]:
-        number = Chance(self._stream, -1 - epoch).below(1 << 63)
-        together = st.tuples(*(kind.strategy for kind, _ in self.kinds))
-        rounds = drawn(together, number, DRAWS + 1)
-        rounds = (rounds * DRAWS)[:DRAWS] if len(rounds) <= DRAWS else rounds[1:]
-        frames = (frame for each in rounds for frame in each)
-        order = Random(number)
+        chance = Chance(self._stream, -1 - epoch)
+        order = Random(chance.below(1 << 63))
+        rounds = [self._drawer.draw(chance.below(1 << 63)) for _ in range(DRAWS)]
         return tuple(
             seed_frame(self.grammar, kind, places, frame, order)
-            for (kind, places), frame in zip(self.kinds * DRAWS, frames, strict=True)
+            for frames in rounds
+            for (kind, places), frame in zip(self.kinds, frames, strict=True)
         )
 
 

@@ -26,11 +26,11 @@ class Grammar:
     """The requests of a protocol for the names that are there on a target.
 
     `states` are all there are, by interface; `entry` is what brings a connection into one.
-    Conversations are held over the interface `talking`.
-    `is_delimited` tells of bytes sent as a kind of frame whether the next frame's beginning is
-    known; `is_hazardous`, whether they may touch what is not the kit's own. `moves` says which
-    state a right frame that is in order leads to; None when the connection's end, or nobody knows
-    where. `limits` are numbers that matter to a field, by its pattern.
+    Conversations are held over the interface `talking`. `is_delimited` tells of bytes sent as a
+    kind of frame whether the next frame's beginning is known; `is_hazardous`, whether they may
+    touch what is not the kit's own. `moves` says which state a right frame leads to, in order or
+    not; None when it may be the connection's end. `limits` are numbers that matter to a field,
+    by its pattern.
     """
 
     kinds: tuple[Kind, ...]

@@ -61,7 +61,7 @@ class Script:
         assert state is not None, "the connection can go on"
         in_order = self.is_due(connection, kind)
         self.out_of_order += not in_order
-        self.states[connection] = self.grammar.moves(state, frame) if in_order else None
+        self.states[connection] = self.grammar.moves(state, frame)
         self._add(connection, kind, frame.data, "" if in_order else f" {OUT_OF_ORDER}")
 
     def say_broken(self, connection: int, kind: Kind, mutant: Mutant, how: str) -> None:

@@ -15,6 +15,7 @@ from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.states import ALL, FRESH, HANDSHAKE, IN_FLIGHT, NAMED, SUBSCRIBED
 from wireproof_spec.decoding import Schema
 from wireproof_spec.nsq import acknowledge, limits, names
+from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
 from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.magic import MAGIC, Magic
@@ -133,4 +134,9 @@ def headers() -> st.SearchStrategy[bytes]:
 
 def _rules() -> Rules:
     said = texts("nsq/identify-request", {names.DESIRED_TAG: _TAG})
-    return {"json_header": headers(), "json": said}
+    ids = st.builds(
+        lambda internal, trace: (internal << 64 | trace).to_bytes(MESSAGE_ID_SIZE, "big"),
+        st.integers(1, 2**63 - 1),
+        st.integers(0, 2**64 - 1),
+    )
+    return {"json_header": headers(), "json": said, "message_id": ids}

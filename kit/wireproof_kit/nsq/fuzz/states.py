@@ -70,10 +70,9 @@ MOVES: Mapping[str, Mapping[str, str]] = {
     ORDERED: {"CLS": CLOSING},
 }
 """What leads from one state to another."""
-_STAYING = frozenset(
-    ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "MPUB_TRACE", "MPUB_EXT", "RDY", "NOP")
-)
-"""What is answered, if at all, and changes nothing."""
+_PUBLISHING = ("PUB", "PUB_TRACE", "PUB_EXT", "MPUB", "MPUB_TRACE", "MPUB_EXT", "NOP")
+_STAYING: Mapping[str, tuple[str, ...]] = {**dict.fromkeys(_PUBLISHING, ALL), "RDY": SUBSCRIBED}
+"""What is answered, if at all, and changes nothing where it is in order."""
 _HOLDING_IDS = frozenset(("FIN", "REQ", "TOUCH"))
 
 
@@ -85,8 +84,10 @@ class Moves:
 
     def moves(self, state: str, frame: Frame) -> str | None:
         """Return the state behind a right frame; None when it may be the connection's end."""
-        if frame.kind in _STAYING or (frame.kind in _HOLDING_IDS and _may_be_an_id(frame)):
-            return state
+        if frame.kind in _STAYING:
+            return state if state in _STAYING[frame.kind] else None
+        if frame.kind in _HOLDING_IDS:
+            return state if state in IN_FLIGHT and _may_be_an_id(frame) else None
         return MOVES.get(state, {}).get(self._event(frame))
 
     def _event(self, frame: Frame) -> str:
