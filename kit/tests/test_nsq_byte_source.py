@@ -3,7 +3,7 @@ import io
 import pytest
 
 from wireproof_kit.decoded import Broken
-from wireproof_kit.nsq.byte_source import LIMIT, ByteSource, take_value
+from wireproof_kit.nsq.byte_source import CHUNK, LIMIT, ByteSource, take_many, take_value
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame, response_frame
 
 
@@ -56,3 +56,44 @@ def test_a_size_that_lies_is_a_fault_at_its_place(size: int | None, head: str, f
     assert isinstance(broken, Broken)
     assert (broken.offset, broken.data) == (10, data[10:])
     assert broken.sentence == f"the input: {fault} (smart.connection.frame)"
+
+
+FRAMES = [response_frame(bytes(number % 300)) for number in range(2000)]
+
+
+def test_many_values_are_those_taken_one_by_one() -> None:
+    row = b"".join(FRAMES)
+    one_by_one, many = (ByteSource(io.BytesIO(row), size=len(row)) for _ in range(2))
+    expected = [take_value(one_by_one, SERVER_FRAME) for _ in FRAMES]
+    found: list[object] = []
+    while pieces := list(take_many(many, SERVER_FRAME)):
+        found += pieces
+
+    assert found == expected
+    assert many.offset == len(row)
+    assert len(row) > 3 * CHUNK
+
+
+def test_many_values_end_before_one_that_is_broken() -> None:
+    row = b"".join(FRAMES[:5]) + bytes(4)
+    source = ByteSource(io.BytesIO(row), size=len(row))
+
+    assert len(list(take_many(source, SERVER_FRAME))) == 5
+    assert list(take_many(source, SERVER_FRAME)) == []
+    assert source.offset == len(row) - 4
+    broken = take_value(source, SERVER_FRAME)
+    assert isinstance(broken, Broken)
+    assert broken.error.offset == len(row) - 4
+
+
+def test_many_values_of_a_file_that_grows_end_where_it_ended() -> None:
+    source = ByteSource(io.BytesIO(FRAMES[0] * 3), size=2 * len(FRAMES[0]))
+
+    assert len(list(take_many(source, SERVER_FRAME))) == 2
+
+
+def test_a_pipe_is_read_value_by_value() -> None:
+    source = ByteSource(io.BytesIO(FRAMES[0]), size=None)
+
+    assert list(take_many(source, SERVER_FRAME)) == []
+    assert source.offset == 0

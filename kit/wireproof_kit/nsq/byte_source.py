@@ -73,9 +73,10 @@ def take_many(source: ByteSource, schema: Schema[T]) -> Iterator[tuple[T, bytes]
     None where the next one is neither, or longer than a chunk, or the end is not known: a pipe
     would have to be waited for.
     """
-    if source.left is None:
+    left = source.left
+    if left is None:
         return
-    data = source.peek(CHUNK)
+    data = source.peek(min(CHUNK, left))
     values, ends = decode_many(schema, data)
     if ends:
         source.take(ends[-1])
