@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from wireproof_reports.questions.question import Answered, Question
+from wireproof_reports.questions.question import Answered, Kind, Question
 from wireproof_reports.questions.tables import Tables
 
 SCHEMA = 1
@@ -53,10 +53,7 @@ def answer(name: str, tables: Tables) -> Answer:
     """Ask one question."""
     asked = question(name)
     table = asked.ask(tables).toArrow()
-    columns = [
-        [_plain(value, column) for value in table.column(column.name).to_pylist()]
-        for column in asked.columns
-    ]
+    columns = [_plain(table.column(column.name).to_pylist(), column) for column in asked.columns]
     return Answer(name, asked, [list(row) for row in zip(*columns, strict=True)])
 
 
@@ -101,13 +98,31 @@ def _write(file: Path, head: Mapping[str, object], rows: Sequence[Sequence[objec
         out.write("\n]}\n")
 
 
-def _plain(value: object, column: Answered) -> object:
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, float):
-        return round(value, 6)
-    if column.kind == "counts":
-        return [list(pair.values()) for pair in cast("list[dict[str, int]]", value or [])]
-    return value
+def _plain(values: list[object], column: Answered) -> list[object]:
+    """Return a column's values as JSON has them."""
+    change = _CHANGES.get(column.kind)
+    return [change(value) for value in values] if change else values
+
+
+def _time(value: object) -> object:
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def _day(value: object) -> object:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _number(value: object) -> object:
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _counts(value: object) -> object:
+    return [list(pair.values()) for pair in cast("list[dict[str, int]]", value or [])]
+
+
+_CHANGES: dict[Kind, Callable[[object], object]] = {
+    "time": _time,
+    "day": _day,
+    "number": _number,
+    "counts": _counts,
+}

@@ -1,0 +1,80 @@
+"""The five questions of the measurements asked of DuckDB, on the same files."""
+
+import duckdb
+
+TESTED = "('pass','reading','fail','known','unstable')"
+GOOD = "verdict in ('pass','reading')"
+BAD = "verdict in ('fail','known')"
+T = "protocol, vendor, version"
+
+COUNTS = ", ".join(
+    f"count(*) filter (verdict = '{verdict}') as \"{verdict}\""
+    for verdict in (
+        "pass",
+        "reading",
+        "fail",
+        "known",
+        "unsupported",
+        "inconclusive",
+        "unstable",
+        "error",
+    )
+)
+
+QUERIES = {
+    "matrix": f"""
+        select {T}, clause, min(level), {COUNTS},
+               list_sort(list(distinct reading) filter (reading <> '')), max(started),
+               max({{'s': started, 'b': bundle, 'c': "case"}}) filter ({BAD})
+        from results group by all""",
+    "durations": f"""
+        select {T}, interface, count(*),
+               quantile_disc(duration_us, [0.5, 0.95, 0.99])
+        from results group by all""",
+    "flaky": f"""
+        select {T}, "case", case_hash, clause, level, count(*) as n,
+               count(*) filter ({GOOD}) as good, count(*) filter ({BAD}) as bad,
+               sum(runs) as repeats, sum(runs - same) as unlike, max(started)
+        from results where verdict in {TESTED} group by all
+        having (good > 0 and bad > 0) or n > good + bad or unlike > 0""",
+    "flips": f"""
+        select {T}, "case", case_hash, count(*), count(*) filter (flip) as flips,
+               max(started) filter (flip)
+        from (select *, ({GOOD}) <> lag({GOOD}) over
+                  (partition by {T}, "case", case_hash order by started, bundle) as flip
+              from results where verdict in {TESTED})
+        group by all having flips > 0""",
+    "regressions": f"""
+        with states as (
+            select {T}, version_key, "case",
+                   max({{'s': started,
+                         'p': list_position(['pass','reading','unstable','known','fail'], verdict),
+                         'h': case_hash, 'c': clause, 'l': level}}) as state
+            from results where verdict in {TESTED} group by all),
+        pairs as (
+            select *, lag(version) over w as before, lag(state) over w as earlier from states
+            window w as (partition by protocol, vendor, "case" order by version_key, version))
+        select protocol, vendor, before, version, "case", state.c, state.l,
+               earlier.p, state.p
+        from pairs where before is not null and (
+            earlier.h <> state.h or (earlier.p <= 2) <> (state.p <= 2)
+            and earlier.p <> 3 and state.p <> 3
+            or (earlier.p = 3) <> (state.p = 3))""",
+}
+
+
+def connect(history: str, threads: int) -> duckdb.DuckDBPyConnection:
+    """Open the files as DuckDB sees them."""
+    duck = duckdb.connect()
+    duck.execute(f"set threads = {threads}")
+    duck.execute("set enable_progress_bar = false")
+    duck.execute(
+        f"create view results as select * from read_parquet("
+        f"'{history}/results/*/*/*.parquet', hive_partitioning = true)"
+    )
+    return duck
+
+
+def ask(duck: duckdb.DuckDBPyConnection, name: str) -> int:
+    """Ask one question, fetch its whole answer, and return how many rows it has."""
+    return len(duck.execute(QUERIES[name]).fetchall())
