@@ -32,7 +32,8 @@ MORE = "needs more"
 END = "end"
 
 SAME = {
-    "command": "name",
+    "command_name": "name",
+    "identity": "json",
     **dict.fromkeys(["topic", "channel", "partition", "offset", "extend"], "parameters"),
     "words": "parameters",
     "blank": "space",

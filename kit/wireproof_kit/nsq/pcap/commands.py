@@ -24,7 +24,7 @@ class Plain(Layer):
     """A command of words alone: RDY, CLS, NOP, and any that nobody knows."""
 
     name = "NSQ command"
-    fields_desc: ClassVar = [Name("command", b"NOP"), Words("words"), LineEnd()]
+    fields_desc: ClassVar = [Name("command_name", b"NOP"), Words("words"), LineEnd()]
 
 
 class Ready(Layer):
@@ -32,7 +32,7 @@ class Ready(Layer):
 
     name = "NSQ RDY"
     fields_desc: ClassVar = [
-        Name("command", b"RDY"),
+        Name("command_name", b"RDY"),
         Word("count", b"1"),
         Words("words"),
         LineEnd(),
@@ -44,7 +44,7 @@ class Subscribe(Layer):
 
     name = "NSQ SUB"
     fields_desc: ClassVar = [
-        Name("command", b"SUB"),
+        Name("command_name", b"SUB"),
         Word("topic", b"t"),
         Word("channel", b"c"),
         Word("partition", b"0"),
@@ -59,7 +59,7 @@ class CreateTopic(Layer):
 
     name = "NSQ INTERNAL_CREATE_TOPIC"
     fields_desc: ClassVar = [
-        Name("command", b"INTERNAL_CREATE_TOPIC"),
+        Name("command_name", b"INTERNAL_CREATE_TOPIC"),
         Word("topic", b"t"),
         Word("partition", b"0"),
         Word("extend", None),
@@ -73,11 +73,11 @@ class Identify(Layer):
 
     name = "NSQ IDENTIFY"
     fields_desc: ClassVar = [
-        Name("command", b"IDENTIFY"),
+        Name("command_name", b"IDENTIFY"),
         Words("words"),
         LineEnd(),
-        FieldLenField("size", None, length_of="json", fmt="!i"),
-        Octets("json", b"{}", lambda pkt: pkt.size),
+        FieldLenField("size", None, length_of="identity", fmt="!i"),
+        Octets("identity", b"{}", lambda pkt: pkt.size),
     ]
 
 
@@ -86,7 +86,7 @@ class Authenticate(Layer):
 
     name = "NSQ AUTH"
     fields_desc: ClassVar = [
-        Name("command", b"AUTH"),
+        Name("command_name", b"AUTH"),
         Words("words"),
         LineEnd(),
         FieldLenField("size", None, length_of="secret", fmt="!i"),
@@ -130,7 +130,7 @@ def _one(kind: type[Layer]) -> list[AnyField]:
 def _publishing(word: bytes) -> list[AnyField]:
     """Return the fields of the line of a command that publishes."""
     return [
-        Name("command", word),
+        Name("command_name", word),
         Word("topic", b"t"),
         Word("partition", b"0"),
         Words("words"),
@@ -233,7 +233,7 @@ class PublishManyExtended(Layer):
 def _acknowledging(word: bytes) -> list[AnyField]:
     """Return the fields of a command that names a message: high half, low half of its id."""
     return [
-        Always("command", word),
+        Always("command_name", word),
         Always("blank", b" "),
         LongField("internal_id", 1),
         LongField("trace_id", 0),

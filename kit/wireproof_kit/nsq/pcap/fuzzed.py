@@ -57,6 +57,8 @@ def layers(there: Names) -> Iterator[Packet]:
         batch = commands.ExtendedBatch(messages=[extended(), extended()])
         yield commands.PublishManyExtended(topic=topic, content=batch)
         for word in (b"SUB", b"SUB_ADVANCED", b"SUB_ORDERED"):
-            yield commands.Subscribe(command=word, topic=topic, channel=there.channel.encode())
+            yield commands.Subscribe(
+                command_name=word, topic=topic, channel=there.channel.encode()
+            )
     yield from (commands.Finish(), commands.Touch(), commands.Requeue(), commands.Ready())
     yield from (commands.Identify(), commands.Authenticate())
