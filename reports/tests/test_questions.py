@@ -1,21 +1,28 @@
 """Spark's answers are those of plain loops, on invented fleets; one session for all."""
 
+import dataclasses
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
+import bundle_fixture as made
+import pyarrow as pa
 import pytest
 from fleet import FLEETS, MOST_ROWS, Fleet, Shape, fleet, write_history
+from history_fixture import bundle, made_older
 from hypothesis import HealthCheck, given, settings
 from oracle import ORACLES, plain
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 
+from wireproof_reports.history.ingest import ingest
 from wireproof_reports.history.manifest import read_manifest
-from wireproof_reports.questions.answers import QUESTIONS, answer
-from wireproof_reports.questions.session import session
-from wireproof_reports.questions.tables import open_tables
+from wireproof_reports.questions.answers import QUESTIONS, answer, write_answer
+from wireproof_reports.questions.session import SparkFault, in_words, session
+from wireproof_reports.questions.tables import manifest_of, open_tables
+from wireproof_spec.record import DifferenceRecord
 
 TODAY = date(2026, 7, 1)
 EXAMPLES = int(os.environ.get("WIREPROOF_FLEETS", "2"))
@@ -28,6 +35,8 @@ LARGE = Shape(
     weights=(60, 9, 6, 3, 6, 3, 1, 1),
     spread_s=400_000,
 )
+
+SMALL = dataclasses.replace(LARGE, cases=10, bundles=10)
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -65,6 +74,91 @@ def test_answers_hold_on_ten_thousand_rows(spark: SparkSession, tmp_path: Path) 
 
     assert 8_000 < len(rows.results) <= MOST_ROWS
     assert min(counts.values()) > 5, counts
+
+
+def test_a_history_may_lie_at_a_url(spark: SparkSession, tmp_path: Path) -> None:
+    write_history(tmp_path / "history", fleet([SMALL]))
+    url = (tmp_path / "history").as_uri()
+
+    manifest = manifest_of(spark, url)
+
+    assert manifest == read_manifest(tmp_path / "history")
+    tables = open_tables(spark, url, manifest, today=TODAY)
+    assert tables.results.count() == manifest.count("results") > 0
+
+
+@pytest.mark.parametrize("number", [2**64 - 1, 2**128 - 1])
+def test_wire_integers_come_through_as_exact_text(
+    spark: SparkSession, tmp_path: Path, number: int
+) -> None:
+    difference = DifferenceRecord("trace_id", 9, str(number), str(number - 1))
+    expected = ["trace"]
+    told = f"trace:{number}"
+    record = made.failed(
+        "trace/id/x", "ext.trace.response", "", told, expected, difference=difference
+    )
+    ingest([bundle(tmp_path / "b.jsonl", [record])], tmp_path / "history")
+    manifest = read_manifest(tmp_path / "history")
+    tables = open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY)
+
+    line = write_answer(answer("causes", tables), tmp_path)
+
+    assert line["total"] == 1
+    assert f'"trace:{number}"' in (tmp_path / "causes.json").read_text()
+    (row,) = tables.results.select("difference_expected", "difference_found").collect()
+    assert tuple(row) == (str(number), str(number - 1))
+
+
+def test_a_history_of_two_versions_is_one(spark: SparkSession, tmp_path: Path) -> None:
+    ingest([bundle(tmp_path / "a.jsonl", seed=1)], tmp_path / "history")
+    made_older(tmp_path / "history", 1)
+    ingest([bundle(tmp_path / "b.jsonl", seed=2)], tmp_path / "history")
+    manifest = read_manifest(tmp_path / "history")
+
+    tables = open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY)
+
+    found = {row["seed"]: row["findings"] for row in tables.runs.collect()}
+    assert found == {"1": None, "2": 0}
+    assert answer("campaigns", tables).rows == []
+
+
+def remove(part: Path) -> None:
+    part.unlink()
+
+
+def spoil(part: Path) -> None:
+    part.write_bytes(b"PAR1 and no more")
+
+
+def replace(part: Path) -> None:
+    foreign = pa.Table.from_pydict({"verdict": [7], "started": ["never"]})
+    with part.open("wb") as out:
+        writer = parquet.ParquetWriter(out, foreign.schema)
+        writer.write_table(foreign)
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [(remove, "does not exist"), (spoil, "Parquet"), (replace, "Parquet column cannot be")],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_foreign_files_in_a_history_are_one_sentence(
+    spark: SparkSession, tmp_path: Path, harm: Callable[[Path], None], sentence: str
+) -> None:
+    write_history(tmp_path / "history", fleet([SMALL]))
+    manifest = read_manifest(tmp_path / "history")
+    harm(tmp_path / "history" / next(manifest.of("results")).place)
+
+    def ask() -> None:
+        with in_words(tmp_path / "spark.log"):
+            answer("matrix", open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY))
+
+    with pytest.raises(SparkFault) as fault:
+        ask()
+
+    assert sentence in str(fault.value)
+    assert "\n" not in str(fault.value)
 
 
 @pytest.mark.spark

@@ -69,7 +69,7 @@ def session(
             builder.config(name, value)
         spark = _started(builder, log)
         try:
-            with _in_words(log):
+            with in_words(log):
                 _refuse_without_workers(spark, master)
                 yield spark
         finally:
@@ -78,7 +78,7 @@ def session(
 
 
 @contextmanager
-def _in_words(log: Path) -> Iterator[None]:
+def in_words(log: Path) -> Iterator[None]:
     """Make one sentence of whatever Spark has to say.
 
     Raises:
