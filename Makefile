@@ -18,6 +18,7 @@ run:
 
 test:
 	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/browser.py
 	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
 
 test-clients:
@@ -26,6 +27,7 @@ test-clients:
 
 test-allure:
 	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/browser.py
 	@$(PYTHON) tools/allure.py
 	@$(BIN)/python -m pytest -q reports/tests/test_allure_site.py reports/tests/test_allure_pytest.py
 
@@ -39,6 +41,7 @@ bench-aggregate:
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
+	@$(PYTHON) tools/browser.py
 	@$(BIN)/wireproof selftest --out out/selftest.md
 
 matrix:
@@ -55,7 +58,8 @@ connections:
 
 bench:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python spec/bench/bench_queue.py && exit $$codec
+	@$(BIN)/python spec/bench/bench_shapes.py --rounds 11
+	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python spec/bench/bench_queue.py --rounds 11 && exit $$codec
 
 bench-reference:
 	@$(PYTHON) tools/setup.py dev

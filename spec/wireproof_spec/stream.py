@@ -34,8 +34,8 @@ class SizedReader(Generic[T]):
         self._schema = schema
         self._limit = limit
         self._buffer = bytearray()
-        self._wanted = 0
-        """The bytes of the value in front, as far as they are known."""
+        self._wanted = 1
+        """How many bytes in front say more than is known."""
         self._ready: Iterator[tuple[T, int]] = iter(())
         """Values in front that are decoded already, and where each ends."""
         self._taken = 0
@@ -87,7 +87,7 @@ class SizedReader(Generic[T]):
         self._taken = 0
         if len(self._buffer) < self._wanted:
             return None
-        self._wanted = 0
+        self._wanted = 1
         data = bytes(self._buffer)
         values, ends = decode_many(self._schema, data, limit=self._limit)
         self._ready = zip(values, ends, strict=True)
@@ -98,7 +98,7 @@ class SizedReader(Generic[T]):
         try:
             end = extent(self._schema, data[:_HEAD], limit=self._limit)
             if end is None or len(data) < end:
-                self._wanted = end or 0
+                self._wanted = end or len(data) + 1
                 return None
             return decode(self._schema, data[:end]), end
         except WireError as error:

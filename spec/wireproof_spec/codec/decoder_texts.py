@@ -45,7 +45,7 @@ def _(shape: texts.Words, to: Decoder, path: str) -> str:
     to.code.line(f"{words} = []")
     to.move(str(to.place))
     start = to.place
-    with to.block(f"while data[{start}:{start.behind(1)}] == b' ':"):
+    with to.block(f"while data.startswith(b' ', {start}):"):
         to.place = start.behind(1)
         word = read(shape.subcon, to, joined(path, f"[{{len({words})}}]"))
         to.flush()
@@ -59,6 +59,6 @@ def _(shape: texts.Words, to: Decoder, path: str) -> str:
 def _(shape: texts.CarriageReturn, to: Decoder, path: str) -> str:
     to.flush()
     value, place = to.name("flag"), to.place
-    to.code.line(f"{value} = data[{place}:{place.behind(1)}] == b'\\r'")
+    to.code.line(f"{value} = data.startswith(b'\\r', {place})")
     to.move(f"{place} + {value}")
     return value

@@ -21,7 +21,7 @@ class CommandLine:
     carriage_return: bool = False
 
 
-_WORD = Text(rb"(?:[^ \r\n]|\r(?!\n))*", "a word without space or line feed")
+_WORD = Text(rb"[^ \r\n]*(?:\r(?!\n)[^ \r\n]*)*", "a word without space or line feed")
 
 COMMAND_LINE = Schema(
     "command line",
