@@ -1,18 +1,22 @@
 """The pages of a site: which answers each shows, and how."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class PageOf:
-    """A page of its own for some questions; ``picture`` names what draws above the tables."""
+    """A page of its own for some questions; ``picture`` names what draws above the tables.
+
+    ``more`` are questions whose answers the picture needs beside those of its tables.
+    """
 
     name: str
     title: str
     promise: str
     questions: tuple[str, ...]
     picture: str = ""
+    more: tuple[str, ...] = ()
 
 
 KNOWN = (
@@ -22,6 +26,7 @@ KNOWN = (
         "Which clauses each version of each vendor follows, with the evidence.",
         ("matrix",),
         "matrix",
+        ("causes",),
     ),
     PageOf(
         "versions",
@@ -56,7 +61,7 @@ KNOWN = (
         "campaigns",
         "Campaigns",
         "What fuzzing found, once each, and what it covered.",
-        ("findings", "campaigns"),
+        ("findings", "campaigns", "coverage_fuzz"),
         "findings",
     ),
     PageOf("deviations", "Deviations", "Known deviations about to expire.", ("deviations",), ""),
@@ -65,7 +70,6 @@ KNOWN = (
         "Separating cases",
         "Cases that tell vendors apart, and those that never fail.",
         ("separating",),
-        "",
     ),
 )
 
@@ -78,7 +82,8 @@ def pages_for(questions: Iterable[tuple[str, str]]) -> Iterator[PageOf]:
         own = tuple(name for name in page.questions if name in asked)
         if own:
             shown.update(own)
-            yield PageOf(page.name, page.title, page.promise, own, page.picture)
+            more = tuple(name for name in page.more if name in asked)
+            yield replace(page, questions=own, more=more)
     for name, title in asked.items():
         if name not in shown:
             yield PageOf(name, title, "", (name,))

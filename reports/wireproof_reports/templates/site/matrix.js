@@ -18,6 +18,7 @@ wireproof.pictures.matrix = function matrix(place) {
   const { made, state } = wireproof;
   const law = wireproof.data.law || {};
   const rows = wireproof.rows("matrix");
+  const causes = wireproof.rows("causes");
   const protocols = [...new Set(rows.map((row) => row.protocol))];
   const choices = { protocol: protocols, only: ["", ...Object.keys(STANDINGS)], order: ["law", "worst"] };
   const words = { protocol: "Protocol", only: "Only rows with", order: "Order" };
@@ -145,6 +146,11 @@ wireproof.pictures.matrix = function matrix(place) {
         fact("Last failing case", row.evidence), fact("Bundle, SHA-256", row.bundle), fact("Explain", made("code", {}, `wireproof explain ${row.clause}`)),
         fact("See it again", evidence)),
     );
+    const own = causes.filter((cause) => cause.protocol === row.protocol && cause.clause === row.clause);
+    if (own.length) {
+      const told = (cause) => `${[cause.field, cause.value].filter(Boolean).join(": ")} (${cause.names.join(", ")}; ${cause.cases.toLocaleString("en")} results)`;
+      detail.append(made("h3", {}, "What was observed instead, by anybody"), made("ul", { class: "causes" }, ...own.map((cause) => made("li", {}, told(cause)))));
+    }
     detail.hidden = false;
     state.set({ cell: key(row) });
     if (focus) detail.focus();

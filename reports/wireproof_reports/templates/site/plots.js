@@ -28,6 +28,7 @@ function picture(place, { title, words, choices, make }) {
     const ink = colours();
     const { traces, layout } = make(chosen, ink);
     figure.hidden = note.hidden = !traces.length;
+    figure.style.setProperty("--height", layout.height ? `${layout.height}px` : "26rem");
     if (!traces.length) { Plotly.purge(figure); return; }
     const whole = {
       font: { color: ink.ink, family: "system-ui, sans-serif", size: 13 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -52,6 +53,23 @@ const plain = (text) => String(text).replaceAll("<", "‹").replaceAll("%{", "% 
 const who = (row) => plain(`${row.vendor} ${row.version}`.trim());
 const DAY = 86_400_000;
 const share = (part, whole) => (whole ? part / whole : null);
+
+/* All leading digits from the first to the last that was seen, those between them too. */
+function binned(seen) {
+  const [first, last] = [Math.min(...seen), Math.max(...seen)];
+  const all = seen.includes(0) ? [0] : [];
+  for (let power = 1; power <= last; power *= 10) {
+    for (let digit = 1; digit < 10; digit += 1) {
+      if (digit * power >= first && digit * power <= last) all.push(digit * power);
+    }
+  }
+  return all;
+}
+
+function spoken(microseconds) {
+  if (microseconds < 1000) return `${microseconds} µs`;
+  return microseconds < 1_000_000 ? `${microseconds / 1000} ms` : `${microseconds / 1_000_000} s`;
+}
 
 wireproof.pictures.levels = function levels(place) {
   const rows = wireproof.rows("levels");
@@ -123,8 +141,8 @@ wireproof.pictures.durations = function durations(place) {
         const marker = (symbol) => ({ symbol, size: 9, color: colours().series[at % 8] });
         const whiskers = { type: "data", symmetric: false, array: mine.map((row) => ms(row.p99_us - row.p50_us)), arrayminus: mine.map(() => 0) };
         return [
-          { name, legendgroup: name, x, y: mine.map((row) => ms(row.p50_us)), mode: "markers", marker: marker("circle"), error_y: whiskers, hovertemplate: `${name}<br>%{x}: p50 %{y:.2f} ms<extra></extra>` },
-          { name: `${name}, p95`, legendgroup: name, showlegend: false, x, y: mine.map((row) => ms(row.p95_us)), mode: "markers", marker: marker("circle-open"), hovertemplate: "%{x}: p95 %{y:.2f} ms<extra></extra>" },
+          { name, legendgroup: name, offsetgroup: name, x, y: mine.map((row) => ms(row.p50_us)), mode: "markers", marker: marker("circle"), error_y: whiskers, hovertemplate: `${name}<br>%{x}: p50 %{y:.2f} ms<extra></extra>` },
+          { name: `${name}, p95`, legendgroup: name, offsetgroup: name, showlegend: false, x, y: mine.map((row) => ms(row.p95_us)), mode: "markers", marker: marker("circle-open"), hovertemplate: "%{x}: p95 %{y:.2f} ms<extra></extra>" },
         ];
       });
       return { traces, layout: { scattermode: "group", yaxis: { type: "log", ticksuffix: " ms" }, xaxis: { type: "category" } } };
@@ -135,9 +153,11 @@ wireproof.pictures.durations = function durations(place) {
     words: "Cases by the leading digit of their duration.",
     choices: { interface: unique(rows.map((row) => row.interface)) },
     make(chosen) {
-      const own = rows.filter((row) => row.interface === chosen.interface && row.histogram);
-      const traces = own.map((row) => ({ type: "scatter", mode: "lines", line: { shape: "hvh" }, name: who(row), x: row.histogram.map(([from]) => from / 1000), y: row.histogram.map(([, count]) => count), hovertemplate: "from %{x} ms: %{y} cases<extra></extra>" }));
-      return { traces, layout: { xaxis: { type: "log", ticksuffix: " ms" }, yaxis: { rangemode: "tozero" } } };
+      const own = rows.filter((row) => row.interface === chosen.interface && row.histogram && row.histogram.length);
+      const bins = binned(own.flatMap((row) => row.histogram.map(([from]) => from)));
+      const count = (row, bin) => (row.histogram.find(([from]) => from === bin) || [bin, 0])[1];
+      const traces = own.map((row) => ({ type: "bar", name: who(row), x: bins.map(spoken), y: bins.map((bin) => count(row, bin)), hovertemplate: "from %{x}: %{y} cases<extra></extra>" }));
+      return { traces, layout: { barmode: "group", bargap: 0.1, xaxis: { type: "category" }, yaxis: { rangemode: "tozero" } } };
     },
   });
 };

@@ -53,6 +53,12 @@ wireproof.shown = function shown(value, kind) {
   return String(value);
 };
 
+function kindOf(column) {
+  if (NUMBERS.includes(column.kind)) return "n";
+  if (column.kind === "time") return "time";
+  return ["case", "clause", "evidence", "words"].includes(column.name) ? "id" : null;
+}
+
 function compared(a, b, kind) {
   const none = (value) => value === null || value === undefined || value === "";
   if (none(a) || none(b)) return none(a) - none(b);
@@ -112,7 +118,7 @@ wireproof.table = function table(place, name) {
 
   function cell(row, column) {
     const text = shown(row[column.at], column.kind);
-    const attributes = { class: NUMBERS.includes(column.kind) ? "n" : null };
+    const attributes = { class: kindOf(column) };
     if (column.name === "clause" && wireproof.data.law && wireproof.data.law[text]) {
       attributes.title = wireproof.data.law[text].law;
       const link = made("a", { href: `matrix.html#find=${encodeURIComponent(text)}` }, text);
