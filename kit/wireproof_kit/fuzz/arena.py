@@ -31,6 +31,11 @@ class AddressArena:
     process: int | None = None
 
     @property
+    def can_restart(self) -> bool:
+        """Tell whether the user gave a command for that."""
+        return self.restart is not None
+
+    @property
     def pid(self) -> int | None:
         """The process the user named; one that was started since has another number."""
         return self.process
@@ -39,9 +44,9 @@ class AddressArena:
         """Open the target."""
         return open_grounds(self.target, self.options)
 
-    def revive(self) -> bool:
+    def revive(self, *, stuck: bool = False) -> bool:
         """Bring it back with the user's command, or find that it came back by itself."""
-        if _is_up(self.target, COMES_BACK_S):
+        if not stuck and _is_up(self.target, COMES_BACK_S):
             return True  # another worker, or whoever watches over it, was faster
         if self.restart is None:
             return False
@@ -59,6 +64,11 @@ class ReferenceArena:
     _running: EmbeddedReference | None = field(default=None, init=False)
 
     @property
+    def can_restart(self) -> bool:
+        """It always can."""
+        return True
+
+    @property
     def pid(self) -> int | None:
         """Its process."""
         return self._running.process.pid if self._running else None
@@ -70,7 +80,7 @@ class ReferenceArena:
         assert self._running is not None, "it was just started"
         return open_grounds(read_target(self._running.url), self.options)
 
-    def revive(self) -> bool:
+    def revive(self, *, stuck: bool = False) -> bool:
         """Start another one in its place."""
         self.close()
         self._running = start_alone(self.protocol, self.extra)

@@ -43,6 +43,11 @@ _ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE})
 _LATE = frozenset({NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, FILES, MEMORY})
 """What may be the machine's doing when it does not show again."""
 
+_ILL = frozenset({ROUND_TRIP, NEIGHBOUR, DELIVERY, NO_ANSWER})
+"""After these it is looked whether the target is well at all."""
+_ALIKE = (frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}), frozenset({NO_ANSWER, NOT_CLOSED}))
+"""What one fault may show as, now so, now so."""
+
 Trigger = tuple[str, str, str]
 
 
@@ -53,8 +58,13 @@ class Arena(Protocol):
         """Open the target, which is well."""
         ...
 
-    def revive(self) -> bool:
-        """Bring a dead target back; tell whether it lives."""
+    def revive(self, *, stuck: bool = False) -> bool:
+        """Bring a dead target back, or one that is stuck; tell whether it lives."""
+        ...
+
+    @property
+    def can_restart(self) -> bool:
+        """Tell whether one that is stuck can be replaced."""
         ...
 
     @property
@@ -159,9 +169,9 @@ class Campaign:
             return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
         found = engine.perform(cases, watch=True)
         engine.close()
-        if any(each.trouble.violated == DEAD for each in found):
-            self._revive()
-        return next((each for each in found if each.trouble.violated == violated), None)
+        self._heal(found)
+        alike = next((kinds for kinds in _ALIKE if violated in kinds), frozenset({violated}))
+        return next((each for each in found if each.trouble.violated in alike), None)
 
     def _run_batches(self) -> None:
         step = self.plan.workers
@@ -215,7 +225,7 @@ class Campaign:
                 return
         started = time.monotonic()
         self._hunt_until = started + HUNT_S
-        if suspicion.trouble.violated == DEAD and not self._revive():
+        if not self._heal([suspicion]):
             self._keep_last_words(suspicion)
         else:
             self._hunt(suspicion)
@@ -237,8 +247,11 @@ class Campaign:
         if self.plan.shrink:
             cases = hunt.smallest(cases)
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
-        trouble = again[-1].trouble if again else suspicion.trouble
-        signature = signature_of(again[-1] if again else suspicion, cases[-1])
+        if not again:
+            self._keep_unconfirmed(suspicion)
+            return
+        trouble = again[0].trouble
+        signature = signature_of(again[0], cases[-1])
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
             return
@@ -301,9 +314,19 @@ class Campaign:
             return True
         return plan.cases is not None and self.batch * BATCH >= plan.cases
 
-    def _revive(self) -> bool:
+    def _heal(self, found: Sequence[Suspicion]) -> bool:
+        """Bring the target back if it died of cases, or is stuck; tell whether it is well."""
+        kinds = {each.trouble.violated for each in found}
+        if DEAD in kinds:
+            return self._revive()
+        is_stuck = ROUND_TRIP in kinds and self.arena.can_restart
+        if kinds & _ILL and self._engine is not None:
+            is_stuck = is_stuck or not self._engine.is_well()
+        return self._revive(stuck=True) if is_stuck else True
+
+    def _revive(self, *, stuck: bool = False) -> bool:
         self.close()
-        if self.arena.revive():
+        if self.arena.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
                 self.open()
                 return True

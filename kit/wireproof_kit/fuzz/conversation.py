@@ -112,6 +112,11 @@ class Conversation:
         return Judgement(stored=stored)
 
     @property
+    def is_complete(self) -> bool:
+        """Tell whether everything asked was answered, one more request included."""
+        return all(self._has_answered(line) for line in self._lines.values())
+
+    @property
     def is_refused(self) -> bool:
         """Tell whether a connection was refused."""
         return any(line.talk.ended == REFUSED for line in self._lines.values())
@@ -205,6 +210,12 @@ class Conversation:
     def _has_all(self, line: _Line) -> bool:
         talk = line.talk
         return bool(talk.ended) or (talk.is_sent and len(talk.answers) >= line.due)
+
+    def _has_answered(self, line: _Line) -> bool:
+        answers = line.talk.answers
+        if len(answers) < line.due:
+            return False
+        return line.sentinel is None or (bool(answers) and line.sentinel.answers(answers[-1]))
 
     def _lacks_answers(self) -> bool:
         return any(not self._has_all(line) for line in self._lines.values())

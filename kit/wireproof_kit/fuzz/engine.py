@@ -64,7 +64,7 @@ class Engine:
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
     _number: int = 0
     _silences: int = 0
-    _suspects: list[Case] = field(default_factory=list[Case])
+    _unfinished: list[Conversation] = field(default_factory=list[Conversation])
 
     def perform(self, batch: Sequence[Case], *, watch: bool) -> list[Suspicion]:
         """Send a batch; return what was violated, most telling first. `watch`: deliveries too."""
@@ -74,7 +74,7 @@ class Engine:
         cases = [referee.watched(case) for case in batch] if watch else list(batch)
         originals = {id(sent): case for sent, case in zip(cases, batch, strict=True)}
         self._silences = 0
-        self._suspects = []
+        self._unfinished = []
         found: list[Suspicion] = []
         stored: list[bytes] = []
         piped, single = self._sorted(cases)
@@ -90,11 +90,14 @@ class Engine:
         trouble = health.check()
         if trouble is None:
             return found
-        if trouble.violated != DEAD:
-            return [Suspicion(trouble, whole), *found]
-        # All else that was seen may have come of it.
-        suspects = self._suspects or cases
-        return [Suspicion(trouble, tuple(originals[id(case)] for case in suspects))]
+        # All else that was seen may have come of it; what was not answered, and was sent first,
+        # is the likeliest cause.
+        late = sorted(self._unfinished, key=lambda talk: talk.number)
+        first = originals[id(late[0].case)] if late else None
+        suspects = [originals[id(talk.case)] for talk in late]
+        if trouble.violated == DEAD or self._silences >= SILENCES:
+            return [Suspicion(trouble, tuple(suspects) or whole, first)]
+        return [Suspicion(trouble, whole, first), *found]
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
         """Send one case on connections of its own, recorded if so asked."""
@@ -238,8 +241,6 @@ class Engine:
             while waiting and len(active) < SIDE_BY_SIDE and self._silences < SILENCES:
                 active.append(self._started(waiting.pop()))
             if any(each.is_refused for each in active):
-                tried = len(cases) - len(waiting)
-                self._suspects = list(cases[max(0, tried - 2 * SIDE_BY_SIDE) : tried])
                 waiting.clear()
             if not active:
                 self.counts.left += len(waiting)
@@ -268,6 +269,8 @@ class Engine:
 
     def _conclude(self, talk: Conversation, found: list[Suspicion], stored: list[bytes]) -> None:
         judgement = talk.judgement()
+        if not talk.is_complete:
+            self._unfinished.append(talk)
         talk.close()
         self.counts.single += 1
         stored += judgement.stored

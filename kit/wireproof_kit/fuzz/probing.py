@@ -6,9 +6,11 @@ from typing import Protocol
 
 from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
 from wireproof_kit.fuzz.engine import Suspicion
+from wireproof_kit.fuzz.oracle import NO_ANSWER, NOT_CLOSED
 
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""
+FEWER_TIMES = 3
 MOST_PROBES = 300
 """Tries to make one finding smaller."""
 
@@ -124,7 +126,8 @@ def confirm(
     `told` hears of every time that they did.
     """
     shown = runs = 0
-    for _ in range(TIMES):
+    # An answer that does not come costs all patience each time.
+    for _ in range(FEWER_TIMES if violated in (NO_ANSWER, NOT_CLOSED) else TIMES):
         if runs and prober.out_of_time():
             break
         suspicion = prober.probe(cases, violated)

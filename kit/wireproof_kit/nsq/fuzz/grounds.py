@@ -37,6 +37,8 @@ from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.command import command_line
 
 _TOKENS = 1 << 40
+GREATER_LIMITS = (1 << 24, 1 << 27, (1 << 30) - 4096, (1 << 31) - 4097)
+"""What a broker with another limit than the usual one may have; the last is no limit at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +182,12 @@ def _grounds(session: NsqSession, target: Target, token: str) -> NsqGrounds:
         raise ArrangementFailed("fuzzing needs topics of one form at partition 0; give none")
     http = ext.http_address or http_address(target)
     case_names = Names(ext.name, plain.name, "wp_fuzz_cases")
+    patience = session.patience.answer
     ground = Ground(
         {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
         twin.name.encode(),
-        _limit(ext, limits.MAX_MSG_SIZE, session.patience.answer),
+        _limit(ext, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE, patience),
+        _limit(ext, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE, patience),
     )
     referee = NsqReferee(
         ground,
@@ -191,18 +195,22 @@ def _grounds(session: NsqSession, target: Target, token: str) -> NsqGrounds:
         http,
         case_names,
         twin.name,
-        _traces(ext, session.patience.answer),
+        _traces(ext, patience),
     )
-    patience = session.patience
-    places = Places(neighbour, twin, patience.answer, patience.push)
+    places = Places(neighbour, twin, patience, session.patience.push)
     return NsqGrounds(session, referee, Bystanders(places, token))
 
 
-def _limit(topic: Topic, limit: int, seconds: float) -> int:
-    """Return the limit if a size one above it is refused at once; else 0."""
-    line = command_line(names.PUB, topic.name, 0)
-    said = asked(topic.address, names.MAGIC + line + (limit + 1).to_bytes(4), seconds)
-    return limit if said is not None and said.kind in ERRORS else 0
+def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
+    """Return a limit above which sizes are refused at once; 0 when none is seen to be.
+
+    The size tried is a little above the limit: a broker may be wrong about the one above it.
+    """
+    for limit in (usual, *GREATER_LIMITS):
+        said = asked(topic.address, names.MAGIC + line + (limit + 4096).to_bytes(4), seconds)
+        if said is not None and said.kind in ERRORS:
+            return limit
+    return 0
 
 
 def _traces(topic: Topic, seconds: float) -> bool:

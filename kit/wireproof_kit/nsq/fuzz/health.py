@@ -100,8 +100,11 @@ class Bystanders:
             ]
         if not missing:
             return None
+        ended = watcher.ended
         watcher.close()
         self._watcher = None
+        if ended:
+            return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
         lost = next(iter(missing))
         words = f"{missing.total()} of {len(stored)} acknowledged messages were not delivered"
         also = f"; {len(strange)} others were" if strange else ""

@@ -1,0 +1,134 @@
+"""``wireproof fuzz``: campaigns against references, right ones and one that dies."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_process import wireproof
+
+from wireproof_kit.bundle import read_bundle
+
+FAULT = ("--reference-option=--fault", "--reference-option=beyond-no-header")
+FEW = ("--frames", "PUB_EXT", "--states", "identified")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the bundle of a campaign that found something."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    done = wireproof(
+        *("fuzz", "--reference", "nsq", *FAULT, *FEW, "-x", "--time", "60", "--seed", "1"),
+        *("--bundle", "out/b.jsonl", "--corpus", "corpus"),
+        cwd=folder,
+    )
+    assert done.code == 1, done.out + done.err
+    assert "seed 1" in done.out.splitlines()[0]
+    assert "seed 1" in done.out.splitlines()[-1]
+    return folder
+
+
+def test_the_right_references_yield_nothing(tmp_path: Path) -> None:
+    for protocol in ("nsq", "iggy"):
+        done = wireproof(
+            "fuzz",
+            "--reference",
+            protocol,
+            "--cases",
+            "512",
+            "--seed",
+            "3",
+            "--json",
+            cwd=tmp_path,
+        )
+        assert done.code == 0, done.out + done.err
+        *_, verdict = [json.loads(line) for line in done.out.splitlines()]
+        assert verdict["executed"] + verdict["left_out"] == 512
+        assert verdict["findings"] == []
+        assert verdict["in_frame"] + verdict["reconnecting"] >= 512
+        assert verdict["seed"] == 3
+
+
+def test_a_finding_stands_in_the_bundle_with_all_it_takes_to_see_it_again(found: Path) -> None:
+    bundle = read_bundle(found / "out/b.jsonl")
+    assert bundle.footer is not None
+    assert bundle.footer.exit == 1
+    (finding,) = bundle.findings
+    assert finding.violated == "answer"
+    assert finding.field == "header_length"
+    assert finding.shown == finding.runs == 5
+    assert finding.transcript.steps
+    assert bundle.campaign is not None
+    assert "PUB_EXT" in bundle.campaign.coverage
+    files = found / "out/b-findings"
+    assert (files / f"{finding.id}.hex").read_text().startswith("# connection A")
+    compile((files / f"{finding.id}.py").read_text(), "reproducer", "exec")
+
+
+def test_a_finding_is_replayed_by_its_id(found: Path) -> None:
+    (finding,) = read_bundle(found / "out/b.jsonl").findings
+    arguments = ("replay", finding.id, "--bundle", "out/b.jsonl", "--json")
+    done = wireproof(*arguments, "--to", "reference", "--times", "2", cwd=found)
+    assert done.code == 1, done.out + done.err
+    told = json.loads(done.out)
+    assert (told["shown"], told["runs"]) == (0, 2)
+
+
+def test_a_known_finding_does_not_fail_the_campaign(found: Path) -> None:
+    (finding,) = read_bundle(found / "out/b.jsonl").findings
+    (found / "known.toml").write_text(
+        f'[[deviation]]\nid = "nsq/fuzz/answer"\nclause = "fuzz"\nsignature = "{finding.id}"\n'
+        'reason = "told upstream"\nsince = 2020-01-01\nexpires = 2020-12-31\n'
+    )
+    arguments = ("fuzz", "--reference", "nsq", *FAULT, *FEW, "-x", "--time", "60", "--seed", "1")
+    done = wireproof(*arguments, "--baseline", "known.toml", "--no-shrink", cwd=found)
+    assert done.code == 1, "an expired entry excuses nothing"
+    known = (found / "known.toml").read_text()
+    known = known.replace("since = 2020-01-01\n", "").replace("2020-12-31", _next_month())
+    (found / "known.toml").write_text(known)
+    done = wireproof(*arguments, "--baseline", "known.toml", "--no-shrink", cwd=found)
+    assert done.code == 0, done.out + done.err
+
+
+def test_what_the_corpus_holds_is_tried_first(found: Path) -> None:
+    (finding,) = read_bundle(found / "out/b.jsonl").findings
+    done = wireproof(
+        *("fuzz", "--reference", "nsq", *FAULT, "--states", "fresh", "--frames", "magic"),
+        *("--cases", "256", "--seed", "8", "--corpus", "corpus", "--json", "--no-shrink"),
+        cwd=found,
+    )
+    assert done.code == 1, done.out + done.err
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert finding.id in [each["id"] for each in events if each["event"] == "finding"]
+
+
+def test_afar_needs_a_word(tmp_path: Path) -> None:
+    said = wireproof("fuzz", "nsq://192.0.2.1:4150", cwd=tmp_path).refused()
+    assert "loopback" in said
+    assert "--hazardous" in said
+
+
+def test_who_cannot_be_reached_is_no_finding(tmp_path: Path) -> None:
+    done = wireproof("fuzz", "nsq://127.0.0.1:1", "--time", "5", cwd=tmp_path)
+    assert done.code == 2, done.out + done.err
+    assert "cannot reach" in done.err
+    assert not list(tmp_path.glob("out/*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--time", "soon", "nsq://127.0.0.1:1"),
+        ("nsq://127.0.0.1:1", "ext.publish"),
+        ("--reference", "oms"),
+        ("oms+file:x",),
+        (),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    assert wireproof("fuzz", *arguments, cwd=tmp_path).refused()
+
+
+def _next_month() -> str:
+    from datetime import date, timedelta
+
+    return (date.today() + timedelta(days=30)).isoformat()

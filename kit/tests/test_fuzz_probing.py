@@ -1,0 +1,89 @@
+"""From a suspicion to the fewest bytes: bisecting, shrinking, confirming, without a target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, Step
+from wireproof_kit.fuzz.door import Trouble
+from wireproof_kit.fuzz.engine import Suspicion
+from wireproof_kit.fuzz.finding import Signature, signature_of
+from wireproof_kit.fuzz.probing import TIMES, Hunt, confirm
+
+TROUBLE = Trouble("answer", "wrong")
+
+
+def case(index: int, data: bytes = b"x") -> Case:
+    return Case(index, "fresh", "PUB", "size", "one less", (Step(data, WHOLE),), True)
+
+
+@dataclass
+class Target:
+    """Shows it when all `needed` are among the cases and some bytes in them; not always."""
+
+    needed: frozenset[int] = frozenset()
+    bytes_needed: bytes = b""
+    misses: int = 0
+    probes: list[int] = field(default_factory=list[int])
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        self.probes.append(len(cases))
+        sent = b"".join(step.data for each in cases for step in each.steps)
+        shows = self.needed <= {each.index for each in cases} and self.bytes_needed in sent
+        if shows and self.misses:
+            self.misses -= 1
+            return None
+        return Suspicion(TROUBLE, tuple(cases), cases[-1], "OK") if shows else None
+
+    def out_of_time(self) -> bool:
+        return False
+
+
+def suspicion(count: int, suspect: Case | None = None) -> Suspicion:
+    return Suspicion(TROUBLE, tuple(case(n) for n in range(count)), suspect)
+
+
+def test_the_suspect_alone_is_tried_first() -> None:
+    target = Target(frozenset({7}))
+    assert Hunt(target, "answer").culprits(suspicion(100, case(7))) == (case(7),)
+    assert target.probes == [1]
+
+
+def test_one_case_of_many_is_found_in_few_probes() -> None:
+    target = Target(frozenset({77}))
+    found = Hunt(target, "answer").culprits(suspicion(256))
+    assert [each.index for each in found] == [77]
+    assert len(target.probes) < 40
+
+
+def test_two_cases_that_are_needed_together_are_kept() -> None:
+    found = Hunt(Target(frozenset({3, 200})), "answer").culprits(suspicion(256))
+    assert [each.index for each in found] == [3, 200]
+
+
+def test_what_does_not_come_again_has_no_culprit() -> None:
+    assert Hunt(Target(frozenset({999})), "answer").culprits(suspicion(16)) == ()
+
+
+def test_bytes_that_are_not_needed_are_left_out() -> None:
+    data = b"a" * 500 + b"KILL" + b"b" * 500
+    steps = (Step(b"before"), Step(data, BYTE_BY_BYTE), Step(b"behind"))
+    whole = Case(1, "fresh", "PUB", "size", "one less", steps, True)
+    (smallest,) = Hunt(Target(bytes_needed=b"KILL"), "answer").smallest((whole,))
+    (step,) = smallest.steps
+    assert b"KILL" in step.data
+    assert len(step.data) < 12
+    assert step.manner == WHOLE
+
+
+def test_confirming_counts_how_often_it_shows() -> None:
+    told: list[Suspicion] = []
+    target = Target(frozenset({1}), misses=2)
+    assert confirm(target, [case(1)], "answer", told=told.append) == (TIMES - 2, TIMES)
+    assert len(told) == TIMES - 2
+
+
+def test_a_signature_says_what_where_and_which_answer() -> None:
+    signature = signature_of(Suspicion(TROUBLE, (), case(1), "OK"), case(1))
+    assert signature == Signature("answer", "fresh", "PUB", "size", "OK")
+    assert signature.id == signature_of(Suspicion(TROUBLE, (), case(9), "OK"), case(9)).id
+    assert signature.id != Signature("answer", "fresh", "PUB", "size", "E_INVALID").id
