@@ -77,7 +77,7 @@ class Incoming:
 
     opening: Opening
     sha256: str
-    rows: dict[str, list[Row]] = field(default_factory=dict)
+    rows: dict[str, list[Row]] = field(default_factory=dict[str, list[Row]])
 
 
 @dataclass(frozen=True, slots=True)

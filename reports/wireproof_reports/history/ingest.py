@@ -7,7 +7,7 @@ What a killed ingest has left is swept away by the next one.
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,7 +56,7 @@ class Taken:
     already: int = 0
     results: int = 0
     merged: int = 0
-    quarantined: list[Quarantined] = field(default_factory=list)
+    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
 
 
 def silent(_done: int, _total: int) -> None:
@@ -120,9 +120,7 @@ def _new(
     tell: Tell,
 ) -> Iterator[Incoming]:
     """Read the bundles that are not in the history yet, and count what they come to."""
-    known = {
-        hash for part in manifest.of("runs") for hash in column(history / part.place, "bundle")
-    }
+    known = _known(history, manifest)
     for number, opening in enumerate(openings, start=1):
         sha256 = bundle_hash(opening.path)
         if sha256 in known:
@@ -164,7 +162,7 @@ def _publish(history: Path, manifest: Manifest) -> None:
 
 
 @contextmanager
-def _held(history: Path) -> Iterator[None]:
+def _held(history: Path) -> Generator[None]:
     """Have the history for this process alone; a folder made in vain goes again."""
     is_new = not history.exists()
     history.mkdir(parents=True, exist_ok=True)
@@ -183,7 +181,7 @@ def _held(history: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _begun(history: Path, kit: str) -> Iterator[Manifest]:
+def _begun(history: Path, kit: str) -> Generator[Manifest]:
     """Have a history that may be written to, begun where the folder is empty.
 
     In the end nothing is left that the manifest does not name, whatever has happened.

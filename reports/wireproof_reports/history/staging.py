@@ -49,9 +49,9 @@ class Staging:
 
     history: Path
     manifest: Manifest
-    _open: dict[_Partition, TableWriter] = field(default_factory=dict)
-    _added: list[Part] = field(default_factory=list)
-    _replaced: list[Part] = field(default_factory=list)
+    _open: dict[_Partition, TableWriter] = field(default_factory=dict[_Partition, TableWriter])
+    _added: list[Part] = field(default_factory=list[Part])
+    _replaced: list[Part] = field(default_factory=list[Part])
 
     def add(self, incoming: Incoming) -> None:
         """Take in one bundle's rows."""

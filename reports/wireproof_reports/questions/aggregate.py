@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -98,7 +98,7 @@ def _told(manifest: Manifest) -> dict[str, object]:
 
 
 @contextmanager
-def _shared(history: str) -> Iterator[None]:
+def _shared(history: str) -> Generator[None]:
     """Keep ingests away while the history's files are read."""
     if is_url(history) or not Path(history).is_dir():
         yield
@@ -114,7 +114,7 @@ def _shared(history: str) -> Iterator[None]:
 
 
 @contextmanager
-def _replaced(folder: Path) -> Iterator[Path]:
+def _replaced(folder: Path) -> Generator[Path]:
     """Have an empty folder that takes the place of another one when all went well."""
     new, old = folder.with_name(f"{folder.name}.new"), folder.with_name(f"{folder.name}.old")
     for left in (new, old):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def is_local(master: str) -> bool:
 @contextmanager
 def session(
     master: str, log: Path, *, settings: Mapping[str, str], code: Sequence[Path] = ()
-) -> Iterator[SparkSession]:
+) -> Generator[SparkSession]:
     """Have a session; what Spark and Java say goes into the log.
 
     An empty master leaves it to what started this process, as spark-submit does. ``code`` are
@@ -78,7 +78,7 @@ def session(
 
 
 @contextmanager
-def in_words(log: Path) -> Iterator[None]:
+def in_words(log: Path) -> Generator[None]:
     """Make one sentence of whatever Spark has to say.
 
     Raises:
@@ -164,7 +164,7 @@ def first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _quiet(log: Path) -> Iterator[None]:
+def _quiet(log: Path) -> Generator[None]:
     """Send what Java writes, now and later, to the log instead of the terminal."""
     sys.stdout.flush()
     sys.stderr.flush()
