@@ -5,10 +5,12 @@ from pathlib import Path
 import cli_bundle as made
 import pytest
 
+from wireproof.fuzz import WITHOUT_SCAPY
 from wireproof.main import main
 from wireproof_kit import pcap
-from wireproof_kit.bundle import read_bundle
-from wireproof_spec.record import CaseRecord, TranscriptRecord
+from wireproof_kit.bundle import BundleWriter, read_bundle
+from wireproof_kit.outcome import Standing, conclude
+from wireproof_spec.record import CaseRecord, FindingRecord, TranscriptRecord
 
 SMALL = "nsq/publish/header-json/nul"
 
@@ -116,3 +118,39 @@ def test_a_file_in_the_place_of_the_folder_is_refused_before_the_run(
     assert main(["run", "--reference", SMALL, "--pcap", "some"]) == 2
 
     assert "--pcap some: expected a folder, found a file" in capsys.readouterr().err
+
+
+def test_findings_of_the_fuzzer_have_captures_too() -> None:
+    finding = FindingRecord(
+        id="abcdef012345",
+        violated="answer",
+        words="no answer",
+        state="magic-sent",
+        frame="PUB",
+        field="size",
+        answer="silence",
+        seed=1,
+        shown=5,
+        runs=5,
+        seen=9,
+        at_s=1.0,
+        cases=(),
+        transcript=made.transcript(),
+    )
+    writer = BundleWriter(Path("b.jsonl"), made.header())
+    writer.add(finding)
+    writer.close(conclude(made.header(), [], made.catalogue(), Standing(profile="must")))
+
+    assert main(["report", "b.jsonl", "--pcap", "captures"]) == 0
+
+    assert names("captures") == ["nsq_fuzz_answer_abcdef012345.pcapng"]
+
+
+def test_without_the_extra_the_fuzzer_says_what_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pcap, "is_installed", lambda: False)
+
+    assert main(["fuzz", "--reference", "nsq", "--cases", "5", "--bundle", "f.jsonl"]) == 0
+
+    assert f"wireproof: {WITHOUT_SCAPY}\n" in capsys.readouterr().err

@@ -15,20 +15,20 @@ FORMATS = ("pcap", "pcap-all")
 
 
 def write_failing(bundle: Path, out: Path) -> None:
-    """Write a capture of each case that did not conform into a folder; raises as `write_all`."""
+    """Write a capture of what did not conform into a folder; raises as `write_all`."""
     found = read_bundle(bundle)
-    _write(found, (case for case in found.cases if case.verdict not in GREEN), out)
+    _write(found, (case for case in _cases(found) if case.verdict not in GREEN), out)
 
 
 def write_all(bundle: Path, out: Path) -> None:
-    """Write a capture of each case into a folder.
+    """Write a capture of each case, and of each finding of the fuzzer, into a folder.
 
     Raises:
         UsageFault: the bundle cannot be read, or the extra ``pcap`` is not installed.
         OSError: a file cannot be written.
     """
     found = read_bundle(bundle)
-    _write(found, iter(found.cases), out)
+    _write(found, _cases(found), out)
 
 
 def lacking(asked: Mapping[str, Path]) -> str:
@@ -37,6 +37,16 @@ def lacking(asked: Mapping[str, Path]) -> str:
         return ""
     named = [f"--{name} {asked[name]}" for name in FORMATS if name in asked]
     return f"{' and '.join(named)} left out: {pcap.MISSING}" if named else ""
+
+
+def _cases(bundle: Bundle) -> Iterator[CaseRecord]:
+    yield from bundle.cases
+    if not bundle.findings:
+        return
+    from wireproof_kit.fuzz.records import finding_case
+
+    for finding in bundle.findings:
+        yield finding_case(finding, bundle.header.target.protocol)
 
 
 def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:

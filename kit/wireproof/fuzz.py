@@ -26,6 +26,7 @@ from wireproof.targets import (
 )
 from wireproof.view.fuzzing import choose_fuzz_view
 from wireproof.watcher import ENDS
+from wireproof_kit import pcap
 from wireproof_kit.deviations import Deviation, read_deviations
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign import BATCH, Plan
@@ -35,6 +36,10 @@ from wireproof_kit.options import today
 from wireproof_kit.protocols import PROTOCOLS, read_target
 
 TIME_S = 60.0
+WITHOUT_SCAPY = (
+    "left out, since scapy is not installed: the frames that it makes, captures of findings; "
+    "pip install 'wireproof[pcap]'"
+)
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 EXAMPLES = (
@@ -97,6 +102,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         wanted=_wanted(options),
     )
     view.begin(named.url, seed, bundle, first)
+    if not pcap.is_installed():
+        click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
     with _interruptible() as is_interrupted:
         run_workers(
             _place(named, options, seed),

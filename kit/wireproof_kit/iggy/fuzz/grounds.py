@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
+from wireproof_kit import pcap
 from wireproof_kit.errors import ArrangementFailed, UsageFault
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.door import (
@@ -142,7 +143,7 @@ class IggyGrounds:
         from wireproof_kit.fuzz.generator import Generator
         from wireproof_kit.iggy.fuzz.grammar import grammar
 
-        there = grammar(self._referee.names)
+        there = grammar(self._referee.names, scapy=pcap.is_installed())
         return Generator(there, choice.seed, frames=choice.frames, states=choice.states)
 
     def close(self) -> None:
