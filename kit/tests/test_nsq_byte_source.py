@@ -65,11 +65,12 @@ def test_many_values_are_those_taken_one_by_one() -> None:
     row = b"".join(FRAMES)
     one_by_one, many = (ByteSource(io.BytesIO(row), size=len(row)) for _ in range(2))
     expected = [take_value(one_by_one, SERVER_FRAME) for _ in FRAMES]
-    found: list[object] = []
+    found: list[tuple[ServerFrame, bytes, int]] = []
     while pieces := list(take_many(many, SERVER_FRAME)):
         found += pieces
 
-    assert found == expected
+    assert [(value, data) for value, data, _ in found] == expected
+    assert all(row.startswith(data, start) for _, data, start in found)
     assert many.offset == len(row)
     assert len(row) > 3 * CHUNK
 

@@ -11,6 +11,8 @@ from wireproof_spec.wire_error import WireError
 T = TypeVar("T")
 
 CHUNK = 1 << 16
+BATCH = 1 << 14
+"""Bytes of which values are taken together: few enough that none lives on to be collected."""
 HEAD = 4
 """The bytes of the size that leads every frame, body and record."""
 LIMIT = 1 << 26
@@ -67,22 +69,22 @@ def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broke
         return broken(schema, data, start=start, error=error)
 
 
-def take_many(source: ByteSource, schema: Schema[T]) -> Iterator[tuple[T, bytes]]:
-    """Take the values that are whole and right in the next bytes, with their bytes.
+def take_many(source: ByteSource, schema: Schema[T]) -> Iterator[tuple[T, bytes, int]]:
+    """Take the values that are whole and right in the next bytes: value, bytes, their offset.
 
-    None where the next one is neither, or longer than a chunk, or the end is not known: a pipe
+    None where the next one is neither, or longer than a batch, or the end is not known: a pipe
     would have to be waited for.
     """
     left = source.left
     if left is None:
         return
-    data = source.peek(min(CHUNK, left))
+    first, data = source.offset, source.peek(min(BATCH, left))
     values, ends = decode_many(schema, data)
     if ends:
         source.take(ends[-1])
     start = 0
     for value, end in zip(values, ends, strict=True):
-        yield value, data[start:end]
+        yield value, data[start:end], first + start
         start = end
 
 

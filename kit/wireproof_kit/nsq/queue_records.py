@@ -30,21 +30,24 @@ class Origin:
 
 @dataclass(slots=True)
 class Reached:
-    """How far a queue has been read; ``count`` is None when its first files are not there."""
+    """How far a queue has been read; ``count`` is None when its first files are not there.
+
+    ``broken``: something in it could not be read, and nothing behind that was.
+    """
 
     offset: int
     count: int | None
     messages: int = 0
+    broken: bool = False
 
 
 def directory_records(directory: Path, schema: Records) -> Iterator[Entry]:
     """Return the records of all queues in a directory, topic by topic, partition by partition."""
     for topic, partition, files in stored_queues(directory):
         reached = _beginning(files[0])
-        for entry in _queue_records(files, schema, reached):
-            yield entry
-            if isinstance(entry, Broken):
-                return
+        yield from _queue_records(files, schema, reached)
+        if reached.broken:
+            return
         said = f"{reached.messages} messages up to offset {reached.offset}"
         yield Heading(f"end of topic {topic}   partition {partition}   {said}")
 
@@ -56,18 +59,27 @@ def file_records(file: StoredFile, schema: Records) -> Iterator[Entry]:
 
 def source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Entry]:
     """Return each record; after a broken one, nothing."""
+    for found in _runs(source, schema, origin):
+        yield from (found,) if isinstance(found, Broken) else found
+
+
+def _runs(
+    source: ByteSource, schema: Records, origin: Origin
+) -> Iterator[Sequence[Decoded] | Broken]:
+    """Return the records a batch at a time: one by one they would take half as long again."""
     while source.peek(1):
-        start = source.offset
-        for record, data in take_many(source, schema):
-            yield _decoded(StoredRecord(record, data, start, schema, origin))
-            start += len(data)
+        yield [
+            _decoded(StoredRecord(record, data, start, schema, origin))
+            for record, data, start in take_many(source, schema)
+        ]
         if not source.peek(1):
             return
+        start = source.offset
         taken = take_value(source, schema)
         if isinstance(taken, Broken):
             yield taken
             return
-        yield _decoded(StoredRecord(*taken, start, schema, origin))
+        yield [_decoded(StoredRecord(*taken, start, schema, origin))]
 
 
 def _queue_records(
@@ -75,9 +87,12 @@ def _queue_records(
 ) -> Iterator[Entry]:
     for due, file in enumerate(files, files[0].queue.number):
         if file.queue.number != due:
+            reached.broken = True
             yield _gap(file, due, reached.offset)
             return
         yield from _file_records(file, schema, reached)
+        if reached.broken:
+            return
 
 
 def _beginning(file: StoredFile) -> Reached:
@@ -96,12 +111,13 @@ def _file_records(file: StoredFile, schema: Records, reached: Reached) -> Iterat
     messages = 0
     with file.path.open("rb") as opened:
         source = ByteSource(opened, size=file.path.stat().st_size)
-        for entry in source_records(source, schema, origin):
-            if isinstance(entry, Broken):
-                yield replace(entry, where=file.name)
+        for found in _runs(source, schema, origin):
+            if isinstance(found, Broken):
+                reached.broken = True
+                yield replace(found, where=file.name)
                 return
-            yield entry
-            messages += 1
+            yield from found
+            messages += len(found)
     reached.offset += source.offset
     reached.messages += messages
     if reached.count is not None:
