@@ -62,6 +62,17 @@ def test_what_is_legal_meets_every_case_or_one_of_each_function() -> None:
     assert drawn[0] == about(msgspec.structs.replace(VARIANTS[0], every=False), instances)
 
 
+def test_a_mix_meets_a_third_of_the_functions_and_every_clause() -> None:
+    instances = collect("nsq")
+    functions = {(item.function, item.clause.id) for item in instances}
+    trials = [Trial(f"mix-{number}", MIX, (), every=False) for number in range(30)]
+    met = [about(trial, instances) for trial in trials]
+    for items in met:
+        assert len(functions) / 3 < len(items) < len(functions) / 2
+        assert {item.clause.id for item in items} == {item.clause.id for item in instances}
+    assert {(item.function, item.clause.id) for items in met for item in items} == functions
+
+
 def test_a_fault_meets_every_case_of_its_clauses() -> None:
     instances = collect("nsq")
     clause = "ext.publish.header-name"

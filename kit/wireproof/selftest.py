@@ -102,7 +102,7 @@ def _watch(shown: Iterator[Shown], matrix: Matrix, view: RehearsalView) -> None:
 def _trials(protocol: str, ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
     variants = listed(protocol, VARIANT)
     # What takes longest comes first, so that nothing is left running alone at the end.
-    trials = (*variants, *mixes(variants, seed=seed), *listed(protocol, FAULT))
+    trials = (*mixes(variants, seed=seed), *variants, *listed(protocol, FAULT))
     if ids:
         trials = selected(trials, ids, collect(protocol))
     return sample(trials, seed=seed) if sampled else trials

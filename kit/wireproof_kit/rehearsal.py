@@ -13,7 +13,7 @@ from zlib import crc32
 
 from wireproof_kit.engine import Engine, RunOptions
 from wireproof_kit.instance import Instance
-from wireproof_kit.rehearsal_trials import FAULT, Seen, Shown, Trial
+from wireproof_kit.rehearsal_trials import FAULT, MIX, Seen, Shown, Trial
 from wireproof_kit.run import Run, RunPlan
 from wireproof_spec.record import CaseRecord
 
@@ -21,13 +21,15 @@ PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
+SHARE = {MIX: 3}
 
 
 def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases a trial is run against, those that must tell first.
 
     A fault: all cases of its clauses, and all others of their interfaces. Variants: all there
-    are. Of what only must not turn red, the trial meets every case or one of each function.
+    are. Of what only must not turn red, the trial meets every case or one of each function; a
+    mix, one of a third of the functions, other ones in each mix, and at least one of each clause.
     """
     drawn = list(instances) if trial.every else _one_of_each(trial, instances)
     if trial.kind != FAULT:
@@ -50,7 +52,16 @@ def _one_of_each(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     alike: dict[object, list[Instance]] = {}
     for item in instances:
         alike.setdefault((item.function, item.clause.id), []).append(item)
-    return [chance.choice(items) for items in alike.values()]
+    drawn = [chance.choice(items) for items in alike.values()]
+    return _thinned(drawn, SHARE.get(trial.kind, 1), chance)
+
+
+def _thinned(drawn: list[Instance], share: int, chance: random.Random) -> list[Instance]:
+    """Return one of so many, and one of each clause, in the order they had."""
+    mixed = chance.sample(drawn, len(drawn))
+    first = {item.clause.id: item.id for item in reversed(mixed)}
+    kept = {*first.values(), *(item.id for item in mixed[: len(drawn) // share])}
+    return [item for item in drawn if item.id in kept]
 
 
 def interface(case_id: str) -> str:

@@ -1,18 +1,16 @@
-"""A crew of processes that share out trials between them."""
+"""A crew that shares out trials among several processes, led by a foreman of their own kind."""
 
-import queue
 import subprocess
 import sys
-import threading
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from wireproof_kit.rehearsal_trials import Shown, Trial
 
 END_WITHIN_S = 20.0
-TRIAL_WITHIN_S = 300.0
-ENDED = f"the process that rehearsed it ended, or was ended after {TRIAL_WITHIN_S:g} s"
+GONE = "the process that shares out the trials ended with code {code}"
 
 
 class Crew:
@@ -21,78 +19,50 @@ class Crew:
     def __init__(self, protocol: str, size: int) -> None:
         self._protocol = protocol
         self._size = size
-        self._trials: queue.SimpleQueue[Trial] = queue.SimpleQueue()
-        self._shown: queue.SimpleQueue[Shown] = queue.SimpleQueue()
-        self._workers: list[subprocess.Popen[bytes]] = []
 
     def rehearse(self, trials: Sequence[Trial]) -> Generator[Shown, None, None]:
         """Give what each trial showed as it comes; leaving early ends the processes.
 
         A trial whose process ends or hangs is in trouble, and says so.
         """
-        for trial in trials:
-            self._trials.put(trial)
-        for _ in range(min(self._size, len(trials))):
-            threading.Thread(target=self._work, name="rehearsal", daemon=True).start()
+        left = {trial.name: trial for trial in trials}
+        foreman = self._hire()
+        assert foreman.stdin is not None, "it is a pipe"
+        assert foreman.stdout is not None, "it is a pipe"
         try:
-            for _ in trials:
-                yield self._shown.get()
+            foreman.stdin.write(msgspec.json.encode(list(trials)) + b"\n")
+            foreman.stdin.flush()
+            for line in foreman.stdout:
+                shown = msgspec.json.decode(line, type=Shown)
+                left.pop(shown.trial.name, None)
+                yield shown
+            code = foreman.wait(END_WITHIN_S)
+            yield from (Shown(trial, trouble=GONE.format(code=code)) for trial in left.values())
         finally:
-            self._dismiss()
-
-    def _work(self) -> None:
-        worker = self._hire()
-        while True:
-            try:
-                trial = self._trials.get_nowait()
-            except queue.Empty:
-                _close(worker)
-                return
-            shown = _asked(worker, trial)
-            self._shown.put(shown or Shown(trial, trouble=ENDED))
-            if shown is None:
-                worker = self._hire()
+            _dismiss(foreman)
 
     def _hire(self) -> subprocess.Popen[bytes]:
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "wireproof_kit.rehearsal_worker", self._protocol],
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "wireproof_kit.rehearsal_foreman",
+                self._protocol,
+                str(self._size),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self._workers.append(worker)
-        return worker
-
-    def _dismiss(self) -> None:
-        """End what still works; it ends its reference when its own stdin does."""
-        while not self._trials.empty():
-            self._trials.get_nowait()
-        for worker in self._workers:
-            if worker.poll() is None:
-                worker.terminate()
-        for worker in self._workers:
-            try:
-                worker.wait(END_WITHIN_S)
-            except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait(END_WITHIN_S)
 
 
-def _asked(worker: subprocess.Popen[bytes], trial: Trial) -> Shown | None:
-    if worker.stdin is None or worker.stdout is None:
-        return None
-    limit = threading.Timer(TRIAL_WITHIN_S, worker.kill)
-    limit.start()
+def _dismiss(foreman: subprocess.Popen[bytes]) -> None:
+    """End it: its stdin's end makes it end whoever works, and they their references."""
+    for pipe in (foreman.stdin, foreman.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()
     try:
-        worker.stdin.write(msgspec.json.encode(trial) + b"\n")
-        worker.stdin.flush()
-        line = worker.stdout.readline()
-    except (BrokenPipeError, ValueError):
-        return None
-    finally:
-        limit.cancel()
-    return msgspec.json.decode(line, type=Shown) if line else None
-
-
-def _close(worker: subprocess.Popen[bytes]) -> None:
-    if worker.stdin:
-        worker.stdin.close()
+        foreman.wait(END_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        foreman.kill()
+        foreman.wait(END_WITHIN_S)

@@ -155,7 +155,10 @@ def page(matrix: Matrix) -> Iterator[str]:
 def _met(matrix: Matrix) -> str:
     if all(row.trial.every for row in matrix.rows):
         return "every case"
-    return "one case of each function, with other parameters each time; `make matrix` tries all"
+    return (
+        "one case of each function, with other parameters each time, a mix those of a third of "
+        "the functions and one of each clause; `make matrix` tries all"
+    )
 
 
 def _group_table(matrix: Matrix) -> Iterator[str]:

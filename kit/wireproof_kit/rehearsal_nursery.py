@@ -21,10 +21,14 @@ PREFIX = "wireproof-reference-"
 
 
 class Nursery:
-    """Keeps one process from which brokers are born, one at a time."""
+    """Keeps one process from which brokers are born, one at a time.
 
-    def __init__(self, protocol: str) -> None:
+    Their data lie in a folder of their own in ``folder``, by default where memory is one.
+    """
+
+    def __init__(self, protocol: str, *, folder: str | None = None) -> None:
         self._protocol = protocol
+        self._folder = folder or memory_folder()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "wireproof.nursery", protocol],
             stdin=subprocess.PIPE,
@@ -44,7 +48,7 @@ class Nursery:
         Raises:
             TargetUnreachable: it did not say in time that it is ready.
         """
-        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=memory_folder()) as folder:
+        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=self._folder) as folder:
             arguments = reference_arguments(self._protocol, folder, options)
             self._say(json.dumps(["--json", *arguments]))
             try:
