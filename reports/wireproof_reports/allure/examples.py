@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Protocol, Self, cast
 
 import pytest
-from allure_commons import model2
+
+from wireproof_reports.allure.library import File, InProgress, Nested
 
 LISTENER = "allure_listener"
 """The name under which allure-pytest registers what holds the result in progress."""
@@ -19,7 +20,7 @@ class _Handle(Protocol):
 
 
 class _Reporter(Protocol):
-    def get_test(self, uuid: str | None) -> model2.TestResult | None: ...
+    def get_test(self, uuid: str | None) -> InProgress | None: ...
 
 
 class _Listener(Protocol):
@@ -81,7 +82,7 @@ class Examples:
         return example
 
 
-def _files(steps: list[model2.TestStepResult]) -> Iterator[model2.Attachment]:
+def _files(steps: list[Nested]) -> Iterator[File]:
     for step in steps:
         yield from step.attachments
         yield from _files(step.steps)

@@ -4,30 +4,31 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import cast
 
-import allure_commons
 import pytest
-from allure_commons import model2
-from allure_commons.types import LabelType
 
 from wireproof_reports.allure.case_result import PAGE, Run, rendered, wants_capture
 from wireproof_reports.allure.examples import Examples
 from wireproof_reports.allure.folder import write_frame
-from wireproof_reports.allure.result import Rendered, Step
+from wireproof_reports.allure.library import InProgress, attach, fill, first, plugins
 from wireproof_reports.bundle_file import Bundle
 from wireproof_reports.html import render_bundle
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
-KEPT_LABELS = (LabelType.THREAD,)
-"""What allure-pytest says of the process is kept; of the machine nothing is."""
+HOST, THREAD = "host", "thread"
+"""Labels of allure-pytest: what it says of the process is kept, of the machine nothing is."""
 
 
 def join(config: pytest.Config, folder: str) -> None:
     """Register with pytest and with Allure."""
     glue = Glue(config, Path(folder))
     config.pluginmanager.register(glue, "wireproof-allure-writer")
-    allure_commons.plugin_manager.register(glue, "wireproof-allure")
-    config.add_cleanup(lambda: allure_commons.plugin_manager.unregister(glue))
+    plugins().register(glue, "wireproof-allure")
+    config.add_cleanup(lambda: _leave(glue))
+
+
+def _leave(glue: object) -> None:
+    plugins().unregister(glue)
 
 
 class Glue:
@@ -61,19 +62,18 @@ class Glue:
         finally:
             examples.end()
 
-    @allure_commons.hookimpl(tryfirst=True)
-    def report_result(self, result: model2.TestResult) -> None:
+    @first
+    def report_result(self, result: InProgress) -> None:
         """Say of a case what its record says, and of no test on which machine it ran."""
-        kept = [label for label in result.labels if label.name != LabelType.HOST]
-        result.labels = kept
+        result.labels = [label for label in result.labels if label.name != HOST]
         if self._judged is None:
             return
         header, record = self._judged
         run = Run(header, load_catalogue(header.target.protocol), self._bundle_name(), result.uuid)
         done = rendered(record, run, start=result.start, capture=self._capture(header, record))
         for name, data in done.files.items():
-            allure_commons.plugin_manager.hook.report_attached_data(body=data, file_name=name)
-        _fill(result, done)
+            attach(data, name)
+        fill(result, done.result, kept=(THREAD,))
 
     def _capture(self, header: HeaderRecord, record: CaseRecord) -> bytes | None:
         if not wants_capture(record):
@@ -101,43 +101,3 @@ class Glue:
     def _bundle_name(self) -> str:
         given = cast(str | None, self._config.getoption("--bundle"))
         return Path(given).name if given else ""
-
-
-def _fill(result: model2.TestResult, done: Rendered) -> None:
-    ours = done.result
-    kept = [label for label in result.labels if label.name in KEPT_LABELS]
-    result.name, result.fullName = ours.name, ours.full_name
-    result.historyId, result.testCaseId = ours.history_id, ours.test_case_id
-    result.status, result.stage = ours.status, ours.stage
-    result.statusDetails = model2.StatusDetails(
-        known=ours.status_details.known,
-        flaky=ours.status_details.flaky,
-        message=ours.status_details.message,
-        trace=ours.status_details.trace,
-    )
-    result.description, result.descriptionHtml = ours.description, None
-    result.titlePath = list(ours.title_path)
-    result.labels = [*(model2.Label(label.name, label.value) for label in ours.labels), *kept]
-    result.links = [model2.Link(link.type, link.url, link.name) for link in ours.links]
-    result.parameters = [
-        model2.Parameter(name=each.name, value=each.value, excluded=each.excluded)
-        for each in ours.parameters
-    ]
-    result.steps = [_step(step) for step in ours.steps]
-    files = (
-        model2.Attachment(name=each.name, source=each.source, type=each.type)
-        for each in ours.attachments
-    )
-    result.attachments = [*files, *result.attachments]
-
-
-def _step(step: Step) -> model2.TestStepResult:
-    details = model2.StatusDetails(message=step.status_details.message)
-    return model2.TestStepResult(
-        name=step.name,
-        status=step.status,
-        statusDetails=details,
-        stage=step.stage,
-        start=step.start,
-        stop=step.stop,
-    )
