@@ -5,6 +5,7 @@ frame is then made wrong, and how, follows from seed and index alone.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
@@ -29,10 +30,21 @@ DRAWS = 3
 """Frames of each kind in an epoch."""
 VISITS = 400
 """Cases of each frame in an epoch."""
+CALM = 1.0
+"""Cases of wrong content in right form, for each case of any kind: many go over a connection."""
 TALKS = 2
 """Conversations for each round of one case a frame."""
 IN_ORDER, OF = 3, 4
 """So many of so many cases come in a state where their frame is in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The frames of an epoch: all, those with calm things to do, those for conversations."""
+
+    all: tuple[SeedFrame, ...]
+    calm: tuple[SeedFrame, ...]
+    talking: tuple[SeedFrame, ...]
 
 
 class Generator:
@@ -57,7 +69,8 @@ class Generator:
         self._starts = starts(grammar, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
         self._singles = 0 if alone else len(self.kinds) * DRAWS
-        self._round = self._singles + (TALKS if self._starts else 0)
+        self._calm = self._singles + int(self._singles * CALM)
+        self._round = self._calm + (TALKS if self._starts else 0)
         self.epoch = self._round * VISITS
         self._drawer = Drawer(st.tuples(*(kind.strategy for kind, _ in self.kinds)))
         self._pool = lru_cache(maxsize=2)(self._drawn)
@@ -79,33 +92,49 @@ class Generator:
         visit, which = divmod(place, self._round)
         pool = self._pool(epoch)
         chance = Chance(self._stream, index)
-        if which >= self._singles:
+        if which >= self._calm:
             return self._conversation(index, pool, chance)
-        frame = pool[which]
-        done = next_mutant(frame, visit, chance)
+        if which >= self._singles:
+            return self._calm_case(index, pool, place, chance)
+        frame = pool.all[which]
+        done = next_mutant(frame.prepared, frame.entries, visit, chance)
         state = _state(frame.places, chance)
-        return case_of(self.grammar, index, frame, done, state=state, mates=pool, chance=chance)
+        return case_of(
+            self.grammar, index, frame, done, state=state, mates=pool.all, chance=chance
+        )
 
-    def _conversation(self, index: int, there: Sequence[SeedFrame], chance: Chance) -> Case:
-        pool = [each for each in there if each.kind.interface == self.grammar.talking]
+    def _calm_case(self, index: int, pool: Pool, place: int, chance: Chance) -> Case:
+        calm = pool.calm or pool.all
+        visit, which = divmod(place, len(calm))
+        frame = calm[which]
+        done = next_mutant(frame.prepared, frame.calm or frame.entries, visit, chance)
+        state = chance.one_of(frame.places.in_order or frame.places.all)
+        return case_of(
+            self.grammar, index, frame, done, state=state, mates=pool.all, chance=chance
+        )
 
+    def _conversation(self, index: int, pool: Pool, chance: Chance) -> Case:
         def broken(which: int) -> tuple[Mutant, str]:
-            entry, mutant = next_mutant(pool[which], chance.below(1 << 16), chance)
+            frame, at = pool.talking[which], chance.below(1 << 16)
+            entry, mutant = next_mutant(frame.prepared, frame.entries, at, chance)
             return mutant, f"{entry.row} {entry.mutation.name}"
 
-        frames = [(each.kind, each.frame) for each in pool]
+        frames = [(each.kind, each.frame) for each in pool.talking]
         script = written(self.grammar, frames, broken, starts=self._starts, choose=chance.below)
         return script.case(index)
 
-    def _drawn(self, epoch: int) -> tuple[SeedFrame, ...]:
+    def _drawn(self, epoch: int) -> Pool:
         chance = Chance(self._stream, -1 - epoch)
         order = Random(chance.below(1 << 63))
         rounds = [self._drawer.draw(chance.below(1 << 63)) for _ in range(DRAWS)]
-        return tuple(
+        frames = tuple(
             seed_frame(self.grammar, kind, places, frame, order)
-            for frames in rounds
-            for (kind, places), frame in zip(self.kinds, frames, strict=True)
+            for drawn in rounds
+            for (kind, places), frame in zip(self.kinds, drawn, strict=True)
         )
+        calm = tuple(each for each in frames if each.calm)
+        talking = self.grammar.talking
+        return Pool(frames, calm, tuple(e for e in frames if e.kind.interface == talking))
 
 
 def chosen(

@@ -33,6 +33,7 @@ WEIGHTS: dict[Role, int] = {
 """How often the turn of a field of such a role comes."""
 HEAVY = 1
 """How often the turn comes of all that is heavy in a frame together."""
+_CONTENT: frozenset[Role] = frozenset(("body", "json"))
 OUT_OF_ORDER = "out of order"
 """The mutation of a right frame in a state where none of its kind is due."""
 
@@ -47,12 +48,17 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class SeedFrame:
-    """A frame to make cases from, and all that may be done to it, in some order."""
+    """A frame to make cases from, and all that may be done to it, in some order.
+
+    The `calm` things leave the frame whole, and their connection most likely in its state: their
+    content is wrong, not their form. There are none where the right frame moves the connection.
+    """
 
     kind: Kind
     places: Places
     prepared: Prepared
     entries: Sequence[Entry]
+    calm: Sequence[Entry]
     delimited: bool
     hazardous: bool
 
@@ -78,15 +84,18 @@ def seed_frame(
         entries = _in_turn(entries, order)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
-    return SeedFrame(kind, places, prepared, entries, delimited, hazardous)
+    stays = delimited and all(grammar.moves(each, frame) == each for each in places.in_order)
+    calm = [each for each in entries if _is_calm(each)] if stays and places.in_order else []
+    return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
 
 
-def next_mutant(frame: SeedFrame, at: int, chance: Chance) -> tuple[Entry, Mutant]:
-    """Do what stands at a place of a frame's list, or behind it where that changes nothing."""
-    entries = frame.entries
+def next_mutant(
+    prepared: Prepared, entries: Sequence[Entry], at: int, chance: Chance
+) -> tuple[Entry, Mutant]:
+    """Do what stands at a place of a list, or behind it where that changes nothing."""
     while True:
         entry = entries[at % len(entries)]
-        mutant = mutated(frame.prepared, entry, chance)
+        mutant = mutated(prepared, entry, chance)
         if mutant is not None:
             return entry, mutant
         at += 1
@@ -119,6 +128,14 @@ def case_of(
     hazardous = frame.hazardous if right else grammar.is_hazardous(kind, data)
     delimited = delimited and mutant.manner is not HALF_CLOSE
     return Case(index, state, kind, entry.row, name, steps, delimited, hazardous)
+
+
+def _is_calm(entry: Entry) -> bool:
+    mutation = entry.mutation
+    if mutation.name == GRAMMAR:
+        return True
+    content = entry.field.role in _CONTENT and mutation.change is not None
+    return content and mutation.lengths == "follow" and not mutation.heavy
 
 
 def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], chance: Chance) -> Frame:

@@ -133,7 +133,7 @@ def _cases_of(
     made: list[Case] = []
     for _ in range(most):
         chance = Chance(draw(_DICE), 0)
-        done = next_mutant(frame, draw(which), chance)
+        done = next_mutant(frame.prepared, frame.entries, draw(which), chance)
         state = draw(places_to_draw)
         made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], chance=chance))
     return made
@@ -143,7 +143,8 @@ def _cases_of(
 def breaks(draw: st.DrawFn, frame: SeedFrame) -> tuple[Mutant, str]:
     """Draw something that is wrong with a frame, and what it is called."""
     chance = Chance(draw(_DICE), 0)
-    entry, mutant = next_mutant(frame, draw(st.integers(0, len(frame.entries) - 1)), chance)
+    which = st.integers(0, len(frame.entries) - 1)
+    entry, mutant = next_mutant(frame.prepared, frame.entries, draw(which), chance)
     return mutant, f"{entry.row} {entry.mutation.name}"
 
 
