@@ -2,7 +2,7 @@
 
 import ipaddress
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
@@ -81,6 +81,7 @@ def packet(segment: Segment, *, number: int = 1) -> Packet:
     source, to = (KIT_MAC, TARGET_MAC) if segment.by_kit else (TARGET_MAC, KIT_MAC)
     made = Ether(src=source, dst=to)
     made.add_payload(network)  # the operator / would copy all below, time and again
+    made.explicit = network.explicit = tcp.explicit = 1  # one value in each field
     made.comments = [_comment(text) for text in segment.comments]
     return made
 
@@ -96,11 +97,3 @@ def _network(source: Address, to: Address, number: int) -> Packet:
     from scapy.layers.inet6 import IPv6
 
     return IPv6(src=source[0], dst=to[0])
-
-
-def read_capture(path: Path) -> Iterator[Packet]:
-    """Yield the packets of a capture."""
-    from scapy.utils import PcapNgReader
-
-    with PcapNgReader(str(path)) as reader:
-        yield from reader
