@@ -12,7 +12,7 @@ from typing import Protocol
 from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 
-MOST_HOARDED = 1 << 30
+MOST_HOARDED = 3 << 30
 """Bytes; a broker that keeps what it should not must not take the whole machine."""
 
 
@@ -75,10 +75,10 @@ class Weakness:
     """Where a parser may be wrong, beside the rules of frames; nothing is, by default.
 
     `line` sees the words of each command, `identity` the body of each IDENTIFY, `batch` that of
-    each MPUB; what they return is read instead. `declared` sees each size and count (`size`,
-    `count`, `message size`), `refused` each refusal, `segment` each piece of the stream and what
-    they return comes in its place; `cut` sees that the stream has ended inside a frame, `stored`
-    what is about to be stored. Each may raise `Halt`, `Deaf` or `Stuck`.
+    each MPUB, `declared` each size and count (`size`, `batch size`, `identify size`, `count`,
+    `message size`), `segment` each piece of the stream, `stored` the messages about to be stored;
+    what they return comes in its place. `refused` sees each refusal, `cut` that the stream has
+    ended inside a frame. Each may raise `Halt`, `Deaf` or `Stuck`.
     """
 
     line: Callable[[Victim, Sequence[bytes]], Sequence[bytes]] | None = None
@@ -88,4 +88,4 @@ class Weakness:
     refused: Callable[[Victim, Refusal], None] | None = None
     segment: Callable[[Victim, bytes], bytes] | None = None
     cut: Callable[[Victim], None] | None = None
-    stored: Callable[[Victim, Sequence[Entry]], None] | None = None
+    stored: Callable[[Victim, Sequence[Entry]], Sequence[Entry]] | None = None

@@ -1,13 +1,15 @@
 """Faults of parsers: sizes and counts that lie, and bodies taken for something else."""
 
+from collections.abc import Sequence
+
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.core.harm import Victim
-from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.message import Entry, Message
 from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt, Stuck
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
-from wireproof_spec.nsq.limits import MAX_MSG_SIZE
 
+_FULL = 65536
 _HOARDED_BYTES = 2 << 20
 _MANY = 1 << 16
 _HUGE = 1 << 30
@@ -16,22 +18,18 @@ _END_MARK = b"\xff\xff\xff\xff"
 _LIKE_A_LINE = b"\nNOP\n"
 
 
-def _low_half(victim: Victim, kind: str, size: int) -> int:
-    return size & 0xFFFF if kind == "size" and size > MAX_MSG_SIZE else size
+def _low_bits(victim: Victim, kind: str, size: int) -> int:
+    return size & 0xFFFFFF if kind != "count" and size > 0xFFFFFF else size
 
 
 def _magnitude(victim: Victim, kind: str, size: int) -> int:
-    return abs(size) if kind == "size" and size > _LEAST else size
+    return abs(size) if kind != "count" else size
 
 
 def _zero_deafens(victim: Victim, kind: str, size: int) -> int:
     if kind == "identify size" and size == 0:
         raise Deaf
     return size
-
-
-def _one_over_the_limit(victim: Victim, kind: str, size: int) -> int:
-    return size - 1 if kind == "size" and size == MAX_MSG_SIZE + 1 else size
 
 
 def _negative_count_halts(victim: Victim, kind: str, count: int) -> int:
@@ -87,12 +85,23 @@ def _without_twins(victim: Victim, data: bytes) -> bytes:
     return data if count < 1 else count.to_bytes(4) + b"".join(messages)
 
 
-def _zeros_cut(data: bytes) -> bytes:
-    return data if any(data) else data[:-1]
+def _full_cut(victim: Victim, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return [
+        each._replace(body=each.body[:-1]) if len(each.body) == _FULL else each for each in entries
+    ]
 
 
-def _ended_by_line(data: bytes) -> bytes:
-    return data.partition(_LIKE_A_LINE)[0] or data
+def _zeros_cut(victim: Victim, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return [each if any(each.body) else each._replace(body=each.body[:-1]) for each in entries]
+
+
+def _ended_by_line(victim: Victim, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return [
+        each._replace(body=each.body.partition(_LIKE_A_LINE)[0])
+        if _LIKE_A_LINE in each.body
+        else each
+        for each in entries
+    ]
 
 
 def _is_end_mark(message: Message) -> bool:
@@ -101,19 +110,19 @@ def _is_end_mark(message: Message) -> bool:
 
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
-        "size-low-half",
-        "of the size of a message above the limit only the low 16 bits are read",
-        _declared(_low_half),
+        "size-low-bits",
+        "of a size only the low 24 bits are read",
+        _declared(_low_bits),
     ),
     parser_fault(
         "size-magnitude",
-        "a negative size of a message is read without its sign",
+        "a negative size is read without its sign",
         _declared(_magnitude),
     ),
     parser_fault(
-        "size-limit-by-one",
-        "a message one byte over the limit is waited for, and its last byte not taken",
-        _declared(_one_over_the_limit),
+        "size-65536-by-one",
+        "of a message of 65536 bytes the last one is lost",
+        {"weakness.stored": _full_cut},
     ),
     parser_fault(
         "size-identify-zero-deafens",
@@ -153,12 +162,12 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "body-zeros-cut",
         "the last byte of a body of NULs alone is lost",
-        {"publish.plain_body": _zeros_cut},
+        {"weakness.stored": _zeros_cut},
     ),
     parser_fault(
         "body-line-ends-it",
         "a body ends where something like a NOP stands in it",
-        {"publish.plain_body": _ended_by_line},
+        {"weakness.stored": _ended_by_line},
     ),
     parser_fault(
         "body-end-mark-lost",

@@ -137,7 +137,7 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
         node.timers.at(connection.now_ns + LATE_NS, partial(_late, node, partition, entries))
         raise _cut()
     if connection.node.behaviour.weakness.stored is not None:
-        connection.node.behaviour.weakness.stored(connection, entries)
+        entries = connection.node.behaviour.weakness.stored(connection, entries)
     if node.harm.losing:
         node.harm.losing -= 1
         return Stored(1, 0, partition.log.end, 0)

@@ -58,6 +58,7 @@ def _batch(
     to = publish.address(connection, words)
     limit = connection.node.limits.body
     size = yield from sized.number(otherwise=Refusal(E_BAD_BODY, "failed to read body size"))
+    size = sized.declared(connection, "batch size", size)
     yield from sized.check_size(
         connection,
         size,
