@@ -8,8 +8,14 @@ from cli_process import wireproof
 from wireproof.iggy import replay
 from wireproof_kit.iggy import requests
 from wireproof_reports.evidence import recorded
+from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.frame import response
+from wireproof_spec.iggy.header_kinds import RAW
+from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.identifier import numeric
+from wireproof_spec.iggy.message import MESSAGE, Message
+from wireproof_spec.iggy.states import AVAILABLE
 from wireproof_spec.iggy.streams import CreateStream
 from wireproof_spec.iggy.topics import TopicRequest
 from wireproof_spec.record import StepRecord
@@ -108,3 +114,18 @@ def test_all_that_was_sent_is_renamed_and_keeps_its_length() -> None:
 @pytest.mark.parametrize("number", [1 << 20, 9_999_999, 10_000_000, (1 << 30) - 1])
 def test_a_new_number_has_as_many_digits(number: int) -> None:
     assert len(str(replay.fresh_number(number))) == len(str(number))
+
+
+def test_headers_of_polled_messages_may_stand_in_any_order() -> None:
+    headers = (Header("a", RAW, b"1"), Header("b", RAW, b"2"))
+    messages = [
+        Message(0, AVAILABLE, 1, 2, 3, order, b"payload") for order in (headers, headers[::-1])
+    ]
+    one, other = (
+        response(0, (1).to_bytes(4, "little") + encode(MESSAGE, each)) for each in messages
+    )
+    poll = [b"\0" * 4 + replay.POLLS]
+
+    assert one != other
+    assert replay.settled(one, poll) == replay.settled(other, poll) == one
+    assert replay.settled(other, [b"\0" * 8]) == other

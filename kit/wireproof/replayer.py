@@ -78,6 +78,11 @@ class Arrangement:
     rounds: tuple[Round, ...]
 
 
+def as_it_came(data: bytes, sent: Frames) -> bytes:
+    """Return what came: nothing in it may stand in any order."""
+    return data
+
+
 @dataclass(frozen=True, slots=True)
 class Replayer:
     """How a protocol's exchanges are repeated.
@@ -86,7 +91,8 @@ class Replayer:
     that came now: it puts what lives now in place of what was recorded. ``is_beat`` tells bytes
     that come and go by the clock. ``rank`` orders answers that may come in any order. The fields
     in ``volatile`` differ from run to run. ``not_replayed`` are arguments with which a case does
-    what its record does not hold, and what that is.
+    what its record does not hold, and what that is. ``settled`` takes what came and all that was
+    sent before it: it puts into an order of its own what may stand in any within an answer.
     """
 
     arrange: Callable[[Occasion], Arrangement]
@@ -95,6 +101,7 @@ class Replayer:
     rank: Callable[[bytes], bytes]
     volatile: Set[str]
     not_replayed: Mapping[str, str]
+    settled: Callable[[bytes, Frames], bytes] = as_it_came
 
 
 def replayer_of(protocol: str) -> Replayer:

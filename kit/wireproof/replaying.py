@@ -111,7 +111,7 @@ def _answers(steps: Sequence[StepRecord], name: str, replayer: Replayer) -> list
         if step.kind == "send":
             sent.append(data)
         elif step.kind in KINDS and (step.kind != "close" or _by_target(step)):
-            answers.append(_Answer(step.kind, data, tuple(sent)))
+            answers.append(_Answer(step.kind, replayer.settled(data, sent), tuple(sent)))
     return sorted(answers, key=lambda answer: replayer.rank(answer.data))
 
 

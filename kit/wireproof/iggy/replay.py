@@ -8,7 +8,7 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import msgspec
@@ -25,11 +25,13 @@ from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.transcript import Transcript
 from wireproof_reports.evidence import recorded
-from wireproof_spec.decoding import decode
+from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.commands import payload_schema
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.message import MESSAGE
 from wireproof_spec.iggy.streams import CreateStream
 from wireproof_spec.iggy.topics import CreateTopic
 from wireproof_spec.record import StepRecord, packed
@@ -61,7 +63,7 @@ class Recorded:
 
 def replayer() -> Replayer:
     """Return what repeats an exchange with a server, over TCP and HTTP."""
-    return Replayer(arrange, _renewed, _is_beat, _rank, VOLATILE, {})
+    return Replayer(arrange, _renewed, _is_beat, _rank, VOLATILE, {}, settled)
 
 
 def arrange(occasion: Occasion) -> Arrangement:
@@ -216,6 +218,22 @@ def _renewed(data: bytes, recorded: Frames, came: Frames) -> bytes:
     near = {old + step: new + step for old, new in times for step in (-1, 0, 1)}
     wire = {old.to_bytes(8, "little"): new.to_bytes(8, "little") for old, new in near.items()}
     return _replaced(data, wire)
+
+
+def settled(data: bytes, sent: Frames) -> bytes:
+    """Put the headers of polled messages in the order of their keys: servers have none."""
+    if not sent or sent[-1][CODE] != POLLS:
+        return data
+    polled = read_polled(Done(data[RESPONSE_HEAD_SIZE:]))
+    if polled.layout != "published" or not polled.seen:
+        return data
+    before = data[: RESPONSE_HEAD_SIZE + polled.seen[0].position]
+    ordered = (replace(each, headers=_ordered(each.headers)) for each in polled.messages)
+    return before + b"".join(encode(MESSAGE, each) for each in ordered)
+
+
+def _ordered(headers: tuple[Header, ...]) -> tuple[Header, ...]:
+    return tuple(sorted(headers, key=lambda header: header.key))
 
 
 def _times(frames: Frames) -> list[int]:
