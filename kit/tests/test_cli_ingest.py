@@ -5,6 +5,7 @@ from pathlib import Path
 
 import cli_bundle as made
 import pytest
+from cli_process import python
 
 from wireproof.main import main
 
@@ -43,6 +44,24 @@ def test_lines_put_aside_are_named(capsys: pytest.CaptureFixture[str]) -> None:
 
     out = capsys.readouterr().out.splitlines()
     assert out[1] == f"quarantined  b.jsonl, line 3: {records[0].case} stands in this bundle twice"
+
+
+def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
+    most_bytes = 2000
+    limited = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes}, {most_bytes}))
+from wireproof.main import main
+sys.exit(main(["ingest", "b.jsonl", "--history", "h"]))
+"""
+
+    done = python(limited)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "wireproof: h cannot be written (File too large); it is as it was before\n"
+    )
+    assert not (tmp_path / "h").exists()
 
 
 @pytest.mark.parametrize(

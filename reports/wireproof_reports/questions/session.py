@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
-FIRST_JOB_S = 60.0
+FIRST_JOB_S = 120.0
 HEAP = "3g"
 LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
 LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
