@@ -10,6 +10,7 @@ from typing import Any
 
 import construct
 import pytest
+from byte_mutations import mutated
 from construct import this
 from every_schema import every_schema
 from hypothesis import given, settings
@@ -34,7 +35,6 @@ FEW = settings(max_examples=5, deadline=None)
 """Each with many mutations, for each of so many shapes."""
 MUTATIONS = 25
 LARGE = 5_000
-EXTREMES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 
 
 def test_there_is_code_for_every_schema_of_both_protocols() -> None:
@@ -67,27 +67,6 @@ def hold_equal(schema: Schema[Any], data: bytes) -> None:
     oracle = said(lambda data: interpreted.parse(schema.shape, schema.clause, data), data)
 
     assert said(schema.decoder, data) == oracle
-
-
-def mutated(data: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(data) + 1)
-    match chance.randrange(6):
-        case 0:
-            return data[:at]
-        case 1:
-            return data + chance.randbytes(chance.randrange(1, 9))
-        case 2:
-            return data[:at] + chance.randbytes(1) + data[at + 1 :]
-        case 3:
-            size = chance.choice((1, 2, 4))
-            number = (chance.choice(EXTREMES) & (1 << 8 * size) - 1).to_bytes(size, "big")
-            number = number[:: chance.choice((1, -1))]
-            return data[:at] + number + data[at + size :]
-        case 4:
-            return data[:at] + data[at + chance.randrange(1, 9) :]
-        case _:
-            step = bytes([(data[at] + chance.choice((-1, 1))) % 256]) if at < len(data) else b""
-            return data[:at] + step + data[at + 1 :]
 
 
 @EACH

@@ -9,13 +9,16 @@ from wireproof_spec.wire_error import WireError
 def refusals(clause: str) -> Mapping[str, Callable[..., object]]:
     """Return the errors of a schema under the names by which generated code calls them."""
 
-    def refused(field: str, offset: int, expected: str, found: object) -> WireError:
+    def error(field: str, offset: int, expected: str, found: object) -> WireError:
         return WireError(
             clause=clause, field=field, offset=offset, expected=expected, found=str(found)
         )
 
+    def refused(field: str, offset: int, expected: str, found: object) -> WireError:
+        return error(field or "value", offset, expected, found)
+
     def cut(field: str, offset: int, size: int, total: int) -> WireError:
-        return refused(field, offset, counted(size), total - offset)
+        return error(field, offset, counted(size), total - offset)
 
     def over(field: str, offset: int, room: int, found: int) -> WireError:
         return refused(field, offset, f"at most {room}", found)
