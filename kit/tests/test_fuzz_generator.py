@@ -135,6 +135,22 @@ def test_most_cases_come_where_their_frame_is_in_order_but_not_all(protocol: str
 
 
 @PROTOCOLS
+def test_many_cases_are_calm(protocol: str) -> None:
+    """Wrong content in right form, and right frames that stay where they are: about a half."""
+    calm = {
+        kind.name: kind
+        for kind in GRAMMARS[protocol].kinds
+        if any(map(kind.is_calm, frames(kind)))
+    }
+    made = [case for case in epoch(protocol) if case.frame_kind in calm]
+    whole = [case for case in made if case.delimited and len(case.steps) == 1]
+
+    assert len(calm) >= 6
+    assert len(whole) > len(epoch(protocol)) * 0.4
+    assert sum(case.mutation == GRAMMAR for case in whole) < len(whole) * 0.2
+
+
+@PROTOCOLS
 def test_right_frames_out_of_order_are_named_so(protocol: str) -> None:
     due = {kind.name: kind.states for kind in GRAMMARS[protocol].kinds}
     for case in single(protocol):

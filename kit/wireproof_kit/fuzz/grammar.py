@@ -8,17 +8,29 @@ from hypothesis.strategies import SearchStrategy
 from wireproof_kit.fuzz.case import Frame, Step
 
 
+def never(frame: Frame) -> bool:
+    """Tell of no frame that it is calm."""
+    return False
+
+
+def always(frame: Frame) -> bool:
+    """Tell of every frame that it is calm."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of frame: what draws right ones, and in which states one is in order.
 
-    `interface` is the way in, such as ``tcp`` or ``http``.
+    `interface` is the way in, such as ``tcp`` or ``http``. A right frame that `is_calm` has one
+    answer that nobody disputes, and leaves the connection in its state.
     """
 
     name: str
     interface: str
     strategy: SearchStrategy[Frame] = field(repr=False)
     states: tuple[str, ...]
+    is_calm: Callable[[Frame], bool] = field(default=never, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

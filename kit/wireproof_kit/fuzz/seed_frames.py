@@ -51,7 +51,7 @@ class SeedFrame:
     """A frame to make cases from, and all that may be done to it, in some order.
 
     The `calm` things leave the frame whole, and their connection most likely in its state: their
-    content is wrong, not their form. There are none where the right frame moves the connection.
+    content is wrong, not their form.
     """
 
     kind: Kind
@@ -84,8 +84,8 @@ def seed_frame(
         entries = _in_turn(entries, order)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
-    stays = delimited and all(grammar.moves(each, frame) == each for each in places.in_order)
-    calm = [each for each in entries if _is_calm(each)] if stays and places.in_order else []
+    has_calm = places.in_order and kind.is_calm(frame)
+    calm = [each for each in entries if _is_calm(each)] if has_calm else []
     return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
 
 

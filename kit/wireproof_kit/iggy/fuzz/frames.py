@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import Frame, Role
 from wireproof_kit.fuzz.drawing import Made, Rules, values
-from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.fuzz.grammar import Kind, always, never
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import ALL, JOINED
 from wireproof_spec.decoding import Schema
@@ -27,6 +27,17 @@ _ROLES: Mapping[str, Role] = {"code": "enumerator"}
 _ABSENT = (commands.KILL, commands.LOGIN_USER)
 """The one ends a server that allows it, the other is none of the published commands."""
 
+_CALM = (
+    commands.SEND_MESSAGES,
+    commands.POLL_MESSAGES,
+    commands.GET_CONSUMER_OFFSET,
+    commands.STORE_CONSUMER_OFFSET,
+    commands.GET_STREAM,
+    commands.GET_TOPIC,
+    commands.GET_TOPICS,
+    commands.GET_CONSUMER_GROUPS,
+)
+"""What has bytes of any content, and is answered over a connection that stays as it is."""
 IN_SCRATCH = (
     commands.DELETE_STREAM,
     commands.DELETE_TOPIC,
@@ -45,7 +56,8 @@ def kinds(there: Names) -> Iterator[Kind]:
         schema = payload_schema(code)
         drawn = values(outline(schema), _rules(there, code))
         states = (JOINED,) if code == commands.LEAVE_CONSUMER_GROUP else ALL
-        yield Kind(name, TCP, drawn.map(_Framing(name, code, schema)), states)
+        calm = always if code in _CALM else never
+        yield Kind(name, TCP, drawn.map(_Framing(name, code, schema)), states, calm)
 
 
 @dataclass(frozen=True, slots=True)

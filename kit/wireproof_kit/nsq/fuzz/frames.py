@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import Frame, Role
 from wireproof_kit.fuzz.drawing import Made, Rules, values
-from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.fuzz.grammar import Kind, never
 from wireproof_kit.fuzz.json_documents import texts
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.states import ALL, FRESH, HANDSHAKE, IN_FLIGHT, NAMED, SUBSCRIBED
@@ -57,12 +57,21 @@ STATES: Mapping[bytes, tuple[str, ...]] = {
 """Where a command is in order; one that is not here is everywhere behind the magic."""
 
 
+_PUBLISHING = frozenset(
+    (
+        *(names.PUB, names.PUB_TRACE, names.PUB_EXT),
+        *(names.MPUB, names.MPUB_TRACE, names.MPUB_EXT),
+    )
+)
+
+
 def kinds(there: Names) -> Iterator[Kind]:
     """Yield the commands, and the magic."""
     yield Kind("magic", TCP, st.just(walk.frame("magic", MAGIC, Magic())), (FRESH,))
     for name in PARAMETERS:
         made = _command(name, there)
-        yield Kind(name.decode(), TCP, made, STATES.get(name, ALL))
+        calm = _Calm(there.partition).is_calm if name in _PUBLISHING else never
+        yield Kind(name.decode(), TCP, made, STATES.get(name, ALL), calm)
     for name, schema in _ACKNOWLEDGEMENTS.items():
         yield Kind(name.decode(), TCP, framed_values(name.decode(), schema), STATES[name])
 
@@ -70,6 +79,18 @@ def kinds(there: Names) -> Iterator[Kind]:
 def framed_values(kind: str, schema: Schema[Any]) -> st.SearchStrategy[Frame]:
     """Draw right values of a schema, as frames of a kind."""
     return values(outline(schema), _rules()).map(_Framing(kind, schema))
+
+
+@dataclass(frozen=True, slots=True)
+class _Calm:
+    """Tells which publishes say clearly where they go: brokers differ over other words."""
+
+    partition: int
+
+    def is_calm(self, frame: Frame) -> bool:
+        """Tell whether the line has a topic and the partition that it has."""
+        words = frame.data.partition(b"\n")[0].rstrip(b"\r").split(b" ")
+        return words[2:] == [b"%d" % self.partition]
 
 
 @dataclass(frozen=True, slots=True)
