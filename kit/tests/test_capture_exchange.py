@@ -5,7 +5,7 @@ from collections import defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wireproof_kit.pcap.exchange import SEGMENT, Exchange, Segment, address, segments
+from wireproof_kit.pcap.exchange import FIRST_PORT, SEGMENT, Exchange, Segment, address, segments
 from wireproof_kit.transcript import IN_TLS
 from wireproof_spec.record import StepRecord
 
@@ -108,6 +108,12 @@ def test_addresses() -> None:
     assert address("") == ("192.0.2.2", 0)
     assert made(step("open", note="10.1.2.3:4150"))[0].source[0] == "192.0.2.1"
     assert made(step("open", note="[::1]:4150"))[0].source[0] == "::1"
+
+
+def test_no_connection_goes_from_a_port_to_itself() -> None:
+    found = made(step("open", note=f"127.0.0.1:{FIRST_PORT}"))
+
+    assert found[0].source == ("127.0.0.1", FIRST_PORT + 1)
 
 
 NOTES = ["by the kit", "by the target (end)", "by the target (reset)", "sending direction only"]

@@ -147,7 +147,8 @@ class _Writer:
     def _open(self, step: StepRecord, target: Address, said: str) -> Iterator[Segment]:
         if step.conn in self._links:
             yield from self._end(self._links[step.conn], f"{said} (again)")
-        kit = _kit_host(target[0]), next(self._ports)
+        port = next(port for port in self._ports if port != target[1])
+        kit = _kit_host(target[0]), port
         link = self._links[step.conn] = _Link(kit, target, is_http=step.kind == "request")
         yield self._segment(link, KIT, "S", said)
         yield self._segment(link, TARGET, "SA", said)
