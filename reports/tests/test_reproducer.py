@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from bundle_fixture import crash, failed, failures, header, http_header
+from bundle_fixture import URL, crash, failed, failures, header, http_header
 from wire_fixture import TOPIC, Exchange, message, ok, server_frame
 
-from wireproof_reports.reproducer import reproducer, script
+from wireproof_reports.reproducer import repeat_command, reproducer, script
 from wireproof_spec.record import CaseRecord, StepRecord, TargetRecord, TranscriptRecord
 
 ALLOWED = (ast.Expr, ast.Import, ast.Assign, ast.FunctionDef, ast.If)
@@ -222,3 +222,11 @@ def test_no_text_of_a_bundle_becomes_code(text: str) -> None:
     assert names == ["re", "socket", "sys"]
     assert re.fullmatch(r"[\w./#@%+,: -]+", ways.command)
     assert re.fullmatch(r"[\w./#@%+,:-]+", ways.file)
+
+
+def test_without_a_bundle_a_case_is_run_again_against_its_target() -> None:
+    record = next(failures())
+    reference = header(target=TargetRecord("reference", "nsq"))
+
+    assert repeat_command(record, header(), "") == f"wireproof run {URL} {record.case}"
+    assert repeat_command(record, reference, "") == f"wireproof run --reference {record.case}"

@@ -12,6 +12,7 @@ from wireproof_reports.clauses import CaseView, ClauseView, GroupView, group_vie
 from wireproof_reports.findings import CauseView, Lack, cause_views, lacks, with_verdict
 from wireproof_reports.headline import Headline, headline
 from wireproof_reports.reached import Reached, levels_reached
+from wireproof_reports.reproducer import named_target
 from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
 
 NAMING = ("name", "product", "server")
@@ -131,11 +132,8 @@ def run_command(bundle: Bundle) -> str:
     seed = f"--seed {header.seed}"
     if header.command:
         return header.command if "--seed" in header.command else f"{header.command} {seed}"
-    url = header.target.url
-    target = url if "://" in url else f"--{url}"
-    words = ["wireproof", "run", target, *header.selection]
-    words += ["--profile", header.profile, "--reading", header.reading]
-    return f"{shlex.join(words)} {seed}"
+    words = [*header.selection, "--profile", header.profile, "--reading", header.reading]
+    return f"wireproof run {named_target(header)} {shlex.join(words)} {seed}"
 
 
 def _product(bundle: Bundle) -> str:

@@ -14,6 +14,8 @@ from wireproof_reports.literal import literal
 from wireproof_reports.protocols import NOTHING, PROTOCOLS, known
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
+REFERENCE = "reference"
+"""What stands in place of a URL when the embedded reference was judged."""
 PATIENCE_S = 10
 LONGEST_HEX = 4096
 """Bytes; a longer stream is left to the script."""
@@ -81,10 +83,14 @@ def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> 
     """Return the command that repeats the exchange, or the case where there is none to repeat."""
     has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
     if not has_sent or not bundle_name:
-        url = header.target.url
-        target = _quoted(url) if "://" in url else f"--{_harmless(url)}"
-        return f"wireproof run {target} {_quoted(case.case)}"
+        return f"wireproof run {named_target(header)} {_quoted(case.case)}"
     return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
+
+
+def named_target(header: HeaderRecord) -> str:
+    """Return the target as a command line names it."""
+    url = header.target.url
+    return f"--{REFERENCE}" if url == REFERENCE else _quoted(url)
 
 
 def script(case: CaseRecord, header: HeaderRecord) -> str:
