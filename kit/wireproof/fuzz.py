@@ -70,6 +70,7 @@ class FuzzOptions(TypedDict):
     timeout: float | None
     stop_at_first: bool
     no_shrink: bool
+    drawn: bool
     reference_option: tuple[str, ...]
 
 
@@ -85,7 +86,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     seed, first = corpus.start(options["seed"], _wanted(options))
     deviations = _deviations(options["baseline"])
     settings = settings_for(manner())
-    bundle = bundle_place(options["bundle"], settings, name="-fuzz")
+    is_named = options["bundle"] or settings.bundle
+    bundle = bundle_place(options["bundle"], settings, name="" if is_named else "-fuzz")
     plan = _plan(options, seed, first, corpus)
     view = choose_fuzz_view(manner(), plan)
     ledger = FuzzLedger(
@@ -146,7 +148,7 @@ def _plan(options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
     if time_s is None and cases is None:
         time_s = TIME_S
     return Plan(
-        Choice(seed, options["frames"], options["states"]),
+        Choice(seed, options["frames"], options["states"], options["drawn"]),
         time_s=time_s,
         cases=None if cases is None else cases + first * BATCH,
         first=first,
@@ -171,7 +173,8 @@ def _place(named: Named, options: FuzzOptions, seed: int) -> Place:
 
 
 def _wanted(options: FuzzOptions) -> str:
-    return " ".join([*options["frames"], "/", *options["states"]])
+    drawn = ["drawn"] if options["drawn"] else []
+    return " ".join([*drawn, *options["frames"], "/", *options["states"]])
 
 
 def _deviations(path: Path | None) -> tuple[Deviation, ...]:
@@ -231,6 +234,7 @@ def _options() -> Generator[click.Option]:
         ["--frames"], multiple=True, metavar="KIND", help="Frames that begin so; repeatable."
     )
     yield click.Option(["--states"], multiple=True, metavar="STATE", help="States; repeatable.")
+    yield click.Option(["--drawn"], is_flag=True, help="Hypothesis draws each case; slower.")
     yield click.Option(["--pid"], type=count, help="Watch its memory and open files.")
     yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
     yield click.Option(

@@ -51,6 +51,10 @@ _ALIKE = (frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}), frozenset({NO_ANSWER, NO
 Trigger = tuple[str, str, str]
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class Arena(Protocol):
     """Where a target is, and how it comes back to life."""
 
@@ -175,21 +179,31 @@ class Campaign:
 
     def _run_batches(self) -> None:
         step = self.plan.workers
+        made: list[list[Case]] = []
         for batch in count(self.plan.first + self.plan.worker, step):
             self.batch = batch
             if self._is_over():
                 break
-            self._perform(self._cases(), watch=self.batch // step % WATCHED == 0)
+            cases = made.pop() if made else self._cases(batch)
+
+            def prepare(following: int = batch + step) -> None:
+                made.append(self._cases(following))
+
+            kept = self._kept(cases)
+            self._perform(kept, watch=batch // step % WATCHED == 0, meanwhile=prepare)
             self.listener.went_on(self)
             if self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values()):
                 break
 
-    def _cases(self) -> list[Case]:
+    def _cases(self, batch: int) -> list[Case]:
         generation = self._generation
         assert generation is not None, "the campaign is open"
-        first = self.batch * BATCH
+        first = batch * BATCH
         last = first + BATCH if self.plan.cases is None else min(first + BATCH, self.plan.cases)
-        made = [generation.case(index) for index in range(first, last)]
+        return [generation.case(index) for index in range(first, last)]
+
+    def _kept(self, made: Sequence[Case]) -> list[Case]:
+        """Leave out what may not be sent, or has been found to be fatal."""
         allowed = [case for case in made if self.plan.hazardous or not case.hazardous]
         kept = [case for case in allowed if _trigger(case) not in self._avoided]
         self.left_out += len(made) - len(allowed)
@@ -198,11 +212,13 @@ class Campaign:
             self.coverage.add(case)
         return kept
 
-    def _perform(self, cases: Sequence[Case], *, watch: bool) -> None:
+    def _perform(
+        self, cases: Sequence[Case], *, watch: bool, meanwhile: Callable[[], None] = _nothing
+    ) -> None:
         engine, watching = self._engine, self._watch
         if not cases or engine is None:
             return
-        found = engine.perform(cases, watch=watch)
+        found = engine.perform(cases, watch=watch, meanwhile=meanwhile)
         self.executed += len(cases)
         if not found and watching is not None:
             trouble = watching.climbs(cases)

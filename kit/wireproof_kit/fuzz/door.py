@@ -166,11 +166,12 @@ class Generation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which cases are wanted; empty means all."""
+    """Which cases are wanted; empty means all. `drawn`: Hypothesis draws each of them."""
 
     seed: int
     frames: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
+    drawn: bool = False
 
 
 class Grounds(Protocol):

@@ -38,6 +38,10 @@ class Suspicion:
     answer: str = ""
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 @dataclass(slots=True)
 class Counts:
     """How many cases were executed, over what, in how many seconds."""
@@ -64,10 +68,16 @@ class Engine:
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
     _number: int = 0
     _silences: int = 0
+    _meanwhile: Callable[[], None] = _nothing
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
 
-    def perform(self, batch: Sequence[Case], *, watch: bool) -> list[Suspicion]:
-        """Send a batch; return what was violated, most telling first. `watch`: deliveries too."""
+    def perform(
+        self, batch: Sequence[Case], *, watch: bool, meanwhile: Callable[[], None] = _nothing
+    ) -> list[Suspicion]:
+        """Send a batch; return what was violated, most telling first. `watch`: deliveries too.
+
+        `meanwhile` is called once while the target is busy.
+        """
         referee, health = self.grounds.referee, self.grounds.health
         if watch and (trouble := health.begin_watch()) is not None:
             return [Suspicion(trouble, tuple(batch))]
@@ -78,7 +88,9 @@ class Engine:
         found: list[Suspicion] = []
         stored: list[bytes] = []
         piped, single = self._sorted(cases)
+        self._meanwhile = meanwhile
         self._perform_piped(piped, found, stored, single)
+        self._call_meanwhile()
         self._perform_single(single, found, stored)
         whole = tuple(batch)
         found = [
@@ -169,6 +181,7 @@ class Engine:
             lanes = {state: self._lane(state) for state in todo}
             for state, lane in lanes.items():
                 lane.begin(todo[state])
+            self._call_meanwhile()
             self._wait_for_lanes(list(lanes.values()))
             todo = {
                 state: rest
@@ -214,6 +227,10 @@ class Engine:
         if trouble.violated in (NO_ANSWER, NOT_CLOSED, DELIVERY):
             self._silences += 1
         return self._silences >= SILENCES
+
+    def _call_meanwhile(self) -> None:
+        call, self._meanwhile = self._meanwhile, _nothing
+        call()
 
     def _lane(self, state: str) -> Lane:
         lane = self._lanes.get(state)

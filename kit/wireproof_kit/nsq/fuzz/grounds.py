@@ -134,11 +134,10 @@ class NsqGrounds:
     def generation(self, choice: Choice) -> Generation:
         """Return the cases wanted, for the names on this target."""
         # Hypothesis takes longer to import than many a command runs.
-        from wireproof_kit.fuzz.generator import Generator
+        from wireproof_kit.fuzz.making import made
         from wireproof_kit.nsq.fuzz.grammar import grammar
 
-        there = grammar(self._referee.names, scapy=pcap.is_installed())
-        return Generator(there, choice.seed, frames=choice.frames, states=choice.states)
+        return made(grammar(self._referee.names, scapy=pcap.is_installed()), choice)
 
     def close(self) -> None:
         """Delete the topics, end all connections."""
