@@ -20,6 +20,7 @@ from wireproof_reference_impl.iggy.core import (
 from wireproof_reference_impl.iggy.core.checks import LIMITS, SendLimits
 from wireproof_reference_impl.iggy.core.commands import published, tagged
 from wireproof_reference_impl.iggy.core.connection import Handler
+from wireproof_reference_impl.iggy.core.harm import Weakness
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import Polled
@@ -146,6 +147,7 @@ class Behaviour:
     """Everything a server can do in more than one way."""
 
     framing: FramingBehaviour = field(default_factory=FramingBehaviour)
+    weakness: Weakness = field(default_factory=Weakness)
     store: StoreBehaviour = field(default_factory=StoreBehaviour)
     poll: PollBehaviour = field(default_factory=PollBehaviour)
     message: MessageBehaviour = field(default_factory=MessageBehaviour)

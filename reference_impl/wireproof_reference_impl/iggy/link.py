@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from wireproof_reference_impl.harm import Harm
+
 _MICROSECOND_NS = 1_000
 
 
@@ -43,11 +45,22 @@ class Carried:
     """Connections behind addresses, as the shell wants them."""
 
     open = True
-    halted = False
 
-    def __init__(self) -> None:
+    def __init__(self, harm: Harm | None = None) -> None:
+        self.harm = Harm() if harm is None else harm
         self.changed: dict[Link, None] = {}
+        self.links: dict[object, Link] = {}
         self.timers = NoTimers()
+
+    @property
+    def halted(self) -> bool:
+        """Tell whether the server is to end at once."""
+        return self.harm.halted
+
+    def wake_dropped(self) -> None:
+        """Note the connections that were ended for what came on another."""
+        dropped, self.harm.dropped = self.harm.dropped, []
+        self.changed |= dict.fromkeys(self.links[each] for each in dropped if each in self.links)
 
     def run_timers(self, now_ns: int) -> None:
         """Do nothing: nothing is ever due."""
@@ -59,6 +72,7 @@ class Link:
     def __init__(self, carried: Carried, connection: Connection) -> None:
         self._carried = carried
         self._connection = connection
+        carried.links[connection] = self
 
     @property
     def closed(self) -> bool:
@@ -69,6 +83,8 @@ class Link:
         """Take bytes from the client."""
         self._connection.receive(data, now_ns // _MICROSECOND_NS)
         self._carried.changed[self] = None
+        if self._carried.harm.dropped:
+            self._carried.wake_dropped()
 
     def end_of_stream(self, now_ns: int) -> None:
         """Learn that the client sends no more."""
@@ -78,6 +94,7 @@ class Link:
     def lost(self, now_ns: int) -> None:
         """Learn that the connection is gone."""
         self._connection.end()
+        self._carried.links.pop(self._connection, None)
 
     def take_output(self) -> bytes:
         """Return what is to be sent, once."""

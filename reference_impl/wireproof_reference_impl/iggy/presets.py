@@ -8,6 +8,7 @@ from wireproof_reference_impl.iggy import (
     faults_headers,
     faults_json,
     faults_message,
+    faults_parser,
     faults_poll,
     variants,
 )
@@ -28,6 +29,7 @@ FAULTS: Mapping[str, Preset] = {
         faults_json,
         faults_poll,
         faults_disk,
+        faults_parser,
     )
     for preset in family.FAULTS
 }

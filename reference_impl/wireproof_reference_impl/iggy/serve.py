@@ -95,7 +95,7 @@ async def _serve(options: ServeOptions) -> int:
 
 async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mapping[str, str | None]:
     """Open every address and return where they are."""
-    carried = Carried()
+    carried = Carried(server.harm)
     tcp = await shell.listen(
         carried,
         options.tcp,

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.client import Client, Joined
 from wireproof_reference_impl.iggy.core.group import Group
@@ -38,6 +39,13 @@ class Surroundings:
     segment_size: int = 1 << 30
 
 
+class Connected(Protocol):
+    """A connection of a client over TCP."""
+
+    def drop(self) -> None:
+        """End the connection."""
+
+
 class Server:
     """Everything that is not a connection."""
 
@@ -46,6 +54,8 @@ class Server:
         self.around = around
         self.streams: dict[int, Stream] = {}
         self.clients: dict[int, Client] = {}
+        self.connections: dict[Connected, None] = {}
+        self.harm = Harm()
         self._storage = around.storage
         for kept in around.storage.streams():
             stream = Stream(kept.id, kept.name, created_us=around.started_us)

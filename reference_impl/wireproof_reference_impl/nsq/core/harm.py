@@ -6,32 +6,12 @@ to it is the fault's own affair.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
+from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-
-MOST_HOARDED = 3 << 30
-"""Bytes; a broker that keeps what it should not must not take the whole machine."""
-
-
-@dataclass(slots=True)
-class Harm:
-    """What has happened to a broker so far.
-
-    A `stuck` one answers nobody any more; `losing` messages to come are answered and not kept;
-    `hoard` is never let go of.
-    """
-
-    stuck: bool = False
-    losing: int = 0
-    hoard: list[bytes] = field(default_factory=list[bytes])
-
-    def keep(self, data: bytes, size: int) -> None:
-        """Keep bytes for ever, as many as a careless buffer would take."""
-        if sum(map(len, self.hoard)) < MOST_HOARDED:
-            self.hoard.append((data or b"\1") * (size // max(len(data), 1) + 1))
 
 
 class Victim(Protocol):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.harm import Harm
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
 from wireproof_reference_impl.nsq.core.timers import Timers
