@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run test test-clients test-allure test-spark bench-aggregate setup check lint types imports selftest matrix crash connections mutation bench bench-reference clean help
+.PHONY: run test test-clients test-allure test-spark bench-aggregate setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
@@ -61,6 +61,14 @@ bench:
 	@$(BIN)/python spec/bench/bench_shapes.py --rounds 11
 	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python spec/bench/bench_queue.py --rounds 11 && exit $$codec
 
+fuzz-proof:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python kit/bench/fuzz_proof.py $(if $(SAMPLE),--sample) $(if $(LEGAL),--legal)
+
+bench-fuzz:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python kit/bench/bench_fuzz.py --find
+
 bench-reference:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python reference_impl/bench/bench_reference.py
@@ -103,6 +111,8 @@ help:
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"
+	@echo "make fuzz-proof   a campaign for each fault of a parser (SAMPLE=1: a few; LEGAL=1: variants)"
+	@echo "make bench-fuzz   the fuzzer beside boofuzz and raw senders"
 	@echo "make mutation   mutants of the reference's cores, judged by the suites"
 	@echo "make bench    speed of generated codecs and queue directories beside code by hand and construct"
 	@echo "make bench-reference   speed of the reference beside servers that do next to nothing"
