@@ -16,12 +16,13 @@ from wireproof_kit.fuzz.grammar import Kind
 from wireproof_kit.nsq.fuzz.frames import TCP
 from wireproof_kit.nsq.fuzz.grammar import grammar as nsq_grammar
 from wireproof_kit.nsq.pcap import commands, frames
-from wireproof_kit.nsq.pcap.messages import MESSAGES
+from wireproof_kit.nsq.pcap.messages import MESSAGES, Stored
 from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
 from wireproof_spec.decoding import Schema, encode
 from wireproof_spec.nsq import acknowledge, golden, names
 from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.command_reader import BODIES, Command, CommandReader
+from wireproof_spec.nsq.disk import DISK_RECORD
 from wireproof_spec.nsq.frame import SERVER_FRAME, FrameReader, ServerFrame
 from wireproof_spec.nsq.message import message_schema
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
@@ -174,6 +175,31 @@ def test_recorded_data_of_frames(schema: Schema[Any], kind: type[Layer]) -> None
             read += found != REFUSED
 
     assert read
+
+
+def test_recorded_queues() -> None:
+    """Records of plain, extended and upgraded topics, one behind the other."""
+    number = 0
+    for folder in (golden.folder() / "nsqd-disk").iterdir():
+        for file in folder.iterdir() if folder.is_dir() else ():
+            if not file.name.endswith(".dat") or ".diskqueue.0" not in file.name:
+                continue
+            data = file.read_bytes()
+            while data:
+                record, behind = cut(Stored, data)
+                whole = data[: len(data) - len(behind)]
+                agree(by_construct(DISK_RECORD, whole), list(dissected(record, SAME)))
+                data, number = behind, number + 1
+
+    assert number > 20
+
+
+@settings(max_examples=100, deadline=None)
+@given(built(DISK_RECORD).map(lambda pair: pair[1]), st.data())
+def test_drawn_and_damaged_records(whole: bytes, data: st.DataObject) -> None:
+    agree(by_construct(DISK_RECORD, whole), by_scapy(Stored, whole, SAME))
+    damaged = data.draw(changed(st.just(whole)))
+    agree(by_construct(DISK_RECORD, damaged), by_scapy(Stored, damaged, SAME))
 
 
 SCHEMAS: list[Schema[Any]] = [*BODIES.values()]

@@ -1,4 +1,4 @@
-"""Messages as a broker pushes them, one layer for each way to subscribe."""
+"""Messages as a broker pushes them, one layer for each way to subscribe; and as it keeps them."""
 
 from typing import ClassVar
 
@@ -12,8 +12,9 @@ from scapy.fields import (
     SignedLongField,
     StrField,
 )
+from scapy.packet import Packet
 
-from wireproof_kit.pcap.layer import Layer, Octets
+from wireproof_kit.pcap.layer import Bounded, Layer, Octets
 
 EXTEND_VERSIONS = {0: "none", 2: "tag", 4: "json header"}
 
@@ -24,16 +25,19 @@ _HEAD = (
     LongField("trace_id", 0),
 )
 
+_VERSION = ByteEnumField("extend_version", 0, EXTEND_VERSIONS)
+_LENGTH = FieldLenField("extend_length", None, length_of="extend_data", fmt="!H")
+_DATA = Octets("extend_data", b"", lambda pkt: pkt.extend_length)
+
+
+def _has_data(pkt: Packet) -> bool:
+    return bool(pkt.extend_version != 0)
+
+
 _EXTENSION = (
-    ByteEnumField("extend_version", 0, EXTEND_VERSIONS),
-    ConditionalField(
-        FieldLenField("extend_length", None, length_of="extend_data", fmt="!H"),
-        lambda pkt: pkt.extend_version != 0,
-    ),
-    ConditionalField(
-        Octets("extend_data", b"", lambda pkt: pkt.extend_length),
-        lambda pkt: pkt.extend_version != 0,
-    ),
+    _VERSION,
+    ConditionalField(_LENGTH, _has_data),
+    ConditionalField(_DATA, _has_data),
 )
 """The text always has a length behind the version; brokers leave it out of version 0."""
 
@@ -68,6 +72,33 @@ class PlacedExtendedMessage(Layer):
 
     name = "NSQ message with extension and its place"
     fields_desc: ClassVar = [*_HEAD, *_EXTENSION, *_PLACE, _BODY]
+
+
+def _is_extended(pkt: Packet) -> bool:
+    return bool(pkt.attempts >> 12)
+
+
+class StoredMessage(Layer):
+    """A message as on disk: the high 4 bits of its attempts say that it has an extension."""
+
+    name = "NSQ stored message"
+    fields_desc: ClassVar = [
+        *_HEAD,
+        ConditionalField(_VERSION, _is_extended),
+        ConditionalField(_LENGTH, lambda pkt: _is_extended(pkt) and _has_data(pkt)),
+        ConditionalField(_DATA, lambda pkt: _is_extended(pkt) and _has_data(pkt)),
+        _BODY,
+    ]
+
+
+class Stored(Layer):
+    """A record of a queue's file: a length, and a message."""
+
+    name = "NSQ record"
+    fields_desc: ClassVar = [
+        FieldLenField("length", None, length_of="message", fmt="!I"),
+        Bounded("message", StoredMessage, lambda pkt: pkt.length),
+    ]
 
 
 MESSAGES: dict[tuple[bool, bool], type[Layer]] = {
