@@ -94,7 +94,7 @@ class Drawer(Generic[T]):
     def __init__(self, strategy: st.SearchStrategy[T]) -> None:
         self._found: list[T] = []
 
-        @settings(database=None, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(database=None, deadline=None, suppress_health_check=[HealthCheck.nested_given])
         @given(strategy)
         def keep(value: T) -> None:
             self._found.append(value)

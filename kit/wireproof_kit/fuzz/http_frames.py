@@ -48,11 +48,8 @@ _Piece = tuple[str, bytes, Role]
 
 def http_frame(kind: str, request: Request, roles: Mapping[str, Role] = _NO_ROLES) -> Frame:
     """Write a request and map its fields."""
-    head = [
-        *_request_line(request, roles),
-        *_headers(request),
-        (END_OF_HEAD, b"\r\n", "line"),
-    ]
+    end: _Piece = (END_OF_HEAD, b"\r\n", "line")
+    head = [*_request_line(request, roles), *_headers(request), end]
     fields = list(_placed(head))
     at = fields[-1].end
     data = b"".join(written for _, written, _ in head)

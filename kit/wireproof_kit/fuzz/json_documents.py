@@ -62,7 +62,12 @@ def _object(schema: Schema, rules: Mapping[str, Made]) -> Made:
     names = _string(cast(Schema, schema.get("propertyNames", {})), rules)
     values = _values(cast(Schema, schema["additionalProperties"]), rules)
     more = st.dictionaries(names, values, max_size=_FURTHER)
-    return st.builds(lambda first, then: {**first, **then}, more, known)
+    return st.tuples(more, known).map(_joined)
+
+
+def _joined(members: tuple[dict[str, object], dict[str, object]]) -> dict[str, object]:
+    more, known = members
+    return {**more, **known}
 
 
 def _array(schema: Schema, rules: Mapping[str, Made]) -> Made:

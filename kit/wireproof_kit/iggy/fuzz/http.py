@@ -1,7 +1,7 @@
 """Right requests to the HTTP API, drawn by the same rules as commands."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
@@ -108,7 +108,7 @@ def _below(path: st.SearchStrategy[Path], text: str) -> st.SearchStrategy[Path]:
 def _joined(
     path: st.SearchStrategy[Path], more: st.SearchStrategy[Path]
 ) -> st.SearchStrategy[Path]:
-    return st.builds(lambda parts, further: (*parts, *further), path, more)
+    return st.tuples(path, more).map(lambda both: (*both[0], *both[1]))
 
 
 def _query(**values: st.SearchStrategy[object]) -> st.SearchStrategy[Query]:
@@ -136,15 +136,14 @@ def _asked(method: str, path: st.SearchStrategy[Path], query: st.SearchStrategy[
 
 
 def _sent(method: str, path: st.SearchStrategy[Path], body: st.SearchStrategy[Body]) -> Made:
-    asked = _asked(method, path, st.just(()))
-    chunked = st.sampled_from([False, False, False, True])
     return st.builds(
-        lambda request, content, pieces: replace(
-            request, headers=(JSON_TYPE,), body=content, chunked=pieces
-        ),
-        asked,
+        Request,
+        st.just(method),
+        path,
+        st.just(()),
+        st.just((JSON_TYPE,)),
         body,
-        chunked,
+        st.sampled_from([False, False, False, True]),
     )
 
 

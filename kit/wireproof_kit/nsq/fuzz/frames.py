@@ -109,13 +109,13 @@ def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
     words = st.tuples(*(_words(each.name, there) for each in PARAMETERS[name]))
     all_words, needed = len(PARAMETERS[name]), sum(each.needed for each in PARAMETERS[name])
     counts = st.sampled_from([all_words] * MOSTLY + list(range(needed, all_words)))
-    given = st.builds(lambda drawn, count: drawn[:count], words, counts)
+    given = st.tuples(words, counts).map(lambda drawn: drawn[0][: drawn[1]])
     line = st.builds(CommandLine, st.just(name), given, st.booleans()).map(_line)
     schema = BODIES.get(name)
     if schema is None:
         return line
     body = framed_values(name.decode(), schema)
-    return st.builds(lambda head, rest: walk.joined(name.decode(), head, rest), line, body)
+    return st.tuples(line, body).map(lambda both: walk.joined(name.decode(), *both))
 
 
 def _line(value: CommandLine) -> Frame:
@@ -155,9 +155,6 @@ def headers() -> st.SearchStrategy[bytes]:
 
 def _rules() -> Rules:
     said = texts("nsq/identify-request", {names.DESIRED_TAG: _TAG})
-    ids = st.builds(
-        lambda internal, trace: (internal << 64 | trace).to_bytes(MESSAGE_ID_SIZE, "big"),
-        st.integers(1, 2**63 - 1),
-        st.integers(0, 2**64 - 1),
-    )
+    both = st.tuples(st.integers(1, 2**63 - 1), st.integers(0, 2**64 - 1))
+    ids = both.map(lambda ids: (ids[0] << 64 | ids[1]).to_bytes(MESSAGE_ID_SIZE, "big"))
     return {"json_header": headers(), "json": said, "message_id": ids}

@@ -65,26 +65,29 @@ def _publishing(
 
 
 def _extended(there: Names) -> Made:
-    query = st.builds(lambda topic, ext: (*topic, ("ext", ext.decode())), _topic(there), headers())
+    query = st.tuples(_topic(there), headers().map(bytes.decode)).map(
+        lambda both: (*both[0], ("ext", both[1]))
+    )
     name = st.text("abc-_#", min_size=1, max_size=6)
     value = st.text("abc xyz", max_size=8).map(str.strip)
-    further = st.lists(st.builds(lambda n, v: (names.X_NSQEXT + n, v), name, value), max_size=2)
+    header = st.tuples(name.map(names.X_NSQEXT.__add__), value)
+    further = st.lists(header, max_size=2)
     made = _publishing("/pub_ext", _bodies(), query)
-    return st.builds(
-        lambda request, more: replace(request, headers=(*request.headers, *more)), made, further
+    return st.tuples(made, further).map(
+        lambda both: replace(both[0], headers=(*both[0].headers, *both[1]))
     )
 
 
 def _topic(there: Names) -> st.SearchStrategy[Query]:
     partition = st.sampled_from([(), (("partition", str(there.partition)),)])
-    return st.builds(
-        lambda topic, place: (("topic", topic), *place), st.sampled_from(there.topics), partition
+    return st.tuples(st.sampled_from(there.topics), partition).map(
+        lambda both: (("topic", both[0]), *both[1])
     )
 
 
 def _traced(there: Names) -> st.SearchStrategy[Query]:
     trace_id = st.integers(0, 2**64 - 1).map(str)
-    return st.builds(lambda topic, trace: (*topic, ("trace_id", trace)), _topic(there), trace_id)
+    return st.tuples(_topic(there), trace_id).map(lambda both: (*both[0], ("trace_id", both[1])))
 
 
 def _binary(there: Names) -> st.SearchStrategy[Query]:
@@ -93,8 +96,8 @@ def _binary(there: Names) -> st.SearchStrategy[Query]:
 
 def _stats(there: Names) -> Made:
     formats = st.sampled_from([(("format", "json"),), ()])
-    query = st.builds(lambda form, topic: (*form, *topic), formats, _topic(there))
-    return st.builds(lambda asked: Request("GET", ("/stats",), asked), query)
+    query = st.tuples(formats, _topic(there)).map(lambda both: (*both[0], *both[1]))
+    return query.map(lambda asked: Request("GET", ("/stats",), asked))
 
 
 def _bodies() -> st.SearchStrategy[Body]:

@@ -106,8 +106,8 @@ def _may_be_an_id(frame: Frame) -> bool:
 
 
 def _said(members: bytes) -> str:
-    said: object = json.loads(b"{" + members)
-    if not isinstance(said, dict) or any(said.get(name) for name in _ENCODINGS):
+    said: dict[str, object] = json.loads(b"{" + members)
+    if any(said.get(name) for name in _ENCODINGS):
         return ""  # another encoding may begin
     return _IDENTIFY_EXTENDED if said.get(names.EXTEND_SUPPORT) is True else "IDENTIFY"
 
