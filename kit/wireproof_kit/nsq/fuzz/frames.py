@@ -19,7 +19,7 @@ from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
 from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.magic import MAGIC, Magic
-from wireproof_spec.nsq.parameters import PARAMETERS
+from wireproof_spec.nsq.parameters import PARAMETERS, Parameter
 from wireproof_spec.outline import outline
 
 TCP = "tcp"
@@ -106,7 +106,7 @@ class _Framing:
 
 
 def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
-    words = st.tuples(*(_words(each.name, there) for each in PARAMETERS[name]))
+    words = st.tuples(*(_words(each, there) for each in PARAMETERS[name]))
     all_words, needed = len(PARAMETERS[name]), sum(each.needed for each in PARAMETERS[name])
     counts = st.sampled_from([all_words] * MOSTLY + list(range(needed, all_words)))
     given = st.tuples(words, counts).map(lambda drawn: drawn[0][: drawn[1]])
@@ -134,7 +134,7 @@ def _line(value: CommandLine) -> Frame:
     return Frame(kind, built.data, fields)
 
 
-def _words(name: str, there: Names) -> st.SearchStrategy[bytes]:
+def _words(parameter: Parameter, there: Names) -> st.SearchStrategy[bytes]:
     topics = st.sampled_from([there.extended] * MOSTLY + [there.plain])
     made: Mapping[str, Made] = {
         "topic_name": topics,
@@ -144,7 +144,8 @@ def _words(name: str, there: Names) -> st.SearchStrategy[bytes]:
         "consume_offset": st.just("special:-1"),
         "extend": st.sampled_from(["true", "false"]),
     }
-    return made[name].map(lambda word: str(word).encode())
+    words = made[parameter.name].map(lambda word: str(word).encode())
+    return words.filter(parameter.is_right)
 
 
 def headers() -> st.SearchStrategy[bytes]:
