@@ -306,7 +306,9 @@ def _publish_many(walk: Walk, words: list[bytes]) -> None:
         walk.owed.append(Owed(kinds, "may", optional=not lies))
         return
     if len(rest) < size:
-        walk.waits = True
+        # Who reads by the count has it whole already; who reads by the size waits for more.
+        walk.owed.append(Owed(ANYTHING, "may", optional=True))
+        walk.certain = False
         return
     walk.at += size
     owed = _seen(walk, words, _batch_owed(words[0], messages, extend))
