@@ -192,6 +192,7 @@ def coverage_grammar() -> tuple[Columns, list[list[object]]]:
     return columns, [
         ["nsq", "PUB_EXT", "size", "whole", 300, 12, 3, 2],
         ["nsq", "PUB_EXT", HOSTILE, "wrong", 3, 1, 1, 1],
+        ["nsq", "PUB_EXT", "size", "off-by-one", 17, 1, 1, 1],
     ]
 
 

@@ -283,6 +283,8 @@ def test_pictures_draw_the_numbers_of_the_data(visit: Visit) -> None:
     assert sum(sum(trace["y"]) for trace in clauses) == 3  # type: ignore[call-overload]  # numbers
     (sent,) = drawn(visit.open("campaigns"))
     assert sent["y"] == [100_000]
+    (mutated,) = drawn(visit.page, 2)
+    assert (mutated["x"], mutated["y"]) == (["off-by-one"], ["PUB_EXT · size"])
 
 
 def _decades() -> list[str]:

@@ -61,8 +61,9 @@ KNOWN = (
         "campaigns",
         "Campaigns",
         "What fuzzing found, once each, and what it covered.",
-        ("findings", "campaigns", "coverage_fuzz"),
+        ("findings", "campaigns"),
         "findings",
+        ("coverage_grammar",),
     ),
     PageOf("deviations", "Deviations", "Known deviations about to expire.", ("deviations",), ""),
     PageOf(

@@ -178,9 +178,14 @@ wireproof.pictures.coverage = function coverage(place) {
       return { traces, layout: { barmode: "stack", xaxis: { type: "category" } } };
     },
   });
-  if (grammar.length) picture(place, {
-    title: "Fields sent, and in which way",
-    words: "How often each field of each frame was sent whole, cut, or wrong on purpose.",
+  sentFields(place, grammar, "Fields sent, and in which way", "How often each field of each frame was sent whole, cut, or wrong on purpose.");
+};
+
+function sentFields(place, grammar, title, words) {
+  if (!grammar.length) return;
+  picture(place, {
+    title,
+    words,
     choices: { grammar: unique(grammar.map((row) => row.protocol)) },
     make(chosen, ink) {
       const own = grammar.filter((row) => row.protocol === chosen.grammar);
@@ -189,17 +194,17 @@ wireproof.pictures.coverage = function coverage(place) {
       const ways = unique(own.map((row) => row.way));
       const sent = (field, way) => own.filter((row) => named(row) === field && row.way === way).reduce((sum, row) => sum + row.sent, 0);
       const counts = fields.map((field) => ways.map((way) => sent(field, way)));
-      const trace = { type: "heatmap", x: ways, y: fields, z: counts.map((line) => line.map((count) => (count ? Math.log10(count) + 0.3 : 0))), customdata: counts, colorscale: [[0, ink.paper], [1, ink.series[0]]], showscale: false, xgap: 2, ygap: 1, hovertemplate: "%{y}<br>%{x}: %{customdata} times<extra></extra>" };
+      const trace = { type: "heatmap", x: ways.map(plain), y: fields, z: counts.map((line) => line.map((count) => (count ? Math.log10(count) + 0.3 : 0))), customdata: counts, colorscale: [[0, ink.paper], [1, ink.series[0]]], showscale: false, xgap: 2, ygap: 1, hovertemplate: "%{y}<br>%{x}: %{customdata} times<extra></extra>" };
       return { traces: [trace], layout: { height: 160 + 20 * fields.length, xaxis: { type: "category", side: "top" }, yaxis: { type: "category" }, margin: { l: 200, r: 20, t: 80, b: 20 } } };
     },
   });
-};
+}
 
 wireproof.pictures.findings = function findings(place) {
   const rows = wireproof.rows("findings");
   const fuzzed = wireproof.rows("campaigns");
-  const covered = wireproof.rows("coverage_fuzz");
-  const protocols = unique([...rows, ...fuzzed, ...covered].map((row) => row.protocol));
+  const mutated = wireproof.rows("coverage_grammar").filter((row) => !["whole", "cut", "wrong"].includes(row.way));
+  const protocols = unique([...rows, ...fuzzed].map((row) => row.protocol));
   if (fuzzed.length) picture(place, {
     title: "Cases sent to each version, and what they found",
     words: "Bars count cases over all campaigns; the number on each is that of different findings.",
@@ -222,4 +227,5 @@ wireproof.pictures.findings = function findings(place) {
       return { traces, layout: { barmode: "stack", xaxis: { type: "category" }, yaxis: { dtick: 1 } } };
     },
   });
+  sentFields(place, mutated, "Fields mutated, and how", "How often the fuzzer sent each field of each frame mutated in each way; what has no colour was never tried.");
 };
