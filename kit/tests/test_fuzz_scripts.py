@@ -133,6 +133,11 @@ def test_a_conversation_is_as_hazardous_as_its_worst_frame() -> None:
             "identified",
         ),
         ("magic-sent", Frame("IDENTIFY", b"IDENTIFY\n\0\0\0\2{}", ()), "identified-plain"),
+        (
+            "magic-sent",
+            Frame("IDENTIFY", b'IDENTIFY\n\0\0\0{{"a":"' + b"b" * 115 + b'"}', ()),
+            "identified-plain",
+        ),
         ("magic-sent", Frame("IDENTIFY", b'IDENTIFY\n\0\0\0\2{"snappy":true}', ()), None),
         ("fresh", Frame("magic", names.MAGIC, ()), "magic-sent"),
         ("fresh", Frame("PUB", b"PUB t\n\0\0\0\1x", ()), None),

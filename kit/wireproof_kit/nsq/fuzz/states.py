@@ -20,6 +20,7 @@ ORDERED = "ordered"
 CLOSING = "closing"
 HTTP = "http"
 
+_SIZE = 4  # bytes in front of a body
 _ENCODINGS = ("tls_v1", "deflate", "snappy")
 
 HANDSHAKE = (MAGIC_SENT, IDENTIFIED, PLAIN)
@@ -92,7 +93,7 @@ class Moves:
 
     def _event(self, frame: Frame) -> str:
         if frame.kind == "IDENTIFY":
-            return _said(frame.data.partition(b"{")[2])
+            return _said(frame.data.partition(b"\n")[2][_SIZE:])
         if frame.kind in ("SUB", "SUB_ORDERED"):
             topic = frame.data.split(b" ")[1]
             return f"{frame.kind} {'extended' if topic == self._extended else 'plain'}"
@@ -105,8 +106,8 @@ def _may_be_an_id(frame: Frame) -> bool:
     return 0 < int.from_bytes(identity, "big") < 1 << 63
 
 
-def _said(members: bytes) -> str:
-    said: dict[str, object] = json.loads(b"{" + members)
+def _said(text: bytes) -> str:
+    said: dict[str, object] = json.loads(text)
     if any(said.get(name) for name in _ENCODINGS):
         return ""  # another encoding may begin
     return _IDENTIFY_EXTENDED if said.get(names.EXTEND_SUPPORT) is True else "IDENTIFY"
