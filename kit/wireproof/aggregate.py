@@ -36,7 +36,13 @@ EXAMPLES = (
 
 @click.command("aggregate", cls=Command, examples=EXAMPLES)
 @click.argument("source", metavar="HISTORY|FOLDER")
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="SITE")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="SITE",
+    help="Folder of the pages; their data is in SITE/data.",
+)
 @click.option("--master", default=LOCAL, show_default=True, metavar="URL", help="Spark's master.")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's own.")
 def aggregate(source: str, out: Path, master: str, conf: tuple[str, ...]) -> None:

@@ -99,7 +99,9 @@ def lines(taken: "Taken", history: Path) -> Iterator[str]:
     already = f", {taken.already} there already" if taken.already else ""
     merged = f", {counted(taken.merged, 'small file')} merged" if taken.merged else ""
     took = f"{counted(taken.bundles, 'bundle')} taken{already}"
-    yield f"history  {history}   {took}; {counted(taken.results, 'result')}{merged}"
+    findings = f", {counted(taken.findings, 'finding')}" if taken.findings else ""
+    came = f"{counted(taken.results, 'result')}{findings}{merged}"
+    yield f"history  {history}   {took}; {came}"
     listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
     for bad in listed:
         yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"

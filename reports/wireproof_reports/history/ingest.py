@@ -55,6 +55,7 @@ class Taken:
     bundles: int = 0
     already: int = 0
     results: int = 0
+    findings: int = 0
     merged: int = 0
     quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
 
@@ -141,6 +142,7 @@ def _known(history: Path, manifest: Manifest) -> set[object]:
 def _count(incoming: Incoming, taken: Taken) -> None:
     taken.bundles += 1
     taken.results += len(incoming.rows["results"])
+    taken.findings += len(incoming.rows["findings"])
     for row in incoming.rows["quarantine"]:
         line = row["line"]
         assert isinstance(line, int)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from wireproof_reports.bundle_file import BundleFault, law_of
 from wireproof_reports.questions.question import CLAUSE, LEVEL, PROTOCOL, Answered, Question
 from wireproof_reports.questions.tables import Tables
-from wireproof_reports.questions.verdicts import ASSERTED, how_many
+from wireproof_reports.questions.verdicts import ASSERTED, cases, how_many
 
 _LAW = "protocol string, clause string, law_level string"
 
@@ -16,8 +16,8 @@ _LAW = "protocol string, clause string, law_level string"
 def ask(tables: Tables) -> DataFrame:
     """Count vendors and cases that asserted each clause of the catalogue."""
     asserted = F.col("verdict").isin(*ASSERTED)
-    by_vendor = tables.results.groupBy("protocol", "clause", "level", "vendor").agg(
-        how_many(asserted).alias("asserted"), how_many(~asserted).alias("touched")
+    by_vendor = tables.counts.groupBy("protocol", "clause", "level", "vendor").agg(
+        cases(asserted).alias("asserted"), cases(~asserted).alias("touched")
     )
     met = by_vendor.groupBy("protocol", "clause").agg(
         F.min("level").alias("level"),

@@ -17,9 +17,9 @@ from wireproof_reports.questions.question import (
 from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import (
     TARGET,
+    cases,
     conforms,
     fails,
-    how_many,
     tested,
     version_order,
 )
@@ -31,15 +31,15 @@ KEYS = (*TARGET, "case", "case_hash", "clause", "level")
 def ask(tables: Tables) -> DataFrame:
     """Count how often each case failed; keep those that did not always come out the same."""
     counted = (
-        tables.results.where(tested())
+        tables.counts.where(tested())
         .groupBy(*KEYS)
         .agg(
-            F.count(F.lit(1)).alias("runs"),
-            how_many(conforms()).alias("conformed"),
-            how_many(fails()).alias("failed"),
-            F.sum("runs").alias("repeats"),
-            F.sum(F.col("runs") - F.col("same")).alias("unlike"),
-            F.max("started").alias("last"),
+            F.sum("cases").alias("runs"),
+            cases(conforms()).alias("conformed"),
+            cases(fails()).alias("failed"),
+            F.sum("repeats").alias("repeats"),
+            F.sum("unlike").alias("unlike"),
+            F.max("last").alias("last"),
         )
     )
     unstable = F.col("runs") - F.col("conformed") - F.col("failed")

@@ -19,6 +19,7 @@ from wireproof_reports.questions.question import (
 from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import (
     TARGET,
+    cases,
     conforms,
     how_many,
     tested,
@@ -49,9 +50,9 @@ def ask(tables: Tables) -> DataFrame:
 def _mixed(tables: Tables) -> DataFrame:
     """Return the cases that came out both ways."""
     counted = (
-        tables.results.where(tested())
+        tables.counts.where(tested())
         .groupBy(*KEYS)
-        .agg(how_many(conforms()).alias("good"), how_many(~conforms()).alias("bad"))
+        .agg(cases(conforms()).alias("good"), cases(~conforms()).alias("bad"))
     )
     return counted.where((F.col("good") > 0) & (F.col("bad") > 0)).select(*KEYS)
 

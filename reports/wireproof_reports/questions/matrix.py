@@ -1,8 +1,4 @@
-"""Vendor by version by clause, with the reading followed.
-
-Texts cannot be aggregated in place by Spark, so the large step groups by them and only counts;
-all else is done with what is left of it.
-"""
+"""Vendor by version by clause, with the reading followed."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,7 +13,7 @@ from wireproof_reports.questions.question import (
     Question,
 )
 from wireproof_reports.questions.tables import Tables
-from wireproof_reports.questions.verdicts import TARGET, fails, version_order
+from wireproof_reports.questions.verdicts import TARGET, cases, fails, version_order
 from wireproof_spec.record import VERDICTS
 
 KEYS = (*TARGET, "clause")
@@ -36,12 +32,9 @@ STANDINGS = {
 
 def ask(tables: Tables) -> DataFrame:
     """Count verdicts by vendor, version and clause over all runs."""
-    counted = tables.results.groupBy(*KEYS, "level", "verdict", "reading").agg(
-        F.count(F.lit(1)).alias("cases"), F.max("started").alias("last")
-    )
-    clauses = counted.groupBy(*KEYS).agg(
+    clauses = tables.counts.groupBy(*KEYS).agg(
         F.min("level").alias("level"),
-        *(_cases(verdict) for verdict in VERDICTS),
+        *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
             "readings"
         ),
@@ -62,14 +55,9 @@ def ask(tables: Tables) -> DataFrame:
     )
 
 
-def _cases(verdict: str) -> Column:
-    count = F.when(F.col("verdict") == verdict, F.col("cases")).otherwise(F.lit(0))
-    return F.sum(count).alias(verdict)
-
-
 def _evidence(tables: Tables) -> DataFrame:
     """Return the last failing case of each clause that has one."""
-    failing = tables.results.where(fails()).groupBy(*KEYS)
+    failing = tables.failing.where(fails()).groupBy(*KEYS)
     return failing.agg(F.max(F.struct("started", "bundle", "case")).alias("failing"))
 
 

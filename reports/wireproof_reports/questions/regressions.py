@@ -1,8 +1,7 @@
 """Regressions and fixes between consecutive versions of a vendor.
 
 A version's state of a case is that of its last run; of runs that began at the same moment the
-worst counts. Time and verdict are packed into one integer, so that Spark finds the last one
-while it aggregates, and need not sort all rows.
+worst counts. Time and verdict are packed into one integer, so that the larger is the later.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -59,8 +58,8 @@ def _states(tables: Tables) -> DataFrame:
     place = F.lit(0)
     for number, verdict in enumerate(ORDER):
         place = F.when(F.col("verdict") == verdict, F.lit(number)).otherwise(place)
-    moment = F.coalesce(F.unix_micros("started"), F.lit(0))
-    rows = tables.results.where(tested())
+    moment = F.coalesce(F.unix_micros("last"), F.lit(0))
+    rows = tables.counts.where(tested())
     packed = rows.groupBy(*TARGET, "case", "case_hash", "clause", "level").agg(
         F.max(moment * BITS + place).alias("packed")
     )

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from wireproof_reports.questions.question import CASE, CLAUSE, LEVEL, PROTOCOL, Answered, Question
 from wireproof_reports.questions.tables import Tables
-from wireproof_reports.questions.verdicts import conforms, how_many, tested
+from wireproof_reports.questions.verdicts import cases, conforms, tested
 
 KEYS = ("protocol", "case", "case_hash", "clause", "level")
 
@@ -17,12 +17,12 @@ KEYS = ("protocol", "case", "case_hash", "clause", "level")
 def ask(tables: Tables) -> DataFrame:
     """Compare the shares of failures between vendors, case by case."""
     by_vendor = (
-        tables.results.where(tested())
+        tables.counts.where(tested())
         .groupBy(*KEYS, "vendor")
-        .agg(F.count(F.lit(1)).alias("tested"), how_many(~conforms()).alias("failed"))
+        .agg(F.sum("cases").alias("tested"), cases(~conforms()).alias("failed"))
     )
     share = F.col("failed") / F.col("tested")
-    cases = by_vendor.groupBy(*KEYS).agg(
+    by_case = by_vendor.groupBy(*KEYS).agg(
         F.count(F.lit(1)).alias("vendors"),
         F.sum("tested").alias("tested"),
         F.sum("failed").alias("failed"),
@@ -30,7 +30,7 @@ def ask(tables: Tables) -> DataFrame:
         F.avg(_entropy(share)).alias("within"),
     )
     separation = F.greatest(F.round(_entropy(F.col("mean")) - F.col("within"), 9), F.lit(0.0))
-    told = cases.withColumn("separation", separation).withColumn(
+    told = by_case.withColumn("separation", separation).withColumn(
         "never_fails", F.col("failed") == 0
     )
     return told.orderBy(

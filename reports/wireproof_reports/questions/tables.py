@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from wireproof_reports.history.manifest import NAME, Manifest, parse_manifest, read_manifest
@@ -23,9 +25,17 @@ _TYPES: dict[Kind, T.DataType] = {
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """All that questions are asked of; ``today`` is the day for which they are answered."""
+    """All that questions are asked of; ``today`` is the day for which they are answered.
+
+    ``counts`` are the results counted by target, case, verdict and reading, and ``failing`` those
+    that failed or are listed as deviations. Most questions need no more, so both are made by one
+    pass over the results, when first asked for, and kept; they grow with what is told apart, not
+    with the runs.
+    """
 
     results: DataFrame
+    counts: DataFrame
+    failing: DataFrame
     runs: DataFrame
     grammar: DataFrame
     findings: DataFrame
@@ -37,7 +47,10 @@ class Tables:
 def open_tables(spark: SparkSession, history: str, manifest: Manifest, *, today: date) -> Tables:
     """Return the tables of a history that lies in a folder or at a URL that Spark knows."""
     frames = {name: _table(spark, history, manifest, name) for name in TABLES}
-    return Tables(**frames, today=today)
+    results = frames["results"]
+    counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
+    failing = _failing(results).persist(StorageLevel.MEMORY_AND_DISK)
+    return Tables(**frames, counts=counts, failing=failing, today=today)
 
 
 def manifest_of(spark: SparkSession, history: str) -> Manifest:
@@ -63,6 +76,24 @@ def spark_schema(columns: Iterable[Column]) -> T.StructType:
     fields = [T.StructField(column.name, _TYPES[column.kind]) for column in columns]
     partition = [T.StructField(protocol, T.StringType()), T.StructField(day, T.DateType())]
     return T.StructType([*fields, *partition])
+
+
+def _counts(results: DataFrame) -> DataFrame:
+    """Count results; Spark does so in place, for no column but the keys is a text."""
+    keys = ("case", "case_hash", "clause", "level", "verdict", "reading")
+    return results.groupBy("protocol", "vendor", "version", *keys).agg(
+        F.count(F.lit(1)).alias("cases"),
+        F.sum("runs").alias("repeats"),
+        F.sum(F.col("runs") - F.col("same")).alias("unlike"),
+        F.max("started").alias("last"),
+    )
+
+
+def _failing(results: DataFrame) -> DataFrame:
+    told = ("bundle", "started", "protocol", "vendor", "version", "case", "clause", "verdict")
+    more = ("cause_field", "cause_value", "deviation", "deviation_expires")
+    failed = F.col("verdict").isin("fail", "known") | (F.col("deviation") != "")
+    return results.where(failed).select(*told, *more)
 
 
 def _table(spark: SparkSession, history: str, manifest: Manifest, name: str) -> DataFrame:

@@ -29,6 +29,11 @@ def tested() -> Column:
     return F.col("verdict").isin(*TESTED)
 
 
+def cases(condition: Column) -> Column:
+    """Add up counted results for which the condition holds."""
+    return F.sum(F.when(condition, F.col("cases")).otherwise(F.lit(0)))
+
+
 def how_many(condition: Column) -> Column:
     """Count the rows for which the condition holds."""
     return F.sum(F.when(condition, F.lit(1)).otherwise(F.lit(0)).cast("long"))
