@@ -106,6 +106,10 @@ def _no_integer(value: str) -> str:
     return f"{value}.__class__ is not int"
 
 
+def _no_bytes(value: str) -> str:
+    return f"{value}.__class__ is not bytes and not isinstance({value}, bytes)"
+
+
 def _packed(integer: layout.Integer, value: str) -> Packed:
     order = integer.fmtstr[0] if integer.length > 1 else ""
     return Packed(order, integer.fmtstr[1], integer.length, (value,))
@@ -151,7 +155,7 @@ def _(shape: layout.Literal, to: Encoder, part: Part, written: Written, then: Re
 def _(shape: layout.Bytes, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     if isinstance(shape.length, int):
         value = part.value
-        tests = (f"not isinstance({value}, bytes)", f"len({value}) != {shape.length}")
+        tests = (_no_bytes(value), f"len({value}) != {shape.length}")
         piece = Packed("", f"{shape.length}s", shape.length, (value,))
         then(written.and_test(*tests).and_piece(piece))
         return
@@ -176,7 +180,7 @@ def _prepared(shape: Shape, to: Encoder, value: str, written: Written) -> tuple[
         octets = to.code.name("octets")
         to.code.line(f"{octets} = {value}.encode()")
     elif isinstance(shape, layout.Bytes):
-        written = written.and_test(f"not isinstance({value}, bytes)")
+        written = written.and_test(_no_bytes(value))
         octets = value
     else:
         raise NotGenerated(f"the length of {shape!r}")
@@ -187,7 +191,7 @@ def _prepared(shape: Shape, to: Encoder, value: str, written: Written) -> tuple[
 @_write.register
 def _(shape: texts.Text, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     value, pattern = part.value, to.code.constant(shape.pattern.fullmatch, "pattern")
-    tests = (f"not isinstance({value}, bytes)", f"not {pattern}({value})")
+    tests = (_no_bytes(value), f"not {pattern}({value})")
     then(written.and_test(*tests).and_piece(Octets(value, f"len({value})")))
 
 
