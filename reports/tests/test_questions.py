@@ -140,7 +140,11 @@ def replace(part: Path) -> None:
 
 @pytest.mark.parametrize(
     ("harm", "sentence"),
-    [(remove, "does not exist"), (spoil, "Parquet"), (replace, "Parquet column cannot be")],
+    [
+        (remove, "does not exist"),
+        (spoil, "Encountered error while reading file"),
+        (replace, "Expected Spark type"),
+    ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_foreign_files_in_a_history_are_one_sentence(

@@ -20,6 +20,9 @@ OLDEST_JAVA = 17
 FIRST_JOB_S = 120.0
 HEAP = "3g"
 LOCAL = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?$")
+_CLASSED = re.compile(r"(\[[A-Z][A-Z0-9_.]+\] .*?)(?: SQLSTATE: \w+)?$")
+_CAUSE = re.compile(r"(?:Caused by)?: [\w.$]+: (.+)")
+_FULL = "No space left on device"
 LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\]):")
 
 
@@ -157,12 +160,20 @@ def _started(builder: SparkSession.Builder, log: Path) -> SparkSession:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the words of a failure that tell what it is."""
+    """Return the words of a failure that tell what it is.
+
+    Spark's own errors have a class in brackets; of others the innermost cause tells most.
+    """
+    told = [str(error)]
     if isinstance(error, PySparkException):
-        return (error.getMessage() or str(error)).strip().partition("\n")[0]
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    causes = [line.partition(": ")[2] for line in lines if line.startswith((": ", "Caused by: "))]
-    return next(iter(causes or lines), type(error).__name__)
+        told.insert(0, error.getMessage() or "")
+    lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
+    if any(_FULL in line for line in lines):
+        return "the disk with its temporary files is full; SPARK_LOCAL_DIRS can name another"
+    found = map(_CLASSED.search, lines)
+    classed = [match[1].strip(" .") for match in found if match]
+    causes = [match[1] for match in map(_CAUSE.match, lines) if match]
+    return next(iter(classed or causes[::-1] or lines), type(error).__name__)
 
 
 @contextmanager
