@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import bench
 import msgspec
 import touching
 import trial
@@ -16,9 +15,9 @@ from forked_broker import ForkServer
 from mutants import Mutant, generate
 from slots import spread
 
+import bench
 from wireproof_kit.instance import Instance
 
-SLOTS = 2
 CHUNKS = 12
 NOTE_SLOTS = 4
 NOTE_WITHIN_S = 600.0
@@ -51,6 +50,7 @@ class Campaign:
     """A snapshot, its mutants, what each case touches, and the outcomes so far."""
 
     folder: Path
+    slots: int
     items: dict[str, Instance] = field(default_factory=dict)
     touched: dict[str, dict[str, Seen]] = field(default_factory=dict)
     mutants: list[Mutant] = field(default_factory=list)
@@ -99,7 +99,10 @@ class Campaign:
 
     def seconds(self) -> float:
         """Return what all trials took, on so many slots."""
-        return sum(float(str(each.get("seconds", 0.0))) for each in self.outcomes.values()) / SLOTS
+        return (
+            sum(float(str(each.get("seconds", 0.0))) for each in self.outcomes.values())
+            / self.slots
+        )
 
     def run(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, dict[str, object]]]:
         """Try each mutant that has no outcome yet, and keep what comes out."""
@@ -117,7 +120,7 @@ class Campaign:
         for mutant in untouched:
             yield mutant, self._keep(mutant, {"how": "survived", "why": "no case touches it"})
         touched = [mutant for mutant in todo if plans[mutant.key].items]
-        found = spread(touched, work, tree=self.tree, slots=SLOTS, within_s=TRIAL_WITHIN_S)
+        found = spread(touched, work, tree=self.tree, slots=self.slots, within_s=TRIAL_WITHIN_S)
         for mutant, said in found:
             outcome = said if "how" in said else {"how": "lost", "why": said["lost"]}
             killers.learn(mutant, str(outcome.get("case", "")))

@@ -1,10 +1,12 @@
 """Mutation of the reference's cores, judged through the socket by the suites.
 
-    python tools/mutation/run.py [--sample N [--seed N]] [--only PREFIX] [--known]
+    python tools/mutation/run.py [--sample N [--seed N]] [--only PREFIX] [--known] [--go-on]
 
 Everything is kept in a folder: a campaign that was cut off goes on where it was. When all mutants
 were tried, the table in docs/mutation.md is written anew and the exit code tells whether the rate
-is met. ``--known`` tries a handful whose outcome is known, and whether it came out.
+is met. ``--go-on`` keeps the copy of the sources that the campaign began with, whatever has become
+of them since; without it other sources begin a new one. ``--known`` tries a handful whose outcome
+is known, and whether it came out.
 """
 
 import argparse
@@ -18,13 +20,14 @@ import snapshot
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TREE = "WIREPROOF_MUTATION_TREE"
+SLOTS = 4
 
 
 def main(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     folder = Path(arguments.folder).resolve()
     if os.environ.get(TREE) != str(folder):
-        return _again_in_snapshot(folder, Path(arguments.source), argv)
+        return _again_in_snapshot(folder, arguments, argv)
     if arguments.known:
         import known
 
@@ -37,7 +40,7 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
     import tally
     from campaign import Campaign
 
-    campaign = Campaign(folder)
+    campaign = Campaign(folder, arguments.slots)
     campaign.prepare()
     entries = equivalents.read()
     for sentence in tally.forgotten(
@@ -62,15 +65,18 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
             print(f"{number} of {len(chosen)}, {spent:.0f} s", flush=True)
     print(tally.told(chosen, campaign.outcomes, excused=len(excused)))
     if arguments.write or not (arguments.sample or arguments.only):
-        tally.write(count, campaign.outcomes, excused, campaign.seconds())
+        tally.write(
+            count, campaign.outcomes, excused, seconds=campaign.seconds(), slots=campaign.slots
+        )
     if arguments.sample or arguments.only:
         return 0
     return 0 if tally.rate(chosen, campaign.outcomes) >= tally.WANTED else 1
 
 
-def _again_in_snapshot(folder: Path, source: Path, argv: list[str]) -> int:
+def _again_in_snapshot(folder: Path, arguments: argparse.Namespace, argv: list[str]) -> int:
     """Run this script again with the snapshot's packages in place of the project's."""
-    tree = snapshot.renewed(folder, source)
+    kept = arguments.go_on and snapshot.is_whole(folder)
+    tree = folder / "tree" if kept else snapshot.renewed(folder, Path(arguments.source))
     environment = {**os.environ, "PYTHONPATH": str(tree), TREE: str(folder)}
     os.execve(sys.executable, [sys.executable, __file__, *argv], environment)
 
@@ -82,6 +88,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many, not all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", metavar="PREFIX", help="e.g. core/channel.py")
+    parser.add_argument("--slots", type=int, default=SLOTS, metavar="N", help="at a time")
+    parser.add_argument("--go-on", action="store_true", help="with the sources it began with")
     parser.add_argument("--write", action="store_true", help="write the table of what is known")
     parser.add_argument("--known", action="store_true", help="a handful with known outcomes")
     return parser

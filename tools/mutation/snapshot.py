@@ -34,6 +34,11 @@ def fingerprint(source: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
+def is_whole(folder: Path) -> bool:
+    """Tell whether a folder holds a snapshot: its mark is written last."""
+    return (folder / "fingerprint").exists()
+
+
 def renewed(folder: Path, source: Path = ROOT) -> Path:
     """Return the snapshot in a folder; one of other sources is taken anew, and all with it."""
     mark = folder / "fingerprint"

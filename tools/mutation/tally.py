@@ -35,13 +35,18 @@ def told(mutants: Sequence[Mutant], outcomes: Outcomes, *, excused: int) -> str:
 
 
 def write(
-    mutants: Sequence[Mutant], outcomes: Outcomes, excused: Mapping[str, Entry], seconds: float
+    mutants: Sequence[Mutant],
+    outcomes: Outcomes,
+    excused: Mapping[str, Entry],
+    *,
+    seconds: float,
+    slots: int,
 ) -> None:
     """Write the generated part of the page anew."""
     text = PAGE.read_text("utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    lines = "\n".join(_page(mutants, outcomes, excused, seconds))
+    lines = "\n".join(_page(mutants, outcomes, excused, seconds=seconds, slots=slots))
     PAGE.write_text(f"{head}{BEGIN}\n\n{lines}\n\n{END}{tail}", "utf-8")
 
 
@@ -51,11 +56,16 @@ def forgotten(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[str]:
 
 
 def _page(
-    mutants: Sequence[Mutant], outcomes: Outcomes, excused: Mapping[str, Entry], seconds: float
+    mutants: Sequence[Mutant],
+    outcomes: Outcomes,
+    excused: Mapping[str, Entry],
+    *,
+    seconds: float,
+    slots: int,
 ) -> Iterator[str]:
     tried = [m for m in mutants if m.key in outcomes]
     summary = told(tried, outcomes, excused=len(excused))
-    yield f"{summary}; trials of {seconds / 60:.0f} minutes, two at a time."
+    yield f"{summary}; trials of {seconds / 60:.0f} minutes, {slots} at a time."
     if len(tried) < len(mutants):
         yield ""
         yield (
