@@ -80,8 +80,10 @@ from wireproof_spec.iggy.streams import (
 )
 from wireproof_spec.iggy.system import (
     CLIENT_DETAILS,
+    CLIENT_DETAILS_TAGGED,
     CLIENT_REQUEST,
     CLIENTS,
+    CLIENTS_TAGGED,
     STATS,
     Client,
     ClientDetails,
@@ -140,6 +142,7 @@ GROUP = ConsumerGroup(1, 3, 2)
 GROUP_HEX = "01000000 03000000 02000000"
 PLACE_HEX = f"{ONE_HEX} {T_HEX} 03000000"
 CLIENT_HEX = "01000000 01 02000000 6162 "
+CLIENT_TAGGED_HEX = "01000000 07000000 01 02000000 6162"
 WIDE = "".join(f"{number:02x}00000000000000" for number in range(3, 11))
 STATS_HEX = (
     f"01000000 0000003f {WIDE} 0b000000 0c000000 0d000000 0e000000 0f00000000000000 10000000"
@@ -302,6 +305,18 @@ SHAPES: list[tuple[str, Schema[Any], object, str]] = [
         f"{CLIENT_HEX} 01000000 01000000 02000000 03000000",
     ),
     (
+        "clients, tagged",
+        CLIENTS_TAGGED,
+        Clients((Client(1, 7, 1, "ab", 4),)),
+        f"{CLIENT_TAGGED_HEX} 04000000",
+    ),
+    (
+        "client details, tagged",
+        CLIENT_DETAILS_TAGGED,
+        ClientDetails(1, 7, 1, "ab", (ClientGroup(1, 2, 3),)),
+        f"{CLIENT_TAGGED_HEX} 01000000 03000000 02000000 01000000",
+    ),
+    (
         "login_user",
         LOGIN_USER,
         LoginUser("iggy", "pass", "0.6", ""),
@@ -322,7 +337,7 @@ LAST_TAKES_ALL = {
         *(HEADERS, SEND_MESSAGES, LOG, POSITION_INDEX, TIME_INDEX),
         *(CREATE_STREAM, STREAMS, STREAMS_TAGGED, STREAM_DETAILS, STREAM_DETAILS_TAGGED),
         *(CREATE_TOPIC, TOPICS, TOPICS_TAGGED, TOPIC_DETAILS, TOPIC_DETAILS_TAGGED),
-        *(CLIENTS, CONSUMER_GROUPS, CONSUMER_GROUP_DETAILS),
+        *(CLIENTS, CLIENTS_TAGGED, CONSUMER_GROUPS, CONSUMER_GROUP_DETAILS),
     )
 }
 """What ends with as many of one shape, or letters, as there are."""
