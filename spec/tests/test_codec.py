@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from schema_values import built
 
 from wireproof_spec import interpreted
-from wireproof_spec.codec import NotGenerated, Unfit, generate_decoder, generate_encoder
+from wireproof_spec.codec import NotGenerated, generate_decoder, generate_encoder
 from wireproof_spec.decoding import Schema, decode, decode_many, encode, extent
 from wireproof_spec.iggy import golden as iggy_golden
 from wireproof_spec.layout import Bytes, Int8ub, Record, Shape, When, field
@@ -27,7 +27,7 @@ from wireproof_spec.nsq import golden as nsq_golden
 from wireproof_spec.nsq.message import Extend
 from wireproof_spec.nsq.publish import PUB_BODY, PubBody
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE
-from wireproof_spec.wire_error import WireError
+from wireproof_spec.wire_error import Unfit, WireError
 
 SCHEMAS = every_schema()
 EACH = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wireproof_spec import interpreted
-from wireproof_spec.codec import NotGenerated, Unfit, generate_decoder, generate_encoder
+from wireproof_spec.codec import NotGenerated, generate_decoder, generate_encoder
 from wireproof_spec.layout import (
     Bytes,
     Int8ub,
@@ -35,7 +35,7 @@ from wireproof_spec.layout import (
 )
 from wireproof_spec.lengths import Count, Declared, Each, Many, Sized
 from wireproof_spec.texts import CarriageReturn, Utf8
-from wireproof_spec.wire_error import WireError
+from wireproof_spec.wire_error import Unfit, WireError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,10 @@ from functools import partial
 from typing import Generic, TypeVar, cast
 
 from wireproof_spec import interpreted
-from wireproof_spec.codec import (
-    NotGenerated,
-    Unfit,
-    generate_decoder,
-    generate_decoder_of_many,
-    generate_encoder,
-)
 from wireproof_spec.dissection import Fault, Span, shown
 from wireproof_spec.layout import Shape
 from wireproof_spec.lengths import Sized
+from wireproof_spec.wire_error import Unfit
 
 __all__ = ["Schema", "Span", "decode", "decode_many", "encode", "extent", "spans"]
 
@@ -124,7 +118,12 @@ def extent(schema: Schema[T], head: bytes, *, limit: int | None = None) -> int |
     return sized.width + size
 
 
+# The generator is imported when code is first needed: most of what imports schemas needs none.
+
+
 def _decode_first(schema: Schema[T], data: bytes) -> T:
+    from wireproof_spec.codec import NotGenerated, generate_decoder
+
     shape, clause = schema.shape, schema.clause
     decoder: Callable[[bytes], object]
     try:
@@ -138,6 +137,8 @@ def _decode_first(schema: Schema[T], data: bytes) -> T:
 def _decode_many_first(
     schema: Schema[T], data: bytes, at: int, limit: int
 ) -> tuple[list[T], list[int]]:
+    from wireproof_spec.codec import NotGenerated, generate_decoder_of_many
+
     decoder: Callable[[bytes, int, int], tuple[list[object], list[int]]]
     try:
         decoder = generate_decoder_of_many(schema.shape, schema.clause, name=schema.name)
@@ -152,6 +153,8 @@ def _decode_none(data: bytes, at: int, limit: int) -> tuple[list[object], list[i
 
 
 def _encode_first(schema: Schema[T], value: T) -> bytes:
+    from wireproof_spec.codec import NotGenerated, generate_encoder
+
     encoder: Callable[[object], bytes]
     try:
         encoder = generate_encoder(schema.shape, name=schema.name)

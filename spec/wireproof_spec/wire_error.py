@@ -1,4 +1,4 @@
-"""The one error that decoders and encoders raise."""
+"""The one error that decoders and encoders raise, and the sign that leads to it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -36,3 +36,7 @@ class WireError(Exception):
             expected=self.expected,
             found=self.found,
         )
+
+
+class Unfit(Exception):
+    """A value that generated code does not encode; interpreted construct says where and why."""

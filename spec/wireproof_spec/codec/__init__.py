@@ -8,7 +8,7 @@ Values are instances of their dataclasses, or (`as_tuples`) plain tuples of the 
 from collections.abc import Callable
 from typing import cast
 
-from wireproof_spec.codec.encoder import Unfit, write_encoder
+from wireproof_spec.codec.encoder import write_encoder
 from wireproof_spec.codec.functions import write_decoder, write_decoder_of_many
 from wireproof_spec.codec.making import make_object, make_tuple, take_object, take_tuple
 from wireproof_spec.codec.source import NotGenerated
@@ -16,7 +16,6 @@ from wireproof_spec.layout import Shape
 
 __all__ = [
     "NotGenerated",
-    "Unfit",
     "generate_decoder",
     "generate_decoder_of_many",
     "generate_encoder",

@@ -41,14 +41,14 @@ def read(shape: object, to: Decoder, path: str) -> str:
     raise NotGenerated(repr(shape))
 
 
-@read.register
+@read.register(layout.Integer)
 def _(shape: layout.Integer, to: Decoder, path: str) -> str:
     value = to.name("number")
     to.fixed(shape.fmtstr[0], shape.fmtstr[1], shape.length, (value,), path)
     return value
 
 
-@read.register
+@read.register(layout.WideInteger)
 def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
     if shape.length != 16:
         raise NotGenerated(f"an integer of {shape.length} bytes")
@@ -58,7 +58,7 @@ def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.Float)
 def _(shape: layout.Float, to: Decoder, path: str) -> str:
     value, place = to.name("real"), to.place
     to.fixed("<", "f", shape.length, (value,), path)
@@ -66,7 +66,7 @@ def _(shape: layout.Float, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.Ranged)
 def _(shape: layout.Ranged, to: Decoder, path: str) -> str:
     place, integer = to.place, shape.integer
     value = read(integer, to, path)
@@ -78,7 +78,7 @@ def _(shape: layout.Ranged, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.OneOf)
 def _(shape: layout.OneOf, to: Decoder, path: str) -> str:
     place = to.place
     value = read(shape.subcon, to, path)
@@ -87,7 +87,7 @@ def _(shape: layout.OneOf, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.Literal)
 def _(shape: layout.Literal, to: Decoder, path: str) -> str:
     value, place, size = to.name("literal"), to.place, len(shape.value)
     to.fixed("", f"{size}s", size, (value,), path)
@@ -96,7 +96,7 @@ def _(shape: layout.Literal, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.Bytes)
 def _(shape: layout.Bytes, to: Decoder, path: str) -> str:
     if shape.length is layout.room:
         return _read_rest(to, path)
@@ -134,12 +134,12 @@ def _read_rest(to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.Field)
 def _(shape: layout.Field, to: Decoder, path: str) -> str:
     return read(shape.subcon, to, joined(path, shape.name))
 
 
-@read.register
+@read.register(layout.Record)
 def _(shape: layout.Record, to: Decoder, path: str) -> str:
     parts = _read_parts(shape, to, path)
     value = to.name("value")
@@ -212,7 +212,7 @@ def _named(to: Decoder, value: str) -> str:
     return name
 
 
-@read.register
+@read.register(layout.Translated)
 def _(shape: layout.Translated, to: Decoder, path: str) -> str:
     whole, value = read(shape.subcon, to, path), to.name("value")
     after = to.code.constant(shape.after, "after")
@@ -220,7 +220,7 @@ def _(shape: layout.Translated, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(layout.Lifted)
 def _(shape: layout.Lifted, to: Decoder, path: str) -> str:
     parts = dict(_read_parts(shape.inner, to, joined(path, shape.part)))
     number, part, value = parts[shape.number], to.name("value"), to.name("value")

@@ -8,7 +8,7 @@ from wireproof_spec.codec.source import NotGenerated
 from wireproof_spec.layout import Shape
 
 
-@read.register
+@read.register(lengths.Declared)
 def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
     place, integer = to.place, shape.integer
     length = read(integer, to, path)
@@ -52,7 +52,7 @@ def _hold_room(length: str, integer: layout.Integer, to: Decoder, path: str, pla
     to.hold(f"{length} > {room}", raised)
 
 
-@read.register
+@read.register(lengths.Count)
 def _(shape: lengths.Count, to: Decoder, path: str) -> str:
     place = to.place
     count = read(shape.subcon, to, path)
@@ -60,7 +60,7 @@ def _(shape: lengths.Count, to: Decoder, path: str) -> str:
     return count
 
 
-@read.register
+@read.register(lengths.Sized)
 def _(shape: lengths.Sized, to: Decoder, path: str) -> str:
     start, outer, floor = to.place, to.end, to.floor
     lead = joined(path, shape.lead.name)
@@ -99,7 +99,7 @@ def _read_size(shape: lengths.Sized, to: Decoder, lead: str) -> str:
     return size
 
 
-@read.register
+@read.register(lengths.Many)
 def _(shape: lengths.Many, to: Decoder, path: str) -> str:
     count = expression(shape.count, to.names)
     to.flush()
@@ -107,7 +107,7 @@ def _(shape: lengths.Many, to: Decoder, path: str) -> str:
     return _read_repeated(shape.subcon, to, path, f"for {index} in range({count}):", index)
 
 
-@read.register
+@read.register(lengths.Each)
 def _(shape: lengths.Each, to: Decoder, path: str) -> str:
     to.flush()
     start, found = to.place, to.name("values")

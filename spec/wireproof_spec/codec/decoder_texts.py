@@ -5,7 +5,7 @@ from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.reading import joined, quoted
 
 
-@read.register
+@read.register(texts.Utf8)
 def _(shape: texts.Utf8, to: Decoder, path: str) -> str:
     place = to.place
     octets, value = read(shape.subcon, to, path), to.name("text")
@@ -19,7 +19,7 @@ def _(shape: texts.Utf8, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(texts.Text)
 def _(shape: texts.Text, to: Decoder, path: str) -> str:
     to.flush()
     place, match, value = to.place, to.name("match"), to.name("word")
@@ -33,12 +33,12 @@ def _(shape: texts.Text, to: Decoder, path: str) -> str:
     return value
 
 
-@read.register
+@read.register(texts.Decimal)
 def _(shape: texts.Decimal, to: Decoder, path: str) -> str:
     return f"int({read(shape.digits, to, path)})"
 
 
-@read.register
+@read.register(texts.Words)
 def _(shape: texts.Words, to: Decoder, path: str) -> str:
     to.flush()
     words = to.name("words")
@@ -55,7 +55,7 @@ def _(shape: texts.Words, to: Decoder, path: str) -> str:
     return f"tuple({words})"
 
 
-@read.register
+@read.register(texts.CarriageReturn)
 def _(shape: texts.CarriageReturn, to: Decoder, path: str) -> str:
     to.flush()
     value, place = to.name("flag"), to.place

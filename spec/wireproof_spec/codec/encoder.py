@@ -26,13 +26,10 @@ from wireproof_spec.codec.writing import (
 )
 from wireproof_spec.dissection import Refused
 from wireproof_spec.layout import Shape
+from wireproof_spec.wire_error import Unfit
 
 Rest: TypeAlias = Callable[[Written], None]
 """Writes what follows."""
-
-
-class Unfit(Exception):
-    """A value that does not fit its shape; interpreted construct says where and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def _write(shape: object, to: Encoder, part: Part, written: Written, then: Rest)
     raise NotGenerated(repr(shape))
 
 
-@_write.register
+@_write.register(layout.Integer)
 def _(shape: layout.Integer, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     then(
         written.and_test(f"{part.value}.__class__ is not int").and_piece(
@@ -115,7 +112,7 @@ def _packed(integer: layout.Integer, value: str) -> Packed:
     return Packed(order, integer.fmtstr[1], integer.length, (value,))
 
 
-@_write.register
+@_write.register(layout.WideInteger)
 def _(shape: layout.WideInteger, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     if shape.length != 16:
         raise NotGenerated(f"an integer of {shape.length} bytes")
@@ -125,13 +122,13 @@ def _(shape: layout.WideInteger, to: Encoder, part: Part, written: Written, then
     then(written.and_test(_no_integer(value)).and_piece(piece))
 
 
-@_write.register
+@_write.register(layout.Float)
 def _(shape: layout.Float, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     piece = Packed("<", "f", shape.length, (part.value,))
     then(written.and_test(f"not is_single({part.value})").and_piece(piece))
 
 
-@_write.register
+@_write.register(layout.Ranged)
 def _(shape: layout.Ranged, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     value = part.value
     written = written.and_test(_no_integer(value))
@@ -139,19 +136,19 @@ def _(shape: layout.Ranged, to: Encoder, part: Part, written: Written, then: Res
     then(written.and_piece(_packed(shape.integer, value)))
 
 
-@_write.register
+@_write.register(layout.OneOf)
 def _(shape: layout.OneOf, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     value = part.value
     written = written.and_test(_no_integer(value), f"{value} not in {shape.values!r}")
     then(written.and_piece(_packed(shape.integer, value)))
 
 
-@_write.register
+@_write.register(layout.Literal)
 def _(shape: layout.Literal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     then(written.and_piece(Constant(shape.value)))
 
 
-@_write.register
+@_write.register(layout.Bytes)
 def _(shape: layout.Bytes, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     if isinstance(shape.length, int):
         value = part.value
@@ -163,7 +160,7 @@ def _(shape: layout.Bytes, to: Encoder, part: Part, written: Written, then: Rest
     then(written.and_piece(octets))
 
 
-@_write.register
+@_write.register(texts.Utf8)
 def _(shape: texts.Utf8, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     written, octets = _prepared(shape, to, part.value, written)
     then(written.and_piece(octets))
@@ -188,14 +185,14 @@ def _prepared(shape: Shape, to: Encoder, value: str, written: Written) -> tuple[
     return written.and_prepared(value, found), found
 
 
-@_write.register
+@_write.register(texts.Text)
 def _(shape: texts.Text, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     value, pattern = part.value, to.code.constant(shape.pattern.fullmatch, "pattern")
     tests = (_no_bytes(value), f"not {pattern}({value})")
     then(written.and_test(*tests).and_piece(Octets(value, f"len({value})")))
 
 
-@_write.register
+@_write.register(texts.Decimal)
 def _(shape: texts.Decimal, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     value, digits = part.value, to.code.name("digits")
     tests = (_no_integer(value), f"not 0 <= {value} <= {shape.highest}")
@@ -204,12 +201,12 @@ def _(shape: texts.Decimal, to: Encoder, part: Part, written: Written, then: Res
     then(written.and_piece(Octets(digits, f"len({digits})")))
 
 
-@_write.register
+@_write.register(texts.Words)
 def _(shape: texts.Words, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     _write_repeated(shape.subcon, to, part, written, then, before=Constant(b" "))
 
 
-@_write.register
+@_write.register(texts.CarriageReturn)
 def _(shape: texts.CarriageReturn, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     if to.measured:
         raise NotGenerated("a carriage return within something measured")
@@ -221,12 +218,12 @@ def _(shape: texts.CarriageReturn, to: Encoder, part: Part, written: Written, th
     then(written.and_test(rf"not {value} and {before}.endswith(b'\r')"))
 
 
-@_write.register
+@_write.register(layout.Field)
 def _(shape: layout.Field, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     _write(shape.subcon, to, part, written, then)
 
 
-@_write.register
+@_write.register(layout.Record)
 def _(shape: layout.Record, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     names, written = _taken(shape, to, part.value, written)
     _write_parts(shape, to, names, written, then)
@@ -265,7 +262,7 @@ def _write_parts(
     write_from(0, written)
 
 
-@_write.register
+@_write.register(layout.When)
 def _(shape: layout.When, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     condition = expression(shape.condition, part.names)
     nothing = () if part.value == "None" else (f"{part.value} is not None",)
@@ -283,7 +280,7 @@ def _(shape: layout.When, to: Encoder, part: Part, written: Written, then: Rest)
         then(written.and_answer(condition, False).and_test(*nothing))
 
 
-@_write.register
+@_write.register(layout.Translated)
 def _(shape: layout.Translated, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     made = to.code.constant(shape.value_type, "class")
     written = write_tests(to.code, written.and_test(f"type({part.value}) is not {made}"))
@@ -292,7 +289,7 @@ def _(shape: layout.Translated, to: Encoder, part: Part, written: Written, then:
     _write(shape.subcon, to, replace(part, value=whole), written, then)
 
 
-@_write.register
+@_write.register(layout.Lifted)
 def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     code = to.code
     inner, high = code.name(shape.part), code.name(shape.into)
@@ -310,7 +307,7 @@ def _(shape: layout.Lifted, to: Encoder, part: Part, written: Written, then: Res
     _write_parts(shape.inner, to, {**names, shape.number: whole}, written, then)
 
 
-@_write.register
+@_write.register(lengths.Declared)
 def _(shape: lengths.Declared, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     written, octets = _prepared(part.shapes[shape.of], to, part.names[shape.of], written)
     size, integer = octets.size, shape.integer
@@ -330,14 +327,14 @@ def _(shape: lengths.Declared, to: Encoder, part: Part, written: Written, then: 
     then(written.and_piece(_packed(integer, size)))
 
 
-@_write.register
+@_write.register(lengths.Count)
 def _(shape: lengths.Count, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     counted = part.names[shape.of]
     written = written.and_test(f"not isinstance({counted}, tuple)")
     then(written.and_piece(_packed(shape.integer, f"len({counted})")))
 
 
-@_write.register
+@_write.register(lengths.Sized)
 def _(shape: lengths.Sized, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     integer = shape.integer
     at, measured = len(written.pieces), to.measured
@@ -352,12 +349,12 @@ def _(shape: lengths.Sized, to: Encoder, part: Part, written: Written, then: Res
     _write(shape.subcon, to, part, written.and_piece(_packed(integer, "0")), end)
 
 
-@_write.register
+@_write.register(lengths.Many)
 def _(shape: lengths.Many, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     _write_repeated(shape.subcon, to, part, written, then)
 
 
-@_write.register
+@_write.register(lengths.Each)
 def _(shape: lengths.Each, to: Encoder, part: Part, written: Written, then: Rest) -> None:
     if shape.fewest:
         tests = (f"not isinstance({part.value}, tuple)", f"len({part.value}) < {shape.fewest}")
