@@ -1,10 +1,13 @@
 """``wireproof fuzz``: campaigns against references, right ones and one that dies."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from cli_process import wireproof
+from cli_process import clean_environment, wireproof
 
 from wireproof_kit.bundle import read_bundle
 
@@ -132,3 +135,64 @@ def _next_month() -> str:
     from datetime import date, timedelta
 
     return (date.today() + timedelta(days=30)).isoformat()
+
+
+def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    few = ("--frames", "PUB", "--states", "identified", "--seed", "4")
+    command = (
+        "fuzz",
+        "--reference",
+        "nsq",
+        *few,
+        "--corpus",
+        "c",
+        "--bundle",
+        "b.jsonl",
+        "--json",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wireproof", *command, "--time", "90"],
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "progress":
+            process.send_signal(signal.SIGINT)
+            break
+    *_, last = process.communicate(timeout=60)[0].splitlines()
+    assert process.returncode == 130
+    stopped = json.loads(last)
+    assert stopped["executed"] >= 256
+    assert read_bundle(tmp_path / "b.jsonl").footer is not None
+    done = wireproof(*command, "--cases", "256", cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    header, *_, verdict = done.out.splitlines()
+    assert json.loads(header)["first"] == stopped["next_batch"] > 0
+    assert json.loads(verdict)["executed"] == 256
+
+
+def test_two_workers_send_the_cases_of_one(tmp_path: Path) -> None:
+    few = (
+        "fuzz",
+        "--reference",
+        "nsq",
+        "--frames",
+        "PUB",
+        "--cases",
+        "512",
+        "--seed",
+        "5",
+        "--json",
+    )
+    one, two = (
+        wireproof(*few, "-n", count, "--bundle", f"{count}.jsonl", cwd=tmp_path) for count in "12"
+    )
+    assert (one.code, two.code) == (0, 0), one.out + two.out + two.err
+    alone, both = (read_bundle(tmp_path / f"{count}.jsonl").campaign for count in "12")
+    assert alone is not None
+    assert both is not None
+    assert alone.executed == both.executed == 512
+    assert alone.coverage == both.coverage

@@ -140,10 +140,11 @@ class Engine:
         single: list[Case] = []
         expect = self.grounds.referee.expect
         for case in cases:
-            if len(case.steps) > 1 or not case.delimited or _trigger(case) in self._closers:
+            step, *others = case.steps
+            if others or not case.delimited or _trigger(case) in self._closers:
                 single.append(case)
                 continue
-            data = case.steps[0].data
+            data = step.data
             expected = expect(case, self._entry(case.state), data)
             if self._is_lane(case.state) and is_pipeable(case, expected):
                 piped.setdefault(case.state, []).append(Piped(case, data, expected.owed))

@@ -28,7 +28,7 @@ class HttpReader:
         """Without a body for the answer when the method is HEAD."""
         self._method = "HEAD" if method == "HEAD" else "POST"
         self.fault = ""
-        self.pending = b""
+        self.pending: bytes = b""
         self._peer = _peer(self._method)
         self._status = 0
         self._size = 0

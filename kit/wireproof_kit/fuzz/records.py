@@ -33,7 +33,11 @@ _PLAIN: Mapping[str, Manner] = {
     "together": TOGETHER,
     "half-close": HALF_CLOSE,
 }
-_NAMES = {ByteByByte: "bytewise", Together: "together", HalfClose: "half-close"}
+_NAMES: Mapping[type, str] = {
+    ByteByByte: "bytewise",
+    Together: "together",
+    HalfClose: "half-close",
+}
 
 
 def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:

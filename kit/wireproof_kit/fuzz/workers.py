@@ -2,10 +2,11 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
 from typing import TypeAlias
 
@@ -85,7 +86,7 @@ def run_workers(
         return
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
-    crew = list[multiprocessing.process.BaseProcess]()
+    crew: list[BaseProcess] = []
     heard: list[Connection] = []
     for number in range(count):
         ours, theirs = context.Pipe(duplex=False)
@@ -137,7 +138,7 @@ def _work(place: Place, plan: Plan, tell: Tell, is_interrupted: Callable[[], boo
 
 
 @contextmanager
-def arena_at(place: Place) -> Iterator[Arena]:
+def arena_at(place: Place) -> Generator[Arena]:
     """Give the arena at a place; a reference that was started ends with the block."""
     options = GroundsOptions(place.token, place.timeout_s)
     if place.protocol:

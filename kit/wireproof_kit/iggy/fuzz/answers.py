@@ -21,7 +21,7 @@ class ResponseReader:
 
     def __init__(self) -> None:
         self.fault = ""
-        self.pending = b""
+        self.pending: bytes = b""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
         """Take bytes; return the answers that are whole now."""
