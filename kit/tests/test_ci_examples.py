@@ -3,6 +3,7 @@
 Everything runs as in the container file: from a wheel, in an environment of its own.
 """
 
+import fcntl
 import os
 import re
 import shlex
@@ -76,8 +77,23 @@ def steps() -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the container file makes: a wheel, installed where nothing else of ours is."""
-    place = tmp_path_factory.mktemp("container")
+    """What the container file makes: a wheel, installed where nothing else of ours is.
+
+    It is made once, however many processes run the tests.
+    """
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "container"
+    place.mkdir(exist_ok=True)
+    with (place / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / "made").exists():
+            make(place)
+            (place / "made").touch()
+    return place / "env" / "bin"
+
+
+def make(place: Path) -> None:
+    """Do what the container file's own instructions say, in a folder."""
     source = place / "src"
     source.mkdir()
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -94,7 +110,6 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 command = command.replace(name, str(path))
             done = shell(command, source, {}, place / "env" / "bin")
             assert done.returncode == 0, done.stdout
-    return place / "env" / "bin"
 
 
 def shell(

@@ -3,9 +3,10 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_data
 
 from wireproof_reports.site import write
@@ -239,6 +240,25 @@ def test_the_matrix_can_show_only_rows_with_a_standing(visit: Visit) -> None:
     ]
     assert "only=fails" in page.url
     assert page.locator(".picture .count").inner_text() == "1 of 4 clauses, 3 targets"
+
+
+def test_a_large_matrix_is_drawn_in_parts(visit: Visit) -> None:
+    visit.page.route("**/matrix.js", cut_small)
+    page = visit.open("matrix")
+    assert page.locator(".matrix tbody th[scope=row]").count() == 1
+    more = page.get_by_role("button", name="Show more clauses")
+    more.click()
+    more.click()
+
+    assert page.locator(".matrix tbody th[scope=row]").count() == 4
+    assert not more.is_visible()
+
+
+def cut_small(route: Route) -> None:
+    """Let the page believe that it may draw few cells."""
+    text = Path(unquote(urlsplit(route.request.url).path)).read_text("utf-8")
+    text = text.replace("MOST_CELLS = 6000", "MOST_CELLS = 3").replace("max(20,", "max(1,")
+    route.fulfill(body=text, content_type="text/javascript")
 
 
 def test_every_colour_has_a_sign_and_a_word(visit: Visit) -> None:

@@ -11,6 +11,7 @@ const STANDINGS = {
   conforms: ["✓", "conforms"],
   unsupported: ["○", "neither claimed nor shown"],
 };
+const MOST_CELLS = 6000; /* drawn at a time; a browser takes seconds for tens of thousands */
 const BAD = ["fails", "unstable", "known", "error", "open"];
 const VERDICTS = ["pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error"];
 
@@ -31,8 +32,10 @@ wireproof.pictures.matrix = function matrix(place) {
   const count = made("p", { class: "count", "aria-live": "polite" });
   const grid = made("div", { class: "scroll matrix", role: "region", tabindex: "-1", "aria-label": "Clauses by target" });
   const detail = made("section", { class: "detail", hidden: true, "aria-label": "Evidence", tabindex: "-1" });
+  const more = made("button", { type: "button", class: "plain", onclick: () => { shown *= 3; draw(); } }, "Show more clauses");
   let cells = [];
   let opener = null;
+  let shown = 1;
 
   const target = (row) => `${row.vendor}|${row.version}`;
   const key = (row) => [row.protocol, row.vendor, row.version, row.clause].join("|");
@@ -74,10 +77,11 @@ wireproof.pictures.matrix = function matrix(place) {
 
   function draw() {
     const { targets, list, all } = model();
+    const most = Math.max(20, Math.floor((shown * MOST_CELLS) / Math.max(targets.length, 1)));
     const head = made("tr", {}, made("th", { scope: "col" }, "Clause"), ...targets.map((each) => made("th", { scope: "col" }, made("span", { class: "vendor" }, each.vendor), made("span", { class: "version" }, each.version))));
     const body = [];
     let group = "";
-    for (const [clause, byTarget] of list) {
+    for (const [clause, byTarget] of list.slice(0, most)) {
       const own = clause.split(".").slice(0, 2).join(".");
       if (selects.order.value === "law" && own !== group) {
         group = own;
@@ -92,6 +96,7 @@ wireproof.pictures.matrix = function matrix(place) {
     grid.replaceChildren(made("table", {}, caption, made("thead", {}, head), made("tbody", {}, ...body)));
     cells = [...grid.querySelectorAll("button.cell")];
     if (cells.length) cells[0].tabIndex = 0;
+    more.hidden = list.length <= most;
     count.textContent = `${list.length} of ${all} clauses, ${targets.length} ${targets.length === 1 ? "target" : "targets"}`;
     again();
   }
@@ -169,13 +174,13 @@ wireproof.pictures.matrix = function matrix(place) {
     find.value = state.get("find");
   }
 
-  find.addEventListener("input", () => { state.set({ find: find.value }); draw(); });
+  find.addEventListener("input", () => { shown = 1; state.set({ find: find.value }); draw(); });
   grid.addEventListener("keydown", move);
   addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
   addEventListener("hashchange", () => { recall(); draw(); });
   const legend = made("ul", { class: "legend", "aria-label": "Signs" }, ...Object.entries(STANDINGS).map(([name, [sign, text]]) => made("li", { class: `word ${name}` }, `${sign} ${text}`)), made("li", {}, "· not run"));
   const tools = Object.entries(selects).flatMap(([name, select]) => [made("label", { for: select.id }, words[name]), select]);
-  place.append(made("div", { class: "tools" }, made("label", { for: "m-find" }, "Clause"), find, ...tools, count), legend, detail, grid);
+  place.append(made("div", { class: "tools" }, made("label", { for: "m-find" }, "Clause"), find, ...tools, count), legend, detail, grid, more);
   recall();
   draw();
 };
