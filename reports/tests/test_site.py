@@ -61,7 +61,7 @@ def test_plotly_is_there_once_and_loaded_where_something_is_drawn(site: Path) ->
 
 def test_data_in_scripts_is_the_data(site: Path) -> None:
     for name in ANSWERS:
-        script = (site / "data" / f"{name}.js").read_text("utf-8")
+        script = (site / "answers" / f"{name}.js").read_text("utf-8")
         begin = f'wireproof.take("{name}",'
         assert script.startswith(begin)
         assert json.loads(script[len(begin) : -3]) == json.loads(
@@ -76,7 +76,7 @@ def test_a_cut_is_said(site: Path) -> None:
 
 
 def test_the_law_of_each_protocol_is_beside_it(site: Path) -> None:
-    script = (site / "data" / "law.js").read_text("utf-8")
+    script = (site / "answers" / "law.js").read_text("utf-8")
     law = json.loads(script.removeprefix('wireproof.take("law",')[:-3])
 
     assert law["ext.publish.header-json"]["level"] == "must"

@@ -1,6 +1,6 @@
 """Writes the pages of a site beside its data: from ``SITE/data`` to ``SITE/index.html``.
 
-Data lies in scripts as well, for a page from a file may not read other files.
+Data lies in ``SITE/answers`` as scripts, too: a page from a file may not read other files.
 """
 
 import json
@@ -18,7 +18,7 @@ from wireproof_reports.clauses import source
 from wireproof_reports.site.pages import PageOf, pages_for
 from wireproof_spec.catalogue import load_catalogue
 
-DATA, ASSETS = "data", "assets"
+DATA, ANSWERS, ASSETS = "data", "answers", "assets"
 SCHEMA = 1
 OWN_ASSETS = ("site.css", "table.js", "matrix.js", "plots.js")
 PLOTLY = "plotly.min.js"
@@ -56,9 +56,12 @@ def write(out: Path) -> Path:
     index = _read(out / DATA / "index.json")
     asked = [_asked(line) for line in cast(Sequence[Json], index["questions"])]
     answers = {item.question: _read(out / DATA / item.file) for item in asked}
+    scripts = out / ANSWERS
+    shutil.rmtree(scripts, ignore_errors=True)
+    scripts.mkdir()
     for name, answer in answers.items():
-        _script(out / DATA / f"{name}.js", name, answer)
-    _script(out / DATA / "law.js", "law", dict(_law(answers.values())))
+        _script(scripts / f"{name}.js", name, answer)
+    _script(scripts / "law.js", "law", dict(_law(answers.values())))
     _assets(out / ASSETS)
     pages = list(pages_for((item.question, item.title) for item in asked))
     for page in pages:
