@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import pytest
 from fuzz_grammars import NSQ_NAMES
 from fuzz_grammars import frames as frames_of
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from schema_values import built
 from second_reader import REFUSED, Row, agree, by_construct, by_scapy, changed, dissected, spanned
@@ -235,6 +235,9 @@ def test_drawn_commands(stream: bytes) -> None:
 
 @MANY
 @given(changed(STREAMS))
+@example(b"TOUCH " + bytes(17))  # too long already, but the line may yet go on
+@example(b"FIN\n" + bytes(20))
+@example(b"PUB_TRACE \n\0\0\0\1")  # too small already, whatever comes
 def test_damaged_commands(stream: bytes) -> None:
     both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 

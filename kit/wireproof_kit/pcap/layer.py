@@ -128,22 +128,27 @@ class Inner(PacketField):
 
 
 class Bounded(Inner):
-    """One layer inside another that fills so many bytes as the fields before say."""
+    """One layer inside another that fills so many bytes as the fields before say.
 
-    __slots__ = ["length_from"]
+    ``least`` is the size of its fields that are always there.
+    """
 
-    def __init__(self, name: str, kind: type[Layer], length_from: Read) -> None:
+    __slots__ = ["least", "length_from"]
+
+    def __init__(self, name: str, kind: type[Layer], length_from: Read, *, least: int = 0) -> None:
         super().__init__(name, kind)
         self.length_from = length_from
+        self.least = least
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, Packet]:
         """Cut it off.
 
         Raises:
-            Refused: the length is negative, or the layer is longer or shorter.
+            Refused: the length is less than the least, or the layer is longer or shorter.
             Short: fewer bytes are there.
         """
         length = self.length_from(pkt)
+        expect(self.name, f"{self.least} bytes or more", length, holds=length >= self.least)
         require(self.name, s, length)
         return s[length:], filling(cast(type[Layer], self.cls), s[:length])
 

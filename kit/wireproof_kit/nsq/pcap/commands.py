@@ -9,7 +9,7 @@ from wireproof_kit.nsq.pcap.lines import Digits, LineEnd, Name, Word, Words
 from wireproof_kit.pcap.layer import Always, Bounded, Layer, Layers, Octets, Short, cut
 
 MAGIC = b"  V2"
-_ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)[ \r\n]")
+_ACKNOWLEDGEMENT = re.compile(rb"(FIN|REQ|TOUCH)([ \r\n])")
 """Commands whose message id may hold any byte, a line feed too."""
 
 
@@ -119,11 +119,11 @@ class ExtendedBody(Layer):
     ]
 
 
-def _one(kind: type[Layer]) -> list[AnyField]:
-    """Return the fields of one message: its size and what the size covers."""
+def _one(kind: type[Layer], *, least: int = 0) -> list[AnyField]:
+    """Return the fields of a message or a batch: its size and what the size covers."""
     return [
         FieldLenField("size", None, length_of="content", fmt="!i"),
-        Bounded("content", kind, lambda pkt: pkt.size),
+        Bounded("content", kind, lambda pkt: pkt.size, least=least),
     ]
 
 
@@ -149,14 +149,14 @@ class PublishTraced(Layer):
     """PUB_TRACE."""
 
     name = "NSQ PUB_TRACE"
-    fields_desc: ClassVar = [*_publishing(b"PUB_TRACE"), *_one(TracedBody)]
+    fields_desc: ClassVar = [*_publishing(b"PUB_TRACE"), *_one(TracedBody, least=8)]
 
 
 class PublishExtended(Layer):
     """PUB_EXT."""
 
     name = "NSQ PUB_EXT"
-    fields_desc: ClassVar = [*_publishing(b"PUB_EXT"), *_one(ExtendedBody)]
+    fields_desc: ClassVar = [*_publishing(b"PUB_EXT"), *_one(ExtendedBody, least=2)]
 
 
 class Published(Layer):
@@ -170,14 +170,14 @@ class PublishedTraced(Layer):
     """One message of an MPUB_TRACE."""
 
     name = "NSQ MPUB_TRACE message"
-    fields_desc: ClassVar = _one(TracedBody)
+    fields_desc: ClassVar = _one(TracedBody, least=8)
 
 
 class PublishedExtended(Layer):
     """One message of an MPUB_EXT."""
 
     name = "NSQ MPUB_EXT message"
-    fields_desc: ClassVar = _one(ExtendedBody)
+    fields_desc: ClassVar = _one(ExtendedBody, least=2)
 
 
 def _batch(kind: type[Layer]) -> list[AnyField]:
@@ -213,21 +213,21 @@ class PublishMany(Layer):
     """MPUB."""
 
     name = "NSQ MPUB"
-    fields_desc: ClassVar = [*_publishing(b"MPUB"), *_one(Batch)]
+    fields_desc: ClassVar = [*_publishing(b"MPUB"), *_one(Batch, least=4)]
 
 
 class PublishManyTraced(Layer):
     """MPUB_TRACE."""
 
     name = "NSQ MPUB_TRACE"
-    fields_desc: ClassVar = [*_publishing(b"MPUB_TRACE"), *_one(TracedBatch)]
+    fields_desc: ClassVar = [*_publishing(b"MPUB_TRACE"), *_one(TracedBatch, least=4)]
 
 
 class PublishManyExtended(Layer):
     """MPUB_EXT."""
 
     name = "NSQ MPUB_EXT"
-    fields_desc: ClassVar = [*_publishing(b"MPUB_EXT"), *_one(ExtendedBatch)]
+    fields_desc: ClassVar = [*_publishing(b"MPUB_EXT"), *_one(ExtendedBatch, least=4)]
 
 
 def _acknowledging(word: bytes) -> list[AnyField]:
@@ -294,10 +294,12 @@ def read_command(data: bytes) -> tuple[Layer, bytes]:
         Refused: its body is not what the command describes.
         Short: it is not all there.
     """
-    if found := _ACKNOWLEDGEMENT.match(data):
-        return cut(COMMANDS[found[1]], data)
-    end = data.find(b"\n")
+    found = _ACKNOWLEDGEMENT.match(data)
+    behind_id = found.end() + 16 if found and found[2] == b" " else 0
+    end = data.find(b"\n", behind_id)
     if end < 0:
         raise Short("line: expected a line feed, found none")
+    if found:
+        return cut(COMMANDS[found[1]], data)
     word = data[:end].removesuffix(b"\r").partition(b" ")[0]
     return cut(COMMANDS.get(word, Plain), data)
