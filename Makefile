@@ -41,7 +41,6 @@ bench-aggregate:
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
-	@$(PYTHON) tools/browser.py
 	@$(BIN)/wireproof selftest --out out/selftest.md
 
 matrix:
