@@ -6,6 +6,7 @@ from page_reader import PageReader
 from site_fixture import ANSWERS, write_data
 
 from wireproof_reports.site import SiteFault, write
+from wireproof_reports.site.__main__ import main
 
 PAGES = {
     "index",
@@ -129,3 +130,27 @@ def test_a_site_is_written_again_over_itself(tmp_path: Path) -> None:
     write(tmp_path)
 
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_pages_of_what_a_cluster_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"wireproof: {tmp_path}/data/index.json is missing")
+    write_data(tmp_path)
+
+    assert main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/index.html\n"
+    assert main(["--help"]) == main([]) == 2
+
+
+def test_a_site_that_cannot_be_written_is_told_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_data(tmp_path)
+    (tmp_path / "assets").write_text("a file")
+
+    assert main([str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert err.endswith("cannot be written (File exists)\n")
+    assert len(err.splitlines()) == 1

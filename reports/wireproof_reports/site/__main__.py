@@ -1,0 +1,29 @@
+"""``python -m wireproof_reports.site SITE``: the pages of data that a cluster has answered."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from wireproof_reports.site.writer import SiteFault, write
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages of a site; 0, or 2 and one sentence."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: python -m wireproof_reports.site SITE", file=sys.stderr)
+        return 2
+    try:
+        print(write(Path(arguments[0])))
+    except SiteFault as error:
+        print(f"wireproof: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(
+            f"wireproof: {error.filename}: cannot be written ({error.strerror})", file=sys.stderr
+        )
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
