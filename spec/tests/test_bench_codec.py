@@ -10,10 +10,16 @@ BENCH = Path(__file__).parents[1] / "bench"
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
-    [("bench_codec.py", "generated / by hand:"), ("bench_queue.py", "goal 100 MB/s:")],
+    ("script", "told", "times"),
+    [
+        ("bench_codec.py", "generated / by hand:", 4),
+        ("bench_queue.py", "goal 100 MB/s:", 2),
+        ("bench_shapes.py", "times as long", 20),
+    ],
 )
-def test_the_bench_tells_of_every_size_and_of_its_goals(script: str, told: str) -> None:
+def test_the_bench_tells_of_every_size_and_of_its_goals(
+    script: str, told: str, times: int
+) -> None:
     run = subprocess.run(
         [sys.executable, str(BENCH / script), "--rounds", "1"],
         capture_output=True,
@@ -23,5 +29,5 @@ def test_the_bench_tells_of_every_size_and_of_its_goals(script: str, told: str) 
     )
 
     assert run.stderr == ""
-    assert run.stdout.count(told) == (4 if script == "bench_codec.py" else 2)
+    assert run.stdout.count(told) == times
     assert run.returncode == (1 if "MISSED" in run.stdout else 0)
