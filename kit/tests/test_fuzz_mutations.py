@@ -1,5 +1,7 @@
 """Every mutation changes what it says and nothing else, in frames of every kind."""
 
+import json
+
 import pytest
 from fuzz_grammars import EACH_KIND, GRAMMARS, IGGY, NSQ, frames
 
@@ -286,6 +288,27 @@ def test_traps_of_json_are_where_the_names_say() -> None:
     assert b"\\ud800" in made["JSON: a lone surrogate"]
     assert made["JSON: trailing comma"] == b'{"a":"b","n":1,}'
     assert made["JSON: another number"].startswith(b'{"a":"b","n":')
+
+
+@pytest.mark.parametrize("text", [b"{}", b"no", b'{"a":"b"}', b'{"a":"' + b"b" * 300 + b'"}'])
+@pytest.mark.parametrize("size", [8, 255, 65534])
+def test_json_of_a_size_is_json_of_that_size(text: bytes, size: int) -> None:
+    made = json_traps.sized(size)(text, Chance(1, 0))
+
+    assert len(made) == size
+    assert isinstance(json.loads(made), dict)
+
+
+def test_a_field_is_made_as_long_as_its_own_length_tells() -> None:
+    (kind,) = [each for each in NSQ.kinds if each.name == "PUB_EXT"]
+    frame = frames(kind)[0]
+    line = frame.data.partition(b"\n")[0] + b"\n"
+    for less, words in enumerate(("", ", less one", ", less two")):
+        data = apply(f"as long as its length tells{words}", "json_header", frame)
+        assert data is not None
+        size, length = data[len(line) : len(line) + 4], data[len(line) + 4 : len(line) + 6]
+        assert int.from_bytes(length, "big") == 65535 - less
+        assert int.from_bytes(size, "big") == len(data) - len(line) - 4
 
 
 def test_every_role_has_mutations_of_its_own() -> None:

@@ -28,7 +28,7 @@ from wireproof_kit.fuzz.seed_frames import (
 
 DRAWS = 3
 """Frames of each kind in an epoch."""
-VISITS = 150
+VISITS = 100
 """Cases of each frame in an epoch."""
 CALM = 1.0
 """Cases of wrong content in right form, for each case of any kind: many go over a connection."""

@@ -12,6 +12,10 @@ END_OF_HEAD = "end_of_head"
 METHOD = "method"
 VERSION = "version"
 _LENGTH = "headers.content-length[0].value"
+_USUAL = frozenset(
+    ("host", "connection", "content-type", "content-length", "transfer-encoding", "accept")
+)
+"""Headers that are told apart by their names; of others the names are any."""
 _CHUNK = 9
 """Bytes of a chunk: a size of one digit reads the same in base 10 and base 16."""
 _NO_ROLES: Mapping[str, Role] = {}
@@ -91,8 +95,9 @@ def _headers(request: Request) -> Iterator[_Piece]:
         chunked = ("Transfer-Encoding", "chunked")
         framing = [chunked if request.chunked else ("Content-Length", size)]
     closing = [("Connection", "close")] if request.closes else []
-    for name, value in (("Host", HOST), *closing, *request.headers, *framing):
-        item = f"headers.{name.lower()}[0]"
+    for index, (name, value) in enumerate((("Host", HOST), *closing, *request.headers, *framing)):
+        usual = name.lower() in _USUAL
+        item = f"headers.{name.lower()}[0]" if usual else f"headers.other[{index}]"
         yield f"{item}.name", name.encode(), "text"
         yield f"{item}.colon", b": ", "line"
         role: Role = "length" if name == "Content-Length" else "text"

@@ -53,10 +53,11 @@ def _object(schema: Schema, rules: Mapping[str, Made]) -> Made:
         for name, below in properties.items()
     }
     required = cast(list[str], schema.get("required", []))
-    known = st.fixed_dictionaries(
+    some = st.fixed_dictionaries(
         {name: members[name] for name in required},
         optional={name: made for name, made in members.items() if name not in required},
     )
+    known = some | st.fixed_dictionaries(members)
     if "additionalProperties" not in schema:
         return known
     names = _string(cast(Schema, schema.get("propertyNames", {})), rules)

@@ -63,6 +63,19 @@ def _dropped(text: bytes, chance: Chance) -> bytes:
     return _dumped(members)
 
 
+def sized(size: int) -> Trap:
+    """Return the trap that makes an object of a size, with what was there where it fits."""
+
+    def make(text: bytes, chance: Chance) -> bytes:
+        inner = _dumped(_members(text) or {})[1:-1]
+        inner += b"," * bool(inner)
+        if len(inner) + len(b'{"_":""}') > size:
+            inner = b""
+        return (b'{%b"_":"' % inner).ljust(size - 2, b"a")[: max(size - 2, 0)] + b'"}'
+
+    return make
+
+
 def _cut(text: bytes, chance: Chance) -> bytes:
     return text[: chance.below(max(len(text), 1))]
 

@@ -84,6 +84,7 @@ def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entr
     for field in prepared.fields:
         row = pattern(field.path)
         entries += (Entry(field, mutation, row) for mutation in _of_field(field, row, limits))
+        entries += (Entry(field, mutation, row) for mutation in _filled(prepared, field))
     for item in structure.items(prepared):
         row = pattern(item.path)
         entries += (Entry(item, mutation, row) for mutation in _fitting(item, ITEMS))
@@ -102,6 +103,16 @@ def _of_field(field: Field, row: str, limits: Mapping[str, tuple[int, ...]]) -> 
     numbers_here = limits.get(row)
     if numbers_here:
         yield Mutation("about a limit", numbers.listed(numbers_here))
+
+
+def _filled(prepared: Prepared, field: Field) -> Iterator[Mutation]:
+    """Yield what makes a field as long as its own length can tell, or hardly less."""
+    if not field.measured_by or field.role not in _FILLING:
+        return
+    length = prepared.by_path[field.measured_by[-1]]
+    width = length.end - length.start
+    if length.covers == (field.start, field.end) and length.order and width < _WIDE:
+        yield from _FILLING[field.role][width - 1]
 
 
 def _of_http(path: str) -> tuple[Mutation, ...]:
@@ -164,6 +175,25 @@ BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
     "body": (*_BYTES, *_traps(text_traps.BODIES), *_SIZED),
     "fixed": (*_BYTES, *_traps(text_traps.WORDS)),
     "line": _BYTES,
+}
+_WIDE = 3  # bytes of a length that no frame fills
+_LESS = {0: "", 1: ", less one", 2: ", less two"}
+_GROWN: Mapping[Role, Callable[[int], Trap]] = {
+    "body": text_traps.sized,
+    "text": text_traps.sized,
+    "json": json_traps.sized,
+}
+_FILLING: Mapping[Role, tuple[tuple[Mutation, ...], ...]] = {
+    role: tuple(
+        tuple(
+            Mutation(
+                f"as long as its length tells{words}", _trapped(grown((1 << bits) - 1 - less))
+            )
+            for less, words in _LESS.items()
+        )
+        for bits in (8, 16)
+    )
+    for role, grown in _GROWN.items()
 }
 _ESCAPES = tuple(_traps(http_traps.ESCAPES))
 IN_HEAD: Mapping[str, tuple[Mutation, ...]] = {

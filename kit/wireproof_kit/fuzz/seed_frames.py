@@ -10,6 +10,7 @@ from wireproof_kit.fuzz.case import (
     HALF_CLOSE,
     TOGETHER,
     Case,
+    Field,
     Frame,
     Role,
     Step,
@@ -25,14 +26,18 @@ WEIGHTS: dict[Role, int] = {
     "number": 3,
     "enumerator": 3,
     "json": 4,
-    "body": 2,
+    "body": 3,
     "text": 2,
     "fixed": 1,
     "line": 1,
 }
 """How often the turn of a field of such a role comes."""
+IN_HEAD = 0.3
+"""How much less often that of a part of an HTTP header: there are so many of them."""
 HEAVY = 1
 """How often the turn comes of all that is heavy in a frame together."""
+OFTEN = {"empty": 5, "zero": 2, "one more": 2, "one less": 2, "all ones (-1)": 2}
+"""How many turns more the oldest mistakes have than odder ones."""
 _CONTENT: frozenset[Role] = frozenset(("body", "json"))
 OUT_OF_ORDER = "out of order"
 """The mutation of a right frame in a state where none of its kind is due."""
@@ -152,6 +157,11 @@ def _steps(mutant: Mutant, mutation: Mutation, mate: Frame | None, label: str) -
     return (*(first,) * (mutation.copies - 1), last)
 
 
+def _weight(field: Field) -> float:
+    of_head = field.path.startswith("headers.") and field.role != "length"
+    return WEIGHTS[field.role] * (IN_HEAD if of_head else 1)
+
+
 def _in_turn(entries: Iterable[Entry], order: Random) -> list[Entry]:
     """Return entries so that the turns of fields come as often as they weigh.
 
@@ -162,7 +172,8 @@ def _in_turn(entries: Iterable[Entry], order: Random) -> list[Entry]:
         groups.setdefault(None if entry.mutation.heavy else id(entry.field), []).append(entry)
     placed: list[tuple[float, Entry]] = []
     for key, group in groups.items():
-        weight = HEAVY if key is None else WEIGHTS[group[0].field.role]
+        weight = HEAVY if key is None else _weight(group[0].field)
+        group += [each for each in group for _ in range(OFTEN.get(each.mutation.name, 0))]
         order.shuffle(group)
         placed += (((turn + order.random()) / weight, entry) for turn, entry in enumerate(group))
     return [entry for _, entry in sorted(placed, key=itemgetter(0))]

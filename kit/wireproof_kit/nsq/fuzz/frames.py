@@ -155,7 +155,10 @@ def headers() -> st.SearchStrategy[bytes]:
 
 
 def _rules() -> Rules:
-    said = texts("nsq/identify-request", {names.DESIRED_TAG: _TAG})
+    negotiates = st.sampled_from([True] * MOSTLY + [False])  # what is asked for depends on it
+    said = texts(
+        "nsq/identify-request", {names.DESIRED_TAG: _TAG, "feature_negotiation": negotiates}
+    )
     both = st.tuples(st.integers(1, 2**63 - 1), st.integers(0, 2**64 - 1))
     ids = both.map(lambda ids: (ids[0] << 64 | ids[1]).to_bytes(MESSAGE_ID_SIZE, "big"))
     return {"json_header": headers(), "json": said, "message_id": ids}
