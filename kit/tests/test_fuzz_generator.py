@@ -227,7 +227,7 @@ def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
     """Over a few epochs no row of a length's or count's column stays empty for long."""
     made = Generator(GRAMMARS[protocol], 3, frames=["MPUB_EXT", "send_messages"])
     counted = Coverage()
-    for case in itertools.islice(made.cases(), made.epoch * 6):
+    for case in itertools.islice(made.cases(), made.epoch * 30):
         counted.add(case)
     told = counted.as_json()
     (fields,) = told.values()
