@@ -83,10 +83,11 @@ class AnswerReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something a broker owes and did not do, seen beside the cases themselves."""
+    """Something a broker owes and did not do; `lost` is a message that was not delivered."""
 
     violated: str
     words: str
+    lost: bytes = b""
 
 
 class Listener(Protocol):

@@ -98,7 +98,8 @@ class Engine:
             for each in found
         ]
         if not found and watch and (trouble := health.end_watch(stored)) is not None:
-            found.append(Suspicion(trouble, whole))
+            sender = self._sender(cases, trouble.lost)
+            found.append(Suspicion(trouble, whole, originals[id(sender)] if sender else None))
         trouble = health.check()
         if trouble is None:
             return found
@@ -151,6 +152,16 @@ class Engine:
             else:
                 single.append(case)
         return piped, single
+
+    def _sender(self, cases: Sequence[Case], lost: bytes) -> Case | None:
+        """Return the case that sent a message; None when nobody can tell."""
+        expect = self.grounds.referee.expect
+        for case in cases:
+            data = b"".join(step.data for step in case.steps if not step.connection)
+            owed = expect(case, self._entry(case.state), data).owed
+            if any(lost in each.stored for each in owed):
+                return case
+        return None
 
     def _entry(self, state: str) -> bytes:
         found = self._entries.get(state)

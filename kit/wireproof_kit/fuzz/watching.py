@@ -14,12 +14,12 @@ SELDOM_S = 6.0
 POLL_S = 0.05
 FILES_STEP = 32
 """So many more open files are looked into; topics that cases make have some of their own."""
-MEMORY_STEP = 6 * 1024 * 1024
-"""Bytes over one batch that make memory suspicious."""
-TIMES_SENT = 8
-"""What is stored may be kept in memory; so many times what was sent is more than that."""
+MEMORY_STEP = 7 * 1024 * 1024 // 4
+"""Bytes over one batch that make memory suspicious at first; twice as many after a false alarm."""
+ROUND_STEP = 5 * 1024 * 1024 // 4
+"""Bytes over each of some rounds of the same cases that show it."""
 ROUNDS = 3
-LEAST_CASES = 48
+LEAST_CASES = 16
 
 Send = Callable[[Sequence[Case]], None]
 
@@ -32,6 +32,7 @@ class Watch:
     _files: int = field(default=0, init=False)
     _memory: int = field(default=0, init=False)
     _look_at: float = field(default=0.0, init=False)
+    _memory_step: int = field(default=MEMORY_STEP, init=False)
     _step: int = field(default=FILES_STEP, init=False)
 
     def climbs(self, cases: Sequence[Case]) -> Trouble | None:
@@ -47,15 +48,16 @@ class Watch:
             # A server may keep for a moment what it has ended.
             self._look_at = time.monotonic() + SELDOM_S
             now = self._settled(self._files) or now
-        grown, sent = now.memory - self._memory, _size(cases)
+        grown = now.memory - self._memory
         self._memory = max(self._memory, now.memory)
         if is_due and now.files > self._files:
             grew = now.files - self._files + self._step
             self._step *= 2
             self._files = now.files + self._step
             return Trouble(FILES, f"{grew} more open files after {len(cases)} cases")
-        if grown > MEMORY_STEP + TIMES_SENT * sent:
-            return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases of {sent} bytes")
+        if grown > self._memory_step + _size(cases):
+            self._memory_step *= 2
+            return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases")
         return None
 
     def probed(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
@@ -83,14 +85,13 @@ class Watch:
         for _ in range(ROUNDS):
             send(many)
             now = usage(self.pid)
-            if before is None or now is None or now.memory - before.memory < MEMORY_STEP // 4:
+            least = ROUND_STEP + _size(many)
+            if before is None or now is None or now.memory - before.memory < least:
                 return None
             before = now
         if first is None or before is None:
             return None
-        grown, sent = before.memory - first.memory, ROUNDS * _size(many)
-        if grown < TIMES_SENT * sent // 2:
-            return None
+        grown = before.memory - first.memory
         return Trouble(MEMORY, f"{grown} more bytes after {ROUNDS * len(many)} cases")
 
     def _settled(self, level: int) -> Usage | None:

@@ -110,7 +110,9 @@ class Bystanders:
             return None
         lost = next(iter(missing))
         words = f"{missing.total()} of {len(stored)} acknowledged messages were not delivered"
-        return Trouble(DELIVERY, f"{words}; {strange} others were; the first is {lost[:50]!r}")
+        return Trouble(
+            DELIVERY, f"{words}; {strange} others were; the first is {lost[:50]!r}", lost
+        )
 
     def close(self) -> None:
         """End the bystanders' connections."""

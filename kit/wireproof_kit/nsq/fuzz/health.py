@@ -28,6 +28,9 @@ from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import MAX_RDY_COUNT
 
 CHANNEL = "wp_fuzz"
+BEHIND_S = 0.5
+"""So long what was published before a message may come after it."""
+LOOK_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +89,15 @@ class Bystanders:
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
-        """Wait until all these were delivered unchanged; say which was not."""
-        missing = Counter(stored)
+        """Wait until all these were delivered unchanged; say which was not.
+
+        What has not come soon after a message published behind them is lost.
+        """
         watcher = self._watcher
-        assert watcher is not None, "the watch has begun"
-        strange: list[bytes] = []
-        deadline = time.monotonic() + self.places.push_s
-        while missing and not watcher.ended and time.monotonic() < deadline:
-            _wait([watcher], deadline)
-            came = self._received(watcher)
-            strange += [
-                each for each in came if not _strike(missing, delivered(each, extend=True))
-            ]
+        if watcher is None or not stored:
+            return None
+        missing = Counter(stored)
+        strange = self._awaited(watcher, missing)
         if not missing:
             return None
         ended = watcher.ended
@@ -107,8 +107,33 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
         lost = next(iter(missing))
         words = f"{missing.total()} of {len(stored)} acknowledged messages were not delivered"
-        also = f"; {len(strange)} others were" if strange else ""
-        return Trouble(DELIVERY, f"{words}{also}; the first is {lost[4:][:40]!r}")
+        also = f"; {strange} others were" if strange else ""
+        return Trouble(DELIVERY, f"{words}{also}; the first is {lost[4:][:40]!r}", lost)
+
+    def _awaited(self, watcher: Talk, missing: "Counter[bytes]") -> int:
+        """Strike off what comes, for as long as it may come; count what nobody waited for."""
+        deadline = time.monotonic() + self.places.push_s
+        strange, last = 0, None
+        while missing and not watcher.ended and time.monotonic() < deadline:
+            if last is None:
+                last = self._last_message()
+            _wait([watcher], min(deadline, time.monotonic() + LOOK_S))
+            for frame in self._received(watcher):
+                found = delivered(frame, extend=True)
+                if last in found:
+                    deadline = min(deadline, time.monotonic() + BEHIND_S * machine_load())
+                else:
+                    strange += not _strike(missing, found)
+        return strange
+
+    def _last_message(self) -> bytes:
+        """Publish one more message under the watched name; return what it is known by."""
+        body = self._body()
+        fresh = Talk(self.places.watched.address, FrameReader(), _ATTENTIVE)
+        fresh.send(names.MAGIC + self._pub(body, self.places.watched))
+        _wait([fresh], time.monotonic() + self._answer_s)
+        fresh.close()
+        return stored(b"", body)
 
     def close(self) -> None:
         """End the bystanders' connections."""
@@ -165,9 +190,9 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "the bystanders are gone")
         fresh = Talk(self._address, FrameReader(), _ATTENTIVE)
         try:
-            bodies = [self._body(), self._body()]
-            fresh.send(names.MAGIC + self._pub(bodies[0]))
-            publisher.send(self._pub(bodies[1]))
+            bodies, topic = [self._body(), self._body()], self.places.neighbour
+            fresh.send(names.MAGIC + self._pub(bodies[0], topic))
+            publisher.send(self._pub(bodies[1], topic))
             return self._answered(fresh, publisher) or self._came(subscriber, idle, bodies)
         finally:
             fresh.close()
@@ -219,8 +244,7 @@ class Bystanders:
     def _body(self) -> bytes:
         return f"wp:{self.token}:{next(self._numbers)}".encode()
 
-    def _pub(self, body: bytes) -> bytes:
-        topic = self.places.neighbour
+    def _pub(self, body: bytes, topic: Topic) -> bytes:
         line = command_line(names.PUB, topic.name, topic.partition or 0)
         return line + len(body).to_bytes(4) + body
 

@@ -27,6 +27,12 @@ _OK: Final = frozenset({OK_KIND})
 _TRACED: Final = frozenset({TRACE})
 _STORED: Final = frozenset({OK_KIND, TRACE})
 _IDENTIFIED: Final = frozenset({OK_KIND, JSON})
+_TAKEN_OR_NOT: Final = ERRORS | _STORED
+_TRACED_OR_NOT: Final = ERRORS | _TRACED
+_OK_OR_NOT: Final = ERRORS | _OK
+_NAMED_OR_NOT: Final = ERRORS | _IDENTIFIED
+_REFUSED: Final = Owed(ERRORS, "may")
+_UNCLEAR: Final = Owed(ANYTHING, "may", optional=True)
 _SURELY_TAKEN: Final = 65536 + 4096
 """Bytes of a message that every broker takes; a limit above it is the broker's own affair."""
 _SIZE = Struct(">i")
@@ -147,7 +153,7 @@ class Walk:
 
     def _unclear(self) -> None:
         """Owe nothing certain for what follows."""
-        self.owed.append(Owed(ANYTHING, "may", optional=True))
+        self.owed.append(_UNCLEAR)
         self.certain = False
 
     def take_size(self) -> int | None:
@@ -234,7 +240,7 @@ def _publish(walk: Walk, words: list[bytes]) -> None:
     body = walk.take_body(size, limit=walk.ground.message_limit, usual=limits.MAX_MSG_SIZE)
     if body is None:
         return
-    owed = _seen(walk, words, _MESSAGES[words[0]](body, extend))
+    owed = _MESSAGES[words[0]](body, extend, words[1] == walk.ground.watched)
     if size > _SURELY_TAKEN:
         owed = replace(owed, kinds=owed.kinds | ERRORS, ends="may")
     walk.owed.append(owed)
@@ -242,21 +248,16 @@ def _publish(walk: Walk, words: list[bytes]) -> None:
         walk.certain = False
 
 
-def _seen(walk: Walk, words: list[bytes], owed: Owed) -> Owed:
-    """Leave out what is stored where nobody reads along."""
-    return owed if words[1] == walk.ground.watched else replace(owed, stored=())
+def _pub(body: bytes, extend: bool, is_seen: bool) -> Owed:
+    return Owed(_OK, stored=(stored(b"", body),) if is_seen else (), success=_OK)
 
 
-def _pub(body: bytes, extend: bool) -> Owed:
-    return Owed(_OK, stored=(stored(b"", body),), success=_OK)
-
-
-def _pub_trace(body: bytes, extend: bool) -> Owed:
+def _pub_trace(body: bytes, extend: bool, is_seen: bool) -> Owed:
     if len(body) < 8:
-        return Owed(ERRORS, "may")
-    kept = (stored(b"", body[8:]),)
+        return _REFUSED
+    kept = (stored(b"", body[8:]),) if is_seen else ()
     if len(body) == 8:
-        return Owed(ERRORS | _TRACED, "may", stored=kept, success=_TRACED)
+        return Owed(_TRACED_OR_NOT, "may", stored=kept, success=_TRACED)
     return Owed(_TRACED, stored=kept, success=_TRACED, echo=body[:8])
 
 
@@ -264,21 +265,20 @@ def _is_split(body: bytes) -> bool:
     return len(body) > 2 and int.from_bytes(body[:2]) < len(body) - 2
 
 
-def _pub_ext(body: bytes, extend: bool) -> Owed:
+def _pub_ext(body: bytes, extend: bool, is_seen: bool) -> Owed:
     end = 2 + int.from_bytes(body[:2])
-    if len(body) < 2 or end > len(body):
-        return Owed(ERRORS, "may")
-    if not extend:
-        return Owed(ERRORS, "may")
-    header, kept = read_header(body[2:end]), (stored(body[2:end], body[end:]),)
+    if not extend or len(body) < 2 or end > len(body):
+        return _REFUSED
+    header = read_header(body[2:end])
+    kept = (stored(body[2:end], body[end:]),) if is_seen else ()
     if end == len(body) or header is Header.DOUBTFUL or end - 2 > limits.MAX_JSON_HEADER_SIZE:
-        return Owed(ERRORS | _STORED, "may", stored=kept, success=_STORED)
+        return Owed(_TAKEN_OR_NOT, "may", stored=kept, success=_STORED)
     if isinstance(header, int):
         return Owed(_TRACED, stored=kept, success=_TRACED, echo=header.to_bytes(8))
     return Owed(_OK, stored=kept, success=_OK)
 
 
-_MESSAGES: Mapping[bytes, Callable[[bytes, bool], Owed]] = {
+_MESSAGES: Mapping[bytes, Callable[[bytes, bool, bool], Owed]] = {
     names.PUB: _pub,
     names.PUB_TRACE: _pub_trace,
     names.PUB_EXT: _pub_ext,
@@ -311,7 +311,7 @@ def _publish_many(walk: Walk, words: list[bytes]) -> None:
         walk.certain = False
         return
     walk.at += size
-    owed = _seen(walk, words, _batch_owed(words[0], messages, extend))
+    owed = _batch_owed(words[0], messages, extend, is_seen=words[1] == walk.ground.watched)
     walk.owed.append(owed)
     walk.certain = owed.ends == "no"
 
@@ -332,11 +332,9 @@ def _batch(body: bytes) -> list[bytes] | None:
     return messages if messages and len(messages) == count and at == len(body) else None
 
 
-def _batch_owed(name: bytes, messages: list[bytes], extend: bool) -> Owed:
-    if name == names.MPUB:
-        return Owed(_OK, stored=tuple(stored(b"", body) for body in messages), success=_OK)
-    one = _pub_trace if name == names.MPUB_TRACE else _pub_ext
-    each = [one(body, extend) for body in messages]
+def _batch_owed(name: bytes, messages: list[bytes], extend: bool, *, is_seen: bool) -> Owed:
+    one = {names.MPUB: _pub, names.MPUB_TRACE: _pub_trace}.get(name, _pub_ext)
+    each = [one(body, extend, is_seen) for body in messages]
     kept = tuple(message for owed in each for message in owed.stored)
     whole = _TRACED if name == names.MPUB_TRACE else _OK
     if all(owed.ends == "no" for owed in each):
@@ -373,10 +371,10 @@ def _identify(walk: Walk, words: list[bytes]) -> None:
     found = read_identity(body)
     doubtful = found is Identity.DOUBTFUL or walk.state.subscribed or not walk.state.sure
     if found is Identity.OPAQUE:
-        walk.owed.append(Owed(ERRORS | _IDENTIFIED, "may"))
+        walk.owed.append(Owed(_NAMED_OR_NOT, "may"))
         walk.certain, walk.opaque = False, True
         return
-    kinds = ERRORS | _IDENTIFIED if doubtful else _IDENTIFIED
+    kinds = _NAMED_OR_NOT if doubtful else _IDENTIFIED
     walk.owed.append(Owed(kinds, "may" if doubtful else "no"))
     if doubtful:
         walk.state = replace(walk.state, sure=False)
@@ -389,7 +387,7 @@ def _auth(walk: Walk, words: list[bytes]) -> None:
     if size is None:
         return
     if walk.take_body(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE) is not None:
-        walk.owed.append(Owed(ERRORS | _IDENTIFIED, "may"))
+        walk.owed.append(Owed(_NAMED_OR_NOT, "may"))
         walk.certain = False
 
 
@@ -416,7 +414,7 @@ def _nothing(walk: Walk, words: list[bytes]) -> None:
 
 
 def _create(walk: Walk, words: list[bytes]) -> None:
-    walk.owed.append(Owed(ERRORS | _OK, "may"))
+    walk.owed.append(Owed(_OK_OR_NOT, "may"))
 
 
 _COMMANDS: Mapping[bytes, Callable[[Walk, list[bytes]], None]] = {
