@@ -75,12 +75,15 @@ def test_a_missing_extra_is_no_failure(
 
     monkeypatch.setattr(metadata, "version", version)
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    monkeypatch.setenv("ALLURE_HOME", "/nowhere")
+    monkeypatch.setenv("PATH", "/nowhere")
 
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "missing  pyspark" in out
     assert "pip install 'wireproof[spark]'" in out
     assert "missing  java" in out
+    assert "missing  allure        no Allure was found; only for --allure-html; install" in out
 
 
 def test_a_missing_need_is_a_failure(

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from pathlib import Path
 
 import click
 
@@ -35,7 +36,7 @@ OLDEST_JAVA = 17
 NEEDED = ("pytest", "construct", "jsonschema", "h11", "msgspec", "click", "jinja2", "hypothesis")
 OPTIONAL = {
     "scapy": ("pcap", "captures to open in Wireshark"),
-    "allure-pytest": ("allure", "Allure results"),
+    "allure-pytest": ("allure", "Allure results from plain pytest"),
     "pyspark": ("spark", "history over many runs"),
 }
 
@@ -100,6 +101,7 @@ def _machine() -> Iterator[Finding]:
     for name, (extra, use) in OPTIONAL.items():
         yield _package(name, f"for {use}: pip install 'wireproof[{extra}]'", needed=False)
     yield _java()
+    yield _allure()
     yield _loopback()
 
 
@@ -131,6 +133,18 @@ def _java() -> Finding:
         return Finding("java", ok=False, found=str(error), advice=advice, needed=False)
     first = (said.stderr or said.stdout).partition("\n")[0].strip()
     return Finding("java", ok=said.returncode == 0, found=first, advice=advice, needed=False)
+
+
+def _allure() -> Finding:
+    from wireproof_reports.allure.generator import HOW_TO_GET_IT, NoAllure, find_generator
+
+    try:
+        found = find_generator(os.environ, Path.cwd())
+    except NoAllure as error:
+        said, _, _ = str(error).partition("; ")
+        advice = f"only for --allure-html; {HOW_TO_GET_IT}"
+        return Finding("allure", ok=False, found=said, advice=advice, needed=False)
+    return Finding("allure", ok=True, found=f"{found.version} ({found.command})", needed=False)
 
 
 def _loopback() -> Finding:
