@@ -53,8 +53,8 @@ def _named(name: bytes) -> bytes:
 
 
 TRIGGERS = {
-    "parser-length-low-bits": _sent(TAKEN, u32((1 << 24) + 4) + u32(commands.PING)),
-    "parser-length-zero-deafens": _sent(SILENT, u32(0)),
+    "parser-length-low-bits": _sent(TAKEN, u32((1 << 16) + 4) + u32(commands.PING)),
+    "parser-length-zero-sticks": _sent(HANGS, u32(0)),
     "parser-length-short-halts": _sent(DEAD, u32(3) + b"\1\0\0"),
     "parser-length-huge-hoards": _sent(HOARDS, u32(1 << 30)),
     "parser-length-sign-closes-another": _sent(NEIGHBOUR, u32(1 << 31)),

@@ -12,7 +12,7 @@ from wireproof_spec.iggy.identifier import STRING
 
 _LENGTH_BYTES = 4
 _CODE_BYTES = 4
-_LOW_BITS = 0xFFFFFF
+_LOW_BITS = 0xFFFF
 _HUGE = 1 << 30
 _SIGN = 1 << 31
 _HOARDED_BYTES = 2 << 20
@@ -41,9 +41,9 @@ def _low_bits(victim: Victim, length: int) -> int:
     return length & _LOW_BITS
 
 
-def _zero_deafens(victim: Victim, length: int) -> int:
+def _zero_sticks(victim: Victim, length: int) -> int:
     if not length:
-        raise Deaf
+        raise Stuck
     return length
 
 
@@ -141,13 +141,13 @@ def _cut_leaks(victim: Victim) -> None:
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "length-low-bits",
-        "of the length of a frame only the low 24 bits are read",
+        "of the length of a frame only the low 16 bits are read",
         {"weakness.length": _low_bits},
     ),
     parser_fault(
-        "length-zero-deafens",
-        "a connection is not listened to any more after a frame of length 0",
-        {"weakness.length": _zero_deafens},
+        "length-zero-sticks",
+        "the server hangs once a frame has length 0",
+        {"weakness.length": _zero_sticks},
     ),
     parser_fault(
         "length-short-halts",
