@@ -1,12 +1,13 @@
 """An Iggy server as fuzzing meets it: streams for the cases, a twin of one for reading along."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
 from wireproof_kit import pcap
-from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.door import (
     Answer,
@@ -146,9 +147,10 @@ class IggyGrounds:
         return made(grammar(self._referee.names, scapy=pcap.is_installed()), choice)
 
     def close(self) -> None:
-        """Delete the streams, end all connections."""
+        """Delete the streams, if the server still lives; end all connections."""
         self._health.close()
-        self._server.close()
+        with contextlib.suppress(TargetUnreachable):
+            self._server.close()
         self._session.close()
 
 
