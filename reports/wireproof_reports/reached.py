@@ -41,12 +41,28 @@ def _reached(bundle: Bundle, document: str, revision: int) -> Reached:
         case.verdict == "known" and case.clause.partition(".")[0] == document
         for case in bundle.cases
     )
-    waiting = [group.group for group in own if not group.judged]
-    skipped = [name for name in bundle.header.not_selected if name.partition(".")[0] == document]
+    missing = {
+        "not judged": [group.group for group in own if not group.judged],
+        "not selected": _absent(bundle, document, own, tested=True),
+        "not tested by this kit": _absent(bundle, document, own, tested=False),
+    }
     doubts = [stop] if stop else []
-    doubts += [f"not judged: {', '.join(waiting)}"] if waiting else []
-    doubts += [f"not selected: {', '.join(skipped)}"] if skipped else []
+    doubts += [f"{words}: {', '.join(names)}" for words, names in missing.items() if names]
     return Reached(document, revision, level, "; ".join(doubts), known)
+
+
+def _absent(
+    bundle: Bundle, document: str, own: Sequence[GroupRecord], *, tested: bool
+) -> list[str]:
+    """Return the document's groups of which no case was run: with cases, or without any."""
+    there = {group.group for group in own}
+    return [
+        group.group
+        for group in bundle.catalogue().groups
+        if group.group.partition(".")[0] == document
+        and group.group not in there
+        and any(clause.status == "tested" for clause in group.clause) == tested
+    ]
 
 
 def _climb(groups: Sequence[GroupRecord]) -> tuple[str, str]:
