@@ -17,7 +17,7 @@ from wireproof.config import Settings
 from wireproof.main import main
 from wireproof.targets import named_target
 from wireproof_kit.bundle import read_bundle
-from wireproof_kit.errors import UsageFault
+from wireproof_kit.errors import KitError, UsageFault
 
 SMALL = "nsq/publish/header-json"
 COMMAND = (sys.executable, "-m", "wireproof")
@@ -346,3 +346,21 @@ def test_only_the_kits_own_environment_is_hidden(tmp_path: Path) -> None:
 
     assert dict(os.environ) == before
     assert not list(tmp_path.iterdir())
+
+
+def test_a_report_that_cannot_be_written_after_the_run_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write(name: str, bundle: Path, path: Path) -> None:
+        raise KitError(f"--{name} {path}: the disk is full")
+
+    monkeypatch.setattr(run_module, "write_report", write)
+    bundle = tmp_path / "run.jsonl"
+    arguments = ["run", "--reference", "nsq", SMALL, "--bundle", str(bundle)]
+    code = main([*arguments, "--html", str(tmp_path / "x.html")])
+    said = capsys.readouterr()
+    assert code == 2
+    assert "exit 2" in said.out
+    assert "exit 0" not in said.out
+    assert "the disk is full" in said.err
+    assert read_bundle(bundle).footer.exit == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 import click
+import msgspec
 
 from wireproof import captures
 from wireproof.collection import CACHE, collect
@@ -209,12 +210,14 @@ def _conclude(
         raise KitError(_with_advice(watcher.fault or ended.sentence(), url))
     if ended.said.strip() and manner().verbose:
         sys.stderr.write(ended.said)
+    footer = watcher.footer
     fault = _write_reports(bundle, files)
-    display.end(Result(watcher.header, watcher.records, watcher.footer, bundle, files))
+    if fault is not None:
+        footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
+    display.end(Result(watcher.header, watcher.records, footer, bundle, files))
     if fault is not None:
         click.echo(f"wireproof: {fault}", err=True)
-        return watcher.footer.exit or NOT_DONE
-    return watcher.footer.exit
+    return footer.exit
 
 
 def _with_advice(sentence: str, url: str) -> str:
