@@ -9,13 +9,12 @@ import pyarrow as pa
 import pytest
 from fleet import Shape, fleet, write_history
 from history_fixture import tree
-from spark_cluster import cluster, submitted
+from spark_cluster import QUICK, SUBMIT_S, cluster, submitted
 
 import wireproof_reports.job
 from wireproof_reports.questions.session import SparkFault, session
 from wireproof_reports.questions.shipping import archive
 
-SMALL = {"spark.executor.memory": "512m", "spark.driver.memory": "512m"}
 SHAPE = Shape(
     seed=3,
     vendors=3,
@@ -26,7 +25,7 @@ SHAPE = Shape(
     spread_s=400_000,
 )
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(2000)]
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +48,13 @@ def local(history: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 def aggregated(history: Path, site: Path, master: str) -> dict[str, bytes]:
     """Run the command as a user would; nothing but its own words may be seen."""
-    settings = [word for item in SMALL.items() for word in ("--conf", "=".join(item))]
+    settings = [word for item in QUICK.items() for word in ("--conf", "=".join(item))]
     options = ["--out", str(site), "--master", master, *settings]
     done = subprocess.run(
         [sys.executable, "-m", "wireproof", "aggregate", str(history), *options],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=SUBMIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -98,7 +97,7 @@ def test_workers_have_the_code_that_was_shipped(master: str, tmp_path: Path) -> 
             found = [shipped.__file__], [shipped.version_key("1.10")]
             yield pa.RecordBatch.from_pydict({"file": found[0], "key": found[1]})
 
-    with session(master, tmp_path / "spark.log", settings=SMALL, code=[code]) as spark:
+    with session(master, tmp_path / "spark.log", settings=QUICK, code=[code]) as spark:
         rows = spark.range(2).mapInArrow(where, "file string, key string").collect()
 
     assert rows
@@ -113,6 +112,6 @@ def test_a_master_without_workers_is_said_to_be(
     with (
         cluster(tmp_path, workers=0) as url,
         pytest.raises(SparkFault, match=r"gave no worker to a job of one row within 5 s"),
-        session(url, tmp_path / "spark.log", settings=SMALL),
+        session(url, tmp_path / "spark.log", settings=QUICK),
     ):
         raise AssertionError("there was a worker")

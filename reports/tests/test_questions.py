@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from oracle import ORACLES, plain
 from pyarrow import parquet
 from pyspark.sql import SparkSession
+from spark_cluster import QUICK
 
 from wireproof_reports.history.ingest import ingest
 from wireproof_reports.history.manifest import read_manifest
@@ -44,8 +45,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::Reso
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    small = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
-    with session("local[2]", log, settings=small) as started:
+    with session("local[2]", log, settings=QUICK) as started:
         yield started
 
 
