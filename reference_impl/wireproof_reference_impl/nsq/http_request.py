@@ -75,8 +75,8 @@ def is_escaped(query: bytes) -> bool:
 
 
 def compact_json(value: object) -> bytes:
-    """Return JSON without spaces."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    """Return JSON without spaces; bytes that were no UTF-8 become question marks."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def plain(text: bytes, *, v1: bool) -> Answer:
