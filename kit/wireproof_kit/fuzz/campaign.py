@@ -318,8 +318,10 @@ class Campaign:
         if self._engine is not None:
             for case in cases:
                 self._engine.perform_one(case, transcript)
-            if not self._engine.is_well() and not self._engine.is_well():
-                self._revive()
+            if self._is_over():
+                self.close()
+            elif not self._engine.is_well() and not self._engine.is_well():
+                self._revive(stuck=True)
         return transcript
 
     def _is_over(self) -> bool:

@@ -106,7 +106,9 @@ class Engine:
         # All else that was seen may have come of it; what was not answered, and was sent first,
         # is the likeliest cause.
         late = sorted(self._unfinished, key=lambda talk: talk.number)
-        first = originals[id(late[0].case)] if late else None
+        first = found[0].case if found else None
+        if first is None and late:
+            first = originals[id(late[0].case)]
         suspects = [originals[id(talk.case)] for talk in late]
         if trouble.violated == DEAD or self._silences >= SILENCES:
             return [Suspicion(trouble, tuple(suspects) or whole, first)]

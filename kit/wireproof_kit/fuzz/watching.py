@@ -1,8 +1,10 @@
 """Whether a process climbs: in memory or open files, over cases that leave nothing behind."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.door import Trouble
@@ -14,10 +16,11 @@ SELDOM_S = 6.0
 POLL_S = 0.05
 FILES_STEP = 32
 """So many more open files are looked into; topics that cases make have some of their own."""
-MEMORY_STEP = 7 * 1024 * 1024 // 4
-"""Bytes over one batch that make memory suspicious at first; twice as many after a false alarm."""
-ROUND_STEP = 5 * 1024 * 1024 // 4
+MEMORY_STEP = 640 * 1024
+"""Bytes more than other batches take, that make one suspicious."""
+ROUND_STEP = 800 * 1024
 """Bytes over each of some rounds of the same cases that show it."""
+REMEMBERED = 32
 ROUNDS = 3
 LEAST_CASES = 16
 
@@ -32,7 +35,9 @@ class Watch:
     _files: int = field(default=0, init=False)
     _memory: int = field(default=0, init=False)
     _look_at: float = field(default=0.0, init=False)
-    _memory_step: int = field(default=MEMORY_STEP, init=False)
+    _grown: deque[int] = field(default_factory=lambda: deque[int](maxlen=REMEMBERED), init=False)
+    _pause_s: float = field(default=SELDOM_S / 2, init=False)
+    _weigh_at: float = field(default=0.0, init=False)
     _step: int = field(default=FILES_STEP, init=False)
 
     def climbs(self, cases: Sequence[Case]) -> Trouble | None:
@@ -55,8 +60,13 @@ class Watch:
             self._step *= 2
             self._files = now.files + self._step
             return Trouble(FILES, f"{grew} more open files after {len(cases)} cases")
-        if grown > self._memory_step + _size(cases):
-            self._memory_step *= 2
+        usual = median(self._grown) if len(self._grown) > 2 else grown
+        self._grown.append(grown)
+        is_much = grown > usual + MEMORY_STEP + _size(cases) // 2
+        if is_much and time.monotonic() >= self._weigh_at:
+            # Each time that it was nothing, it is longer until the next look.
+            self._pause_s *= 1.5
+            self._weigh_at = time.monotonic() + self._pause_s
             return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases")
         return None
 
