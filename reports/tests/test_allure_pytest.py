@@ -181,6 +181,31 @@ def test_without_alluredir_nothing_of_allure_is_loaded(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_without_the_kits_plug_in_nothing_is_joined(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text("def test_it():\n    pass\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:wireproof",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [*command, "--alluredir", "results", "test_own.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert read(tmp_path / "results")["test_own#test_it"]["status"] == "passed"
+
+
 def test_the_label_by_which_a_case_is_found_again(ran: Path) -> None:
     for name, result in read(ran / "results").items():
         labels = cast(list[dict[str, str]], result["labels"])
