@@ -92,6 +92,8 @@ SHAPES: dict[str, Shape] = {
     "record ends behind a record": pair(OPTIONAL, TEXT),
     "size within a size": Sized(Int16ub, pair(Sized(Int8ub, TEXT), Rest)),
     "size that its parts must fill": Sized(Int8ub, pair(OPTIONAL, TEXT)),
+    "rest behind a condition": Sized(Int8ub, pair(OPTIONAL, Rest)),
+    "literal within a size": Sized(Int8ub, pair(Int8ub, Rest, ("mark", Literal(b"-")))),
     "sizes in a row": Each(Sized(Int8ub, pair(Int8ub, Rest)), fewest=2),
     "repetition within a repetition": Each(Sized(Int8ub, Each(TEXT))),
     "wide number behind a narrow one": pair(Int8ub, Int128ul),
@@ -107,6 +109,8 @@ EACH = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
 
 
 RIGHT = {
+    SHAPES["rest behind a condition"]: bytes.fromhex("05 80 00000000"),
+    SHAPES["literal within a size"]: bytes.fromhex("04 00 2d 6162"),
     SHAPES["two byte orders"]: bytes.fromhex("0001 2d2d 01000000"),
     SHAPES["size within a size"]: bytes.fromhex("000a 05 01 0002 6162 7a7a7a7a"),
     SHAPES["size that its parts must fill"]: bytes.fromhex("06 01 01 0002 6162"),
