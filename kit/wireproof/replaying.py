@@ -165,8 +165,14 @@ def _members(body: bytes) -> dict[str, object]:
         value: object = json.loads(body)
     except ValueError:
         return {}
-    inner = cast(dict[str, object], value).get("data") if isinstance(value, dict) else None
-    return dict(_leaves(inner if isinstance(inner, dict) else value, ""))
+    return dict(_leaves(_unwrapped(value), ""))
+
+
+def _unwrapped(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    members = cast(dict[str, object], value)
+    return members.get("data", members)
 
 
 def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
