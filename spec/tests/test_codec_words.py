@@ -82,7 +82,7 @@ SHAPES: dict[str, Shape] = {
         field("right", OneOf(Int8ub, (1, 3))),
     ),
     "conditions in a row": pair(
-        Int8ub, When(this.left, Int16ub), ("middle", When(this.left, Literal(b"..")))
+        Int8ub, When(this.left, Int16ub), ("middle", When(this.left, Literal(b"--")))
     ),
     "two conditions": Record(
         Pair,
