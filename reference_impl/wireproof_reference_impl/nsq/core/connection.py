@@ -52,13 +52,11 @@ class Connection:
         self.published: Header | None = None
         self.body = b""
         self.pieces = 0
-        self.cut = False
+        self.cut = self._spoiled = False
         self.row: Row[Connection] | None = None
         self._command = b""
-        self._spoiled = False
         self._deaf = self._leaks = False
-        self._skipped = 0
-        self._came = b""
+        self._skipped, self._came = 0, b""
         self.harm = node.harm
         self._weakness = node.behaviour.weakness
         self._handlers = handlers
@@ -247,8 +245,9 @@ class Connection:
             self.node.changed[self] = None
 
     def _take(self) -> None:
-        segment = self._weakness.segment
-        data = self._came if segment is None else segment(self, self._came)
+        data, self._came = self._came, b""
+        if self._weakness.segment is not None:
+            data = self._weakness.segment(self, data)
         self._buffer += data[self._skipped :]
         self._skipped = max(0, self._skipped - len(data))
         self._run()

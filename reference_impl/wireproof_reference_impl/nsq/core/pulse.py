@@ -11,7 +11,6 @@ from wireproof_spec.nsq.names import HEARTBEAT
 class Alive(Protocol):
     """A connection whose pulse is taken."""
 
-    closed: bool
     identity: Identity
     last_read_ns: int
 
@@ -26,7 +25,7 @@ class Pulse:
     """Beats as often as the client asked for, and ends a connection that is silent too long."""
 
     def __init__(self, connection: Alive, timers: Timers, now_ns: int) -> None:
-        self._connection = connection
+        self._connection: Alive | None = connection
         self._timers = timers
         self._heartbeat: Timer | None = None
         self._silence: Timer | None = None
@@ -39,18 +38,23 @@ class Pulse:
         self._listen_until(now_ns)
 
     def stop(self) -> None:
-        """Beat no more."""
+        """Beat no more, and let go of the connection."""
         self._timers.cancel(self._heartbeat)
         self._timers.cancel(self._silence)
+        self._connection = None
 
     def _arm(self, now_ns: int) -> None:
         self._timers.cancel(self._heartbeat)
-        interval_ms = self._connection.identity.heartbeat_ms
+        interval_ms = self._interval_ms
         if interval_ms is not None:
             self._heartbeat = self._timers.at(now_ns + interval_ms * MILLISECOND, self._beat)
 
+    @property
+    def _interval_ms(self) -> int | None:
+        return None if self._connection is None else self._connection.identity.heartbeat_ms
+
     def _beat(self, now_ns: int) -> None:
-        if not self._connection.closed:
+        if self._connection is not None:
             self._connection.respond(HEARTBEAT)
             self._arm(now_ns)
 
@@ -59,8 +63,8 @@ class Pulse:
         self._silence = self._timers.at(when_ns, self._check_silence)
 
     def _check_silence(self, now_ns: int) -> None:
-        interval_ms = self._connection.identity.heartbeat_ms
-        if self._connection.closed or interval_ms is None:
+        interval_ms = self._interval_ms
+        if self._connection is None or interval_ms is None:
             return
         limit_ns = HEARTBEATS_MISSED * interval_ms * MILLISECOND
         if now_ns - self._connection.last_read_ns >= limit_ns:
