@@ -363,4 +363,6 @@ def test_a_report_that_cannot_be_written_after_the_run_is_no_success(
     assert "exit 2" in said.out
     assert "exit 0" not in said.out
     assert "the disk is full" in said.err
-    assert read_bundle(bundle).footer.exit == 0
+    footer = read_bundle(bundle).footer
+    assert footer is not None
+    assert footer.exit == 0
