@@ -217,7 +217,7 @@ def _options() -> Generator[click.Option]:
     yield click.Option(
         ["--reference"],
         is_flag=False,
-        flag_value="nsq",
+        flag_value=known.choices[0],
         type=known,
         help="Fuzz the embedded reference.",
     )
