@@ -16,7 +16,8 @@ from wireproof_kit.fuzz.edits import Prepared
 from wireproof_kit.fuzz.generator import Generator
 from wireproof_kit.fuzz.mutations import menu
 from wireproof_kit.fuzz.scripts import CONVERSATION
-from wireproof_kit.fuzz.seed_frames import OUT_OF_ORDER, WEIGHTS
+from wireproof_kit.fuzz.seed_frames import OUT_OF_ORDER
+from wireproof_kit.fuzz.turns import WEIGHTS
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.commands import COMMANDS, payload_schema
 from wireproof_spec.iggy.frame import REQUEST

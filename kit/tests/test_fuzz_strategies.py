@@ -26,7 +26,9 @@ from wireproof_kit.fuzz.strategies import (
 )
 
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
-SOME = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(
+    max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @PROTOCOLS
@@ -141,7 +143,9 @@ def test_the_machine_holds_conversations_of_all_kinds(protocol: str) -> None:
 
     run_state_machine_as_test(machine, settings=settings(SOME, max_examples=12))
 
-    assert {case.mutation for case in performed} >= {OUT_OF_ORDER, BROKEN}
+    # of Iggy's requests only one is ever out of order
+    due = {OUT_OF_ORDER, BROKEN} if protocol == "nsq" else {BROKEN}
+    assert {case.mutation for case in performed} >= due
     assert {case.field for case in performed} >= {"1 connection", "2 connections"}
     assert len({case.state for case in performed}) > 1
 
@@ -158,9 +162,7 @@ def test_the_machine_shrinks_to_what_is_at_fault() -> None:
     identified = {"tcp": ("identified",)}
     machine = conversation_machine(replace(GRAMMARS["nsq"], kinds=few, states=identified), perform)
     phases = (Phase.generate, Phase.shrink)
-    few_steps = settings(
-        SOME, max_examples=50, stateful_step_count=6, database=None, phases=phases
-    )
+    few_steps = settings(SOME, max_examples=50, stateful_step_count=6, phases=phases)
     with pytest.raises(AssertionError):
         run_state_machine_as_test(machine, settings=few_steps)
 

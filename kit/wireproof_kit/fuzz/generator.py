@@ -30,6 +30,8 @@ DRAWS = 3
 """Frames of each kind in an epoch."""
 VISITS = 100
 """Cases of each frame in an epoch."""
+LEAST = 20_000
+"""Cases of an epoch at least: frames cost more to draw than to change."""
 CALM = 1.0
 """Cases of wrong content in right form, for each case of any kind: many go over a connection."""
 TALKS = 2
@@ -71,7 +73,7 @@ class Generator:
         self._singles = 0 if alone else len(self.kinds) * DRAWS
         self._calm = self._singles + int(self._singles * CALM)
         self._round = self._calm + (TALKS if self._starts else 0)
-        self.epoch = self._round * VISITS
+        self.epoch = self._round * max(VISITS, -(-LEAST // self._round))
         self._drawer = Drawer(st.tuples(*(kind.strategy for kind, _ in self.kinds)))
         self._pool = lru_cache(maxsize=2)(self._drawn)
 

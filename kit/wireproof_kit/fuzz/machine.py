@@ -52,8 +52,8 @@ class ConversationMachine(RuleBasedStateMachine):
         connection = self._connection(data)
         kind = data.draw(st.sampled_from(self._kinds()))
         frame = data.draw(kind.strategy)
-        prepared = seed_frame(self.grammar, kind, Places((), ()), frame, None)
-        mutant, how = data.draw(breaks(prepared))
+        prepared = seed_frame(self.grammar, kind, Places((), ()), frame)
+        mutant, how = data.draw(breaks(prepared, self.grammar.limits))
         self.script.say_broken(connection, kind, mutant, how)
 
     @precondition(lambda self: self.script.is_over)

@@ -5,9 +5,10 @@ longer or shorter, the lengths around follow, so that only the field is wrong. T
 the name with `KEPT` behind it leaves the lengths as they were: then they lie.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from functools import cache
+from typing import Literal, NamedTuple, TypeAlias
 
 from wireproof_kit.fuzz import http_traps, json_traps, manners, numbers, structure, text_traps
 from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Manner, Role
@@ -23,6 +24,8 @@ Change: TypeAlias = Callable[[Prepared, Field, Chance], Edits | None]
 KEPT = ", lengths as before"
 FRAME = "frame"
 """The name of the field that is all of a frame."""
+_ITEM = "item"
+_IN_QUERY = "query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,53 +80,90 @@ def mutated(prepared: Prepared, entry: Entry, chance: Chance) -> Mutant | None:
     return None if manner is None else Mutant(data, manner)
 
 
-def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entry]:
-    """Return all that may be done to a frame; `limits` are numbers for fields, by pattern."""
-    whole = Field(FRAME, 0, len(prepared.frame.data), "body")
-    entries = [Entry(whole, mutation, FRAME) for mutation in WHOLE_FRAME]
+class Column(NamedTuple):
+    """What decides which mutations a field may have; `filled` is its own length's width.
+
+    `place` says where a field of HTTP stands, and tells all of a frame and its items apart.
+    """
+
+    role: Role
+    place: str = ""
+    digits: bool = False
+    measured: bool = False
+    reaching: bool = False
+    filled: int = 0
+    limits: tuple[int, ...] = ()
+
+
+def columns(
+    prepared: Prepared, limits: Mapping[str, tuple[int, ...]]
+) -> Iterator[tuple[Field, str, Column]]:
+    """Yield the fields of a frame, itself and its items among them, each with its pattern."""
+    yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
     for field in prepared.fields:
         row = pattern(field.path)
-        entries += (Entry(field, mutation, row) for mutation in _of_field(field, row, limits))
-        entries += (Entry(field, mutation, row) for mutation in _filled(prepared, field))
+        column = Column(
+            field.role,
+            _place(field),
+            field.role in _DECIMAL and not field.order,
+            bool(field.measured_by),
+            field.covers is not None and field.role == "length",
+            _filled(prepared, field),
+            limits.get(row, ()),
+        )
+        yield field, row, column
     for item in structure.items(prepared):
-        row = pattern(item.path)
-        entries += (Entry(item, mutation, row) for mutation in _fitting(item, ITEMS))
-    return entries
+        measured = bool(item.measured_by)
+        yield item, pattern(item.path), Column("body", _ITEM, measured=measured)
 
 
-def _of_field(field: Field, row: str, limits: Mapping[str, tuple[int, ...]]) -> Iterator[Mutation]:
-    table = BY_ROLE[field.role]
-    if field.role == "json" and field.path.startswith("query."):
-        table = JSON_IN_QUERY
-    elif field.role in _DECIMAL and not field.order:
-        table = IN_DIGITS
-    yield from _fitting(field, (*table, *_of_http(field.path), *ANY_FIELD))
-    if field.covers is not None and field.role == "length":
+def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entry]:
+    """Return all that may be done to a frame; `limits` are numbers for fields, by pattern."""
+    return [
+        Entry(field, mutation, row)
+        for field, row, column in columns(prepared, limits)
+        for mutation in mutations_of(column)
+    ]
+
+
+@cache
+def mutations_of(column: Column) -> tuple[Mutation, ...]:
+    """Return what may be done to a field of a column."""
+    if column.place == FRAME:
+        return WHOLE_FRAME
+    found = ITEMS if column.place == _ITEM else tuple(_of_field(column))
+    return tuple(each for each in found if column.measured or each.lengths != "kept")
+
+
+def _of_field(column: Column) -> Iterator[Mutation]:
+    if column.role == "json" and column.place == _IN_QUERY:
+        yield from JSON_IN_QUERY
+    else:
+        yield from IN_DIGITS if column.digits else BY_ROLE[column.role]
+    yield from _ESCAPES if column.place == _IN_QUERY else IN_HEAD.get(column.place, ())
+    yield from ANY_FIELD
+    if column.reaching:
         yield from REACHING
-    numbers_here = limits.get(row)
-    if numbers_here:
-        yield Mutation("about a limit", numbers.listed(numbers_here))
+    if column.limits:
+        yield Mutation("about a limit", numbers.listed(column.limits))
+    if column.filled:
+        yield from _FILLING[column.role][column.filled - 1]
 
 
-def _filled(prepared: Prepared, field: Field) -> Iterator[Mutation]:
-    """Yield what makes a field as long as its own length can tell, or hardly less."""
-    if not field.measured_by or field.role not in _FILLING:
-        return
+def _filled(prepared: Prepared, field: Field) -> int:
+    """Return the width of a length that measures this field alone, if any may be filled."""
+    if not field.measured_by or field.role not in _GROWN:
+        return 0
     length = prepared.by_path[field.measured_by[-1]]
     width = length.end - length.start
-    if length.covers == (field.start, field.end) and length.order and width < _WIDE:
-        yield from _FILLING[field.role][width - 1]
+    alone = length.covers == (field.start, field.end) and length.order
+    return width if alone and width < _WIDE else 0
 
 
-def _of_http(path: str) -> tuple[Mutation, ...]:
-    if path.startswith(("path", "query.")):
-        return _ESCAPES
-    return IN_HEAD.get(path, ())
-
-
-def _fitting(field: Field, table: Iterable[Mutation]) -> Iterator[Mutation]:
-    """Leave out what lets lengths lie where no length measures the field."""
-    return (each for each in table if field.measured_by or each.lengths != "kept")
+def _place(field: Field) -> str:
+    if field.path.startswith(("path", "query.")):
+        return _IN_QUERY
+    return field.path if field.path in IN_HEAD else ""
 
 
 def _trapped(trap: Trap) -> Change:

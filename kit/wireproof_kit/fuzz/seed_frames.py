@@ -1,8 +1,7 @@
 """Frames to make cases from, and the making of one case."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from random import Random
 
 from wireproof_kit.fuzz.case import (
@@ -10,35 +9,15 @@ from wireproof_kit.fuzz.case import (
     HALF_CLOSE,
     TOGETHER,
     Case,
-    Field,
     Frame,
-    Role,
     Step,
 )
 from wireproof_kit.fuzz.chance import Chance
 from wireproof_kit.fuzz.edits import Prepared
 from wireproof_kit.fuzz.grammar import Grammar, Kind
-from wireproof_kit.fuzz.mutations import Entry, Mutant, Mutation, menu, mutated
+from wireproof_kit.fuzz.mutations import Entry, Mutant, Mutation, mutated
+from wireproof_kit.fuzz.turns import Turns, calm_turns, turns
 
-WEIGHTS: dict[Role, int] = {
-    "length": 6,
-    "count": 6,
-    "number": 3,
-    "enumerator": 3,
-    "json": 4,
-    "body": 3,
-    "text": 2,
-    "fixed": 1,
-    "line": 1,
-}
-"""How often the turn of a field of such a role comes."""
-IN_HEAD = 0.3
-"""How much less often that of a part of an HTTP header: there are so many of them."""
-HEAVY = 1
-"""How often the turn comes of all that is heavy in a frame together."""
-OFTEN = {"empty": 5, "zero": 2, "one more": 2, "one less": 2, "all ones (-1)": 2}
-"""How many turns more the oldest mistakes have than odder ones."""
-_CONTENT: frozenset[Role] = frozenset(("body", "json"))
 OUT_OF_ORDER = "out of order"
 """The mutation of a right frame in a state where none of its kind is due."""
 
@@ -53,7 +32,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class SeedFrame:
-    """A frame to make cases from, and all that may be done to it, in some order.
+    """A frame to make cases from, and what is done to it, turn by turn.
 
     The `calm` things leave the frame whole, and their connection most likely in its state: their
     content is wrong, not their form.
@@ -62,8 +41,8 @@ class SeedFrame:
     kind: Kind
     places: Places
     prepared: Prepared
-    entries: Sequence[Entry]
-    calm: Sequence[Entry]
+    entries: Turns
+    calm: Turns
     delimited: bool
     hazardous: bool
 
@@ -80,26 +59,26 @@ def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> Places:
 
 
 def seed_frame(
-    grammar: Grammar, kind: Kind, places: Places, frame: Frame, order: Random | None
+    grammar: Grammar, kind: Kind, places: Places, frame: Frame, order: Random | None = None
 ) -> SeedFrame:
-    """Prepare a frame; without an order, what may be done to it stands from simple to odd."""
+    """Prepare a frame; without an order, nothing has its turn."""
     prepared = Prepared(frame)
-    entries = menu(prepared, grammar.limits)
-    if order is not None:
-        entries = _in_turn(entries, order)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
-    has_calm = places.in_order and kind.is_calm(frame)
-    calm = [each for each in entries if _is_calm(each)] if has_calm else []
+    calm = entries = Turns(())
+    if order is not None:
+        entries = turns(prepared, grammar.limits, order)
+        if places.in_order and kind.is_calm(frame):
+            calm = calm_turns(prepared, grammar.limits, order)
     return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
 
 
 def next_mutant(
-    prepared: Prepared, entries: Sequence[Entry], at: int, chance: Chance
+    prepared: Prepared, entries: Turns, at: int, chance: Chance
 ) -> tuple[Entry, Mutant]:
-    """Do what stands at a place of a list, or behind it where that changes nothing."""
+    """Do what a turn says, or the next one where that would change nothing."""
     while True:
-        entry = entries[at % len(entries)]
+        entry = entries[at]
         mutant = mutated(prepared, entry, chance)
         if mutant is not None:
             return entry, mutant
@@ -135,14 +114,6 @@ def case_of(
     return Case(index, state, kind, entry.row, name, steps, delimited, hazardous)
 
 
-def _is_calm(entry: Entry) -> bool:
-    mutation = entry.mutation
-    if mutation.name == GRAMMAR:
-        return True
-    content = entry.field.role in _CONTENT and mutation.change is not None
-    return content and mutation.lengths == "follow" and not mutation.heavy
-
-
 def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], chance: Chance) -> Frame:
     there = [each for each in mates if each.kind.interface == frame.kind.interface]
     return chance.one_of(there or [frame]).frame
@@ -155,25 +126,3 @@ def _steps(mutant: Mutant, mutation: Mutation, mate: Frame | None, label: str) -
         return first, Step(mate.data, mutant.manner, 0, mate.kind)
     last = Step(mutant.data, mutant.manner, 0, label)
     return (*(first,) * (mutation.copies - 1), last)
-
-
-def _weight(field: Field) -> float:
-    of_head = field.path.startswith("headers.") and field.role != "length"
-    return WEIGHTS[field.role] * (IN_HEAD if of_head else 1)
-
-
-def _in_turn(entries: Iterable[Entry], order: Random) -> list[Entry]:
-    """Return entries so that the turns of fields come as often as they weigh.
-
-    A field with many mutations has no more turns than one with few, until that one's are done.
-    """
-    groups: dict[int | None, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(None if entry.mutation.heavy else id(entry.field), []).append(entry)
-    placed: list[tuple[float, Entry]] = []
-    for key, group in groups.items():
-        weight = HEAVY if key is None else _weight(group[0].field)
-        group += [each for each in group for _ in range(OFTEN.get(each.mutation.name, 0))]
-        order.shuffle(group)
-        placed += (((turn + order.random()) / weight, entry) for turn, entry in enumerate(group))
-    return [entry for _, entry in sorted(placed, key=itemgetter(0))]

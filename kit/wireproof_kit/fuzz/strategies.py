@@ -8,7 +8,7 @@ what it found. `register_profiles` names both to Hypothesis, in a conftest for i
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -20,9 +20,9 @@ from wireproof_kit.fuzz.case import Case, Frame
 from wireproof_kit.fuzz.chance import Chance
 from wireproof_kit.fuzz.generator import chosen
 from wireproof_kit.fuzz.grammar import Grammar, Kind
-from wireproof_kit.fuzz.mutations import Mutant
+from wireproof_kit.fuzz.mutations import Entry, Mutant, menu, mutated
 from wireproof_kit.fuzz.scripts import MOST_CONNECTIONS, Script
-from wireproof_kit.fuzz.seed_frames import Places, SeedFrame, case_of, next_mutant, seed_frame
+from wireproof_kit.fuzz.seed_frames import Places, SeedFrame, case_of, seed_frame
 
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000
@@ -114,7 +114,7 @@ def _of_kind(
     grammar: Grammar, kind: Kind, places: Places, most: int
 ) -> st.SearchStrategy[list[Case]]:
     def prepared(frame: Frame) -> SeedFrame:
-        return seed_frame(grammar, kind, places, frame, None)
+        return seed_frame(grammar, kind, places, frame)
 
     return _cases_of(grammar, kind.strategy.map(prepared), places, most)
 
@@ -129,23 +129,38 @@ def _cases_of(
 ) -> list[Case]:
     frame = draw(prepared)
     places_to_draw = st.sampled_from((*places.in_order * 3, *places.all))
-    which = st.integers(0, len(frame.entries) - 1)
+    entries = menu(frame.prepared, grammar.limits)
+    which = st.integers(0, len(entries) - 1)
     made: list[Case] = []
     for _ in range(most):
         chance = Chance(draw(_DICE), 0)
-        done = next_mutant(frame.prepared, frame.entries, draw(which), chance)
+        done = _done(frame, entries, draw(which), chance)
         state = draw(places_to_draw)
         made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], chance=chance))
     return made
 
 
 @st.composite
-def breaks(draw: st.DrawFn, frame: SeedFrame) -> tuple[Mutant, str]:
+def breaks(
+    draw: st.DrawFn, frame: SeedFrame, limits: Mapping[str, tuple[int, ...]]
+) -> tuple[Mutant, str]:
     """Draw something that is wrong with a frame, and what it is called."""
     chance = Chance(draw(_DICE), 0)
-    which = st.integers(0, len(frame.entries) - 1)
-    entry, mutant = next_mutant(frame.prepared, frame.entries, draw(which), chance)
+    entries = menu(frame.prepared, limits)
+    entry, mutant = _done(frame, entries, draw(st.integers(0, len(entries) - 1)), chance)
     return mutant, f"{entry.row} {entry.mutation.name}"
+
+
+def _done(
+    frame: SeedFrame, entries: Sequence[Entry], at: int, chance: Chance
+) -> tuple[Entry, Mutant]:
+    """Do what stands at a place, or behind it where that would change nothing."""
+    while True:
+        entry = entries[at % len(entries)]
+        mutant = mutated(frame.prepared, entry, chance)
+        if mutant is not None:
+            return entry, mutant
+        at += 1
 
 
 @st.composite
@@ -161,8 +176,8 @@ def _conversation(draw: st.DrawFn, grammar: Grammar, starts: tuple[str, ...]) ->
         kind = draw(st.sampled_from(due if turn < 7 and due else kinds))
         frame = draw(kind.strategy)
         if turn == 6:
-            prepared = seed_frame(grammar, kind, Places((), starts), frame, None)
-            mutant, how = draw(breaks(prepared))
+            prepared = seed_frame(grammar, kind, Places((), starts), frame)
+            mutant, how = draw(breaks(prepared, grammar.limits))
             script.say_broken(connection, kind, mutant, how)
         else:
             script.say(connection, kind, frame)

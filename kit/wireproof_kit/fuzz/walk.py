@@ -36,6 +36,7 @@ class Leaf:
     of: str | None = None
 
 
+@functools.lru_cache(maxsize=8192)
 def pattern(path: str) -> str:
     """Return a path without its numbers: `messages[3].size` is one of `messages[].size`."""
     return _INDEX.sub("[]", path)
