@@ -171,7 +171,9 @@ class Campaign:
         if violated in (FILES, MEMORY):
             trouble = watch.probed(violated, cases, self._send) if watch else None
             return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
-        found = engine.perform(cases, watch=True)
+        # Who looks for a death need not wait for deliveries.
+        beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
+        found = engine.perform(cases, watch=beside, patient=beside)
         engine.close()
         self._heal(found)
         alike = next((kinds for kinds in _ALIKE if violated in kinds), frozenset({violated}))
@@ -218,7 +220,7 @@ class Campaign:
         engine, watching = self._engine, self._watch
         if not cases or engine is None:
             return
-        found = engine.perform(cases, watch=watch, meanwhile=meanwhile)
+        found = engine.perform(cases, watch=watch, patient=False, meanwhile=meanwhile)
         self.executed += len(cases)
         if not found and watching is not None:
             trouble = watching.climbs(cases)
@@ -229,7 +231,7 @@ class Campaign:
     def _send(self, cases: Sequence[Case]) -> None:
         """Send cases without a look at what comes of them but their connections' ends."""
         if self._engine is not None:
-            self._engine.perform(cases, watch=False)
+            self._engine.perform(cases, watch=False, patient=False)
             self._engine.close()
 
     def _follow(self, suspicion: Suspicion) -> None:

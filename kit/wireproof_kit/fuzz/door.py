@@ -132,8 +132,11 @@ class Referee(Listener, Protocol):
 class Health(Protocol):
     """Bystanders of the cases: other clients, who must notice nothing."""
 
-    def check(self) -> Trouble | None:
-        """Let neighbours and a fresh connection complete a round trip; say what went wrong."""
+    def check(self, *, patient: bool = True) -> Trouble | None:
+        """Let neighbours and a fresh connection complete a round trip; say what went wrong.
+
+        What takes its time to be delivered is waited for by a later check, unless `patient`.
+        """
         ...
 
     def begin_watch(self) -> Trouble | None:

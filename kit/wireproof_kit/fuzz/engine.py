@@ -72,11 +72,17 @@ class Engine:
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
 
     def perform(
-        self, batch: Sequence[Case], *, watch: bool, meanwhile: Callable[[], None] = _nothing
+        self,
+        batch: Sequence[Case],
+        *,
+        watch: bool,
+        patient: bool = True,
+        meanwhile: Callable[[], None] = _nothing,
     ) -> list[Suspicion]:
         """Send a batch; return what was violated, most telling first. `watch`: deliveries too.
 
-        `meanwhile` is called once while the target is busy.
+        `patient`: wait for what bystanders are owed, however late it may come. `meanwhile` is
+        called once while the target is busy.
         """
         referee, health = self.grounds.referee, self.grounds.health
         if watch and (trouble := health.begin_watch()) is not None:
@@ -90,6 +96,7 @@ class Engine:
         piped, single = self._sorted(cases)
         self._meanwhile = meanwhile
         self._perform_piped(piped, found, stored, single)
+        in_lane = len(found)
         self._call_meanwhile()
         self._perform_single(single, found, stored)
         whole = tuple(batch)
@@ -100,14 +107,14 @@ class Engine:
         if not found and watch and (trouble := health.end_watch(stored)) is not None:
             sender = self._sender(cases, trouble.lost)
             found.append(Suspicion(trouble, whole, originals[id(sender)] if sender else None))
-        trouble = health.check()
+        trouble = health.check(patient=patient)
         if trouble is None:
             return found
         # All else that was seen may have come of it; what was not answered, and was sent first,
         # is the likeliest cause.
         late = sorted(self._unfinished, key=lambda talk: talk.number)
         first = found[0].case if found else None
-        if first is None and late:
+        if late and not in_lane:
             first = originals[id(late[0].case)]
         suspects = [originals[id(talk.case)] for talk in late]
         if trouble.violated == DEAD or self._silences >= SILENCES:

@@ -6,11 +6,12 @@ from typing import Protocol
 
 from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
 from wireproof_kit.fuzz.engine import Suspicion
-from wireproof_kit.fuzz.oracle import NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.oracle import DEAD, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
 
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""
 FEWER_TIMES = 3
+COSTLY = frozenset({DEAD, ROUND_TRIP})
 MOST_PROBES = 300
 """Tries to make one finding smaller."""
 
@@ -41,6 +42,11 @@ class Hunt:
         """Return the fewest cases that raise it again; none when it does not come again."""
         if suspicion.case is not None and self._shows((suspicion.case,)):
             return (suspicion.case,)
+        if self.violated in COSTLY:
+            # To see that a case does no harm takes no time; to see that one does takes a restart.
+            for case in suspicion.batch:
+                if self._shows((case,)):
+                    return (case,)
         if not self._shows(suspicion.batch):
             return ()
         return self._fewest(list(suspicion.batch))

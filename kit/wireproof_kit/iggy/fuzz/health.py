@@ -63,7 +63,7 @@ class Bystanders:
     _neighbour: Talk | None = None
     _offset: int = 0
 
-    def check(self) -> Trouble | None:
+    def check(self, *, patient: bool = True) -> Trouble | None:
         """Let the neighbour and a fresh connection complete a round trip; say what went wrong."""
         trouble = self._round_trip()
         if trouble is None:
