@@ -142,6 +142,14 @@ def levels() -> tuple[Columns, list[list[object]]]:
     return columns, [list(row) for row in rows]
 
 
+def regressions() -> tuple[Columns, list[list[object]]]:
+    columns = [("protocol", "text"), ("vendor", "text"), ("before", "text"), ("after", "text")]
+    columns += [("case", "text"), ("kind", "text"), ("was", "text"), ("now", "text")]
+    kinds = (("a", "regressed"), ("b", "regressed"), ("c", "fixed"), ("d", "changed"))
+    rows = [["nsq", "harbor", "1.2", "1.10", f"nsq/{name}", kind] for name, kind in kinds]
+    return columns, [[*row, "pass", "fail"] for row in rows]
+
+
 def durations() -> tuple[Columns, list[list[object]]]:
     columns = [
         *_TARGET,
@@ -230,6 +238,7 @@ ANSWERS = {
         causes,
         flaky,
         levels,
+        regressions,
         durations,
         coverage_clauses,
         coverage_grammar,

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_data
+from site_visit import Visit
 
 from wireproof_reports.site import write
 
@@ -16,6 +17,7 @@ SHOWN = {
     "causes": "causes",
     "flaky": "flakes",
     "levels": "versions",
+    "regressions": "versions",
     "durations": "durations",
     "coverage_clauses": "coverage",
     "coverage_grammar": "coverage",
@@ -42,24 +44,6 @@ def browser() -> Iterator[Browser]:
         opened = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
-
-
-class Visit:
-    """A page, what it asked for, and what went wrong in it."""
-
-    def __init__(self, browser: Browser, folder: Path) -> None:
-        self.folder = folder
-        self.page: Page = browser.new_page(viewport={"width": 1300, "height": 900})
-        self.asked: list[str] = []
-        self.wrong: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda said: self.wrong.append(said.text))
-
-    def open(self, name: str, place: str = "") -> Page:
-        self.page.goto("about:blank")
-        self.page.goto(f"{(self.folder / name).as_uri()}.html{place}")
-        return self.page
 
 
 @pytest.fixture
@@ -294,6 +278,8 @@ def test_pictures_draw_the_numbers_of_the_data(visit: Visit) -> None:
     assert flaky["x"] == [0.375]
     lines = drawn(visit.open("versions"))
     assert [line["y"] for line in lines] == [[0.9, 1]] * 3
+    steps = {str(bars["name"]): bars["y"] for bars in drawn(visit.page, 1)}
+    assert steps == {"regressed": [2], "fixed": [1]}
     first, p95, *_ = drawn(visit.open("durations"))
     assert (first["y"], p95["y"]) == ([1], [3])
     bars = drawn(visit.page, 1)

@@ -91,6 +91,20 @@ wireproof.pictures.levels = function levels(place) {
       return { traces, layout: { yaxis: { tickformat: ".0%", rangemode: "tozero", range: [0, 1.03] }, xaxis } };
     },
   });
+  const steps = wireproof.rows("regressions");
+  if (steps.length) picture(place, {
+    title: "What changed from one version to the next",
+    words: "How many cases regressed, were fixed, or became unstable; changed cases are not counted.",
+    choices: { maker: unique(steps.map((row) => row.vendor)) },
+    make(chosen, ink) {
+      const own = steps.filter((row) => row.vendor === chosen.maker && row.kind !== "changed");
+      const at = (row) => plain(`${row.before} → ${row.after}`);
+      const fill = { regressed: ink.bad, fixed: ink.good, unstable: ink.open, settled: ink.none };
+      const places = unique(own.map(at));
+      const traces = unique(own.map((row) => row.kind)).map((kind) => ({ type: "bar", name: kind, x: places, y: places.map((each) => own.filter((row) => at(row) === each && row.kind === kind).length), marker: { color: fill[kind] || ink.none } }));
+      return { traces, layout: { barmode: "stack", xaxis: { type: "category" }, yaxis: { rangemode: "tozero" } } };
+    },
+  });
 };
 
 wireproof.pictures.flaky = function flaky(place) {
