@@ -7,7 +7,22 @@ from wireproof_reference_impl.nsq.core.harm import Victim
 from wireproof_reference_impl.nsq.core.refusal import Halt, Refusal, Stuck
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 from wireproof_spec.nsq.error_codes import E_BAD_CHANNEL, E_BAD_TOPIC, E_INVALID
-from wireproof_spec.nsq.names import FIN, PUB, RDY, REQ, SUB, TOUCH
+from wireproof_spec.nsq.names import (
+    FIN,
+    MPUB,
+    MPUB_EXT,
+    MPUB_TRACE,
+    PUB,
+    PUB_EXT,
+    PUB_TRACE,
+    RDY,
+    REQ,
+    SUB,
+    SUB_ADVANCED,
+    SUB_ORDER,
+    SUB_ORDERED,
+    TOUCH,
+)
 
 Words = Sequence[bytes]
 
@@ -15,6 +30,10 @@ _HOARDED_BYTES = 1 << 20
 _LONG_WORD = 256
 _MANY_DIGITS = 100
 _ACKNOWLEDGING = (FIN, REQ, TOUCH)
+_PARTITION_AT = {
+    **dict.fromkeys((PUB, PUB_TRACE, PUB_EXT, MPUB, MPUB_TRACE, MPUB_EXT), 2),
+    **dict.fromkeys((SUB, SUB_ORDER, SUB_ORDERED, SUB_ADVANCED), 3),
+}
 
 
 def _text(words: Words) -> Words:
@@ -51,7 +70,8 @@ def _many_digits_stick(victim: Victim, words: Words) -> Words:
 
 
 def _far_partition_sticks(victim: Victim, words: Words) -> Words:
-    if (_number(words, PUB, 2) or 0) >= 1 << 63:
+    at = _PARTITION_AT.get(words[0], len(words))
+    if (_number(words, words[0], at) or 0) >= 1 << 63:
         raise Stuck
     return words
 
@@ -126,7 +146,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     parser_fault(
         "partition-sticks",
-        "the broker hangs once a PUB names a partition of 2**63 or more",
+        "the broker hangs once a publish or a SUB names a partition of 2**63 or more",
         {"weakness.line": _far_partition_sticks},
     ),
     parser_fault(
