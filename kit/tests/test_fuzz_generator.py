@@ -2,12 +2,12 @@ import itertools
 import subprocess
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cache
 from typing import Any
 
 import pytest
-from fuzz_grammars import GRAMMARS, IGGY, NSQ, frames
+from fuzz_grammars import GRAMMARS, NSQ, frames
 
 from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose
@@ -241,140 +241,6 @@ def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
         ), name
 
 
-@pytest.mark.parametrize(
-    ("data", "delimited"),
-    [
-        (b"NOP\n", True),
-        (b"NOP", False),
-        (b"NOP\nNOP\n", False),
-        (b"PUB t\n\0\0\0\1x", True),
-        (b"PUB t\n\0\0\0\2x", False),
-        (b"PUB t\n\0\0\0\1xy", False),
-        (b"PUB t\n\xff\xff\xff\xff", False),
-        (b"PUB t\r\n\0\0\0\1x", True),
-        (b"\n", True),
-        (b"MPUB t\n\0\0\0\x09\0\0\0\1\0\0\0\1x", True),
-        (b"MPUB t\n\0\0\0\x09\0\0\0\2\0\0\0\1x", False),
-        (b"MPUB_EXT t\n\0\0\0\x0d\0\0\0\1\0\0\0\5\0\2{}x", True),
-        (b"MPUB_EXT t\n\0\0\0\x0d\0\0\0\1\0\0\0\5\0\2{!x", False),
-        (b'IDENTIFY\n\0\0\0\7{"a":1}', True),
-        (b'IDENTIFY\n\0\0\0\x10{"deflate":true}', False),
-        (b"FIN 0123\n0123456789a\n", True),
-        (b"FIN 0123456789\n", False),
-        (b"N" * 4095 + b"\n", True),
-        (b"N" * 4096 + b"\n", False),
-    ],
-)
-def test_where_an_nsq_command_ends(data: bytes, *, delimited: bool) -> None:
-    assert NSQ.is_delimited("PUB", data) == delimited
-
-
-@pytest.mark.parametrize(
-    ("data", "delimited"),
-    [
-        ("04000000 01000000", True),
-        ("05000000 01000000", False),
-        ("05000000 01000000 00", True),
-        ("03000000 010000", False),
-        ("040000", False),
-        ("ffffffff 01000000", False),
-    ],
-)
-def test_where_an_iggy_request_ends(data: str, *, delimited: bool) -> None:
-    assert IGGY.is_delimited("ping", bytes.fromhex(data)) == delimited
-
-
-@PROTOCOLS
-def test_right_frames_are_delimited_and_harmless(protocol: str) -> None:
-    for kind in GRAMMARS[protocol].kinds:
-        for frame in frames(kind):
-            assert not GRAMMARS[protocol].is_hazardous(kind.name, frame.data), frame
-            if kind.interface == "tcp" and kind.name != "IDENTIFY":
-                assert GRAMMARS[protocol].is_delimited(kind.name, frame.data), frame
-
-
-@pytest.mark.parametrize(
-    ("data", "hazardous"),
-    [
-        (b"INTERNAL_CREATE_TOPIC wp_x 0\n", False),
-        (b"INTERNAL_CREATE_TOPIC .. 0\n", True),
-        (b"INTERNAL_CREATE_TOPIC wp_../x 0\n", True),
-        (b"INTERNAL_CREATE_TOPIC other 0\n", True),
-        (b"NOP\nINTERNAL_CREATE_TOPIC . 0\n", True),
-        (b"SUB .. ch\n", False),
-    ],
-)
-def test_topics_of_others_are_hazardous(data: bytes, *, hazardous: bool) -> None:
-    assert NSQ.is_hazardous("INTERNAL_CREATE_TOPIC", data) == hazardous
-
-
-@pytest.mark.parametrize(
-    ("code", "payload", "hazardous"),
-    [
-        (0, "", True),
-        (203, "0104 09000000", False),
-        (203, "0104 01000000", True),
-        (203, "0204 09000000", True),
-        (203, "0104 0900", False),
-        (303, "0104 09000000 0104 01000000", False),
-        (303, "0104 01000000 0104 01000000", True),
-        (403, "0104 01000000 0104 01000000 01000000", True),
-        (402, "0104 09000000 0104 01000000 01000000", False),
-        (402, "0104 09000000 0104 01000000 ffff0000", True),
-        (202, "09000000" + b"wp_a".hex(), False),
-        (202, "05000000" + b"other".hex(), True),
-        (200, "0104 01000000", False),
-    ],
-)
-def test_streams_of_others_are_hazardous(code: int, payload: str, *, hazardous: bool) -> None:
-    data = bytes.fromhex(payload)
-    head = (4 + len(data)).to_bytes(4, "little") + code.to_bytes(4, "little")
-
-    assert IGGY.is_hazardous("any", head + data) == hazardous
-
-
-@pytest.mark.parametrize(
-    ("data", "hazardous"),
-    [
-        (b"DELETE /streams/9/topics/1 HTTP/1.1", False),
-        (b"DELETE /streams/wp_scratch/topics/1 HTTP/1.1", False),
-        (b"DELETE /streams/1/topics/1 HTTP/1.1", True),
-        (b"DELETE /streams/9 HTTP/1.1", True),
-        (b'POST /streams/9/topics HTTP/1.1\r\n\r\n{"partitions_count":3}', False),
-        (b'POST /streams/9/topics HTTP/1.1\r\n\r\n{"partitions_count": 65536}', True),
-    ],
-)
-def test_http_requests_to_delete_are_hazardous(data: bytes, *, hazardous: bool) -> None:
-    assert IGGY.is_hazardous("POST /streams", data) == hazardous
-
-
-def test_cases_are_made_quickly() -> None:
-    """A bound that only a far slower generator breaks; `make bench-fuzz` measures."""
-    made = generator("nsq")
-    made.case(0)
-    started = time.process_time()
-    for index in range(5000):
-        made.case(index)
-
-    assert 5000 / (time.process_time() - started) > 20_000
-
-
-def test_coverage_adds_up() -> None:
-    counted, other = Coverage(), Coverage()
-    cases = epoch("nsq")[:500]
-    for case in cases[:300]:
-        counted.add(case)
-    for case in cases[300:]:
-        other.add(case)
-    counted.merge(other)
-
-    due = Counter((case.frame_kind, case.field, case.mutation, case.state) for case in cases)
-    assert counted == Coverage(due)
-    assert counted.cases == 500
-    assert len(counted) == len(due)
-    assert Coverage.of_json(counted.as_json()) == counted
-
-
 @PROTOCOLS
 def test_the_rows_of_the_table_are_known_beforehand(protocol: str) -> None:
     """What is drawn is in no row's name, or the table would grow with every case."""
@@ -386,15 +252,12 @@ def test_the_rows_of_the_table_are_known_beforehand(protocol: str) -> None:
     assert len(known) < 250
 
 
-def test_the_table_is_for_narrow_screens() -> None:
-    counted = Coverage()
-    for case in epoch("iggy")[:20_000]:
-        counted.add(case)
-    lines = list(counted.lines())
+def test_cases_are_made_quickly() -> None:
+    """A bound that only a far slower generator breaks; `make bench-fuzz` measures."""
+    made = generator("nsq")
+    made.case(0)
+    started = time.process_time()
+    for index in range(5000):
+        made.case(index)
 
-    assert lines[0].split() == ["fields", "mutations", "states", "cases"]
-    assert max(map(len, lines[:-1])) <= 80
-    assert lines[-1].startswith("all ")
-    assert any(line.split()[0] == "messages[].length" for line in lines)
-    total = sum(int(line.split()[-1]) for line in lines[1:-1] if not line.startswith(" "))
-    assert total == 20_000
+    assert 5000 / (time.process_time() - started) > 20_000
