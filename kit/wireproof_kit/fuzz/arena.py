@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from wireproof_kit.embedded import EmbeddedReference, first_line, reference_url
@@ -78,7 +78,8 @@ class ReferenceArena:
         if self._running is None or self._running.process.poll() is not None:
             self.revive()
         assert self._running is not None, "it was just started"
-        return open_grounds(read_target(self._running.url), self.options)
+        options = replace(self.options, passing=True)
+        return open_grounds(read_target(self._running.url), options)
 
     def revive(self, *, stuck: bool = False) -> bool:
         """Start another one in its place."""

@@ -345,7 +345,7 @@ class Campaign:
         return self._revive(stuck=True) if is_stuck else True
 
     def _revive(self, *, stuck: bool = False) -> bool:
-        self.close()
+        self.close(leave=True)
         if self.arena.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
                 self.open()
@@ -364,11 +364,11 @@ class Campaign:
         pid = self.arena.pid
         self._watch = Watch(pid) if pid is not None else None
 
-    def close(self) -> None:
-        """End all connections."""
+    def close(self, *, leave: bool = False) -> None:
+        """End all connections, and delete what was made unless it must be left."""
         if self._engine is not None:
             self._engine.close()
-            self._engine.grounds.close()
+            self._engine.grounds.close(leave=leave)
             self._engine = None
 
 

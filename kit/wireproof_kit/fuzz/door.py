@@ -210,16 +210,20 @@ class Grounds(Protocol):
         """Return the cases wanted, for the names on this target."""
         ...
 
-    def close(self) -> None:
-        """Delete what was made, end all connections."""
+    def close(self, *, leave: bool = False) -> None:
+        """Delete what was made, unless told to leave it; end all connections."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class GroundsOptions:
-    """How to talk to a target; `token` makes names unique to a campaign, the same on resuming."""
+    """How to talk to a target; `token` makes names unique to a campaign, the same on resuming.
+
+    A `passing` target ends with the campaign, so that nothing need be cleaned up.
+    """
 
     token: str
+    passing: bool = False
     timeout_s: float | None = None
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -100,8 +100,15 @@ class IggyGrounds:
     """An open target."""
 
     def __init__(
-        self, session: IggySession, server: Server, referee: IggyReferee, health: Bystanders
+        self,
+        session: IggySession,
+        server: Server,
+        referee: IggyReferee,
+        health: Bystanders,
+        *,
+        passing: bool,
     ) -> None:
+        self._is_passing = passing
         self._session = session
         self._server = server
         self._referee = referee
@@ -146,12 +153,13 @@ class IggyGrounds:
 
         return made(grammar(self._referee.names, scapy=pcap.is_installed()), choice)
 
-    def close(self) -> None:
+    def close(self, *, leave: bool = False) -> None:
         """Delete the streams, if the server still lives; end all connections."""
         self._health.close()
         with contextlib.suppress(TargetUnreachable):
-            self._server.close()
-        self._session.close()
+            self._server.close(leave=leave or self._is_passing)
+        if not leave:
+            self._session.close()
 
 
 def open_grounds(target: Target, options: GroundsOptions) -> IggyGrounds:
@@ -172,21 +180,25 @@ def open_grounds(target: Target, options: GroundsOptions) -> IggyGrounds:
 
 
 def _opened(target: Target, options: GroundsOptions, token: str) -> IggyGrounds:
-    chosen = SessionOptions(seed=0, run_token=token, timeout=options.timeout_s)
+    chosen = SessionOptions(
+        seed=0, run_token=token, timeout=options.timeout_s, passing=options.passing
+    )
     session = open_session(target, chosen)
     if session.fingerprint()["generation"] != "published":
         session.close()
         raise UsageFault(f"{target.url}: fuzzing knows the published generation of Iggy alone")
     server = cast(Server, session.arguments(("server",), Transcript())["server"])
     try:
-        return _grounds(session, server, target, token)
+        return _grounds(session, server, target, options)
     except BaseException:
         server.close()
         session.close()
         raise
 
 
-def _grounds(session: IggySession, server: Server, target: Target, token: str) -> IggyGrounds:
+def _grounds(
+    session: IggySession, server: Server, target: Target, options: GroundsOptions
+) -> IggyGrounds:
     session.prepare(Counter())
     streams = [server.new_stream() for _ in range(4)]
     own, twin, scratch, beside = streams
@@ -215,4 +227,6 @@ def _grounds(session: IggySession, server: Server, target: Target, token: str) -
     patience = session.patience
     watched = replace(first, stream=twin)
     places = Places(referee.tcp, topics[3], watched, patience.answer, patience.push)
-    return IggyGrounds(session, server, referee, Bystanders(places, token))
+    return IggyGrounds(
+        session, server, referee, Bystanders(places, options.token), passing=options.passing
+    )

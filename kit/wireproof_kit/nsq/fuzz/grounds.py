@@ -139,10 +139,11 @@ class NsqGrounds:
 
         return made(grammar(self._referee.names, scapy=pcap.is_installed()), choice)
 
-    def close(self) -> None:
-        """Delete the topics, end all connections."""
+    def close(self, *, leave: bool = False) -> None:
+        """Delete the topics where that is offered, end all connections."""
         self._health.close()
-        self._session.close()
+        if not leave:
+            self._session.close()
 
 
 def open_grounds(target: Target, options: GroundsOptions) -> NsqGrounds:
@@ -163,6 +164,7 @@ def open_grounds(target: Target, options: GroundsOptions) -> NsqGrounds:
             run_token=options.token,
             timeout=options.timeout_s,
             topics=options.topics,
+            passing=options.passing,
         ),
     )
     try:
