@@ -8,10 +8,12 @@ from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.chance import Chance, mixed
 from wireproof_kit.fuzz.drawing import Drawer
 from wireproof_kit.fuzz.generator import chosen, starts
-from wireproof_kit.fuzz.grammar import Grammar
+from wireproof_kit.fuzz.grammar import Grammar, never
 from wireproof_kit.fuzz.scripts import CONVERSATION
 from wireproof_kit.fuzz.strategies import MANY, conversations, many_cases
 
+CALM = 3
+"""How much more often the turn comes of kinds that may share a connection."""
 TALKS = 2
 """Conversations in a round of some cases of each kind."""
 
@@ -36,7 +38,9 @@ class DrawnCases:
         self._stream = mixed(seed)
         talking = starts(grammar, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
-        kinds = () if alone else tuple(kind.name for kind, _ in chosen(grammar, frames, states))
+        there = [] if alone else [kind for kind, _ in chosen(grammar, frames, states)]
+        calm = [kind for kind in there if kind.is_calm is not never]
+        kinds = [kind.name for kind in (*there, *calm * CALM)]
         made = (many_cases(grammar, frames=[kind], states=states, exactly=True) for kind in kinds)
         self._drawers = [Drawer(each) for each in made]
         self._talker = Drawer(conversations(grammar, states=talking)) if talking else None

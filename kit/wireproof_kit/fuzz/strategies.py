@@ -23,6 +23,7 @@ from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.fuzz.mutations import Entry, Mutant, menu, mutated
 from wireproof_kit.fuzz.scripts import MOST_CONNECTIONS, Script
 from wireproof_kit.fuzz.seed_frames import Places, SeedFrame, case_of, seed_frame
+from wireproof_kit.fuzz.turns import is_calm
 
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000
@@ -128,14 +129,17 @@ def _cases_of(
     most: int,
 ) -> list[Case]:
     frame = draw(prepared)
-    places_to_draw = st.sampled_from((*places.in_order * 3, *places.all))
+    somewhere = st.sampled_from((*places.in_order * 3, *places.all))
     entries = menu(frame.prepared, grammar.limits)
+    if places.in_order and frame.kind.is_calm(frame.frame) and draw(st.booleans()):
+        entries = [each for each in entries if is_calm(each.mutation, each.field.role)]
+        somewhere = st.sampled_from(places.in_order)
     which = st.integers(0, len(entries) - 1)
     made: list[Case] = []
     for _ in range(most):
         chance = Chance(draw(_DICE), 0)
         done = _done(frame, entries, draw(which), chance)
-        state = draw(places_to_draw)
+        state = draw(somewhere)
         made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], chance=chance))
     return made
 

@@ -127,10 +127,12 @@ def _heavy(column: Column) -> Sequence[Mutation]:
 
 @cache
 def _calm(column: Column) -> Sequence[Mutation]:
-    content = column.role in _CONTENT
-    return [
-        each
-        for each in _light(column)
-        if each.name == GRAMMAR
-        or (content and each.change is not None and each.lengths == "follow")
-    ]
+    return [each for each in _light(column) if is_calm(each, column.role)]
+
+
+def is_calm(mutation: Mutation, role: Role) -> bool:
+    """Tell whether a mutation of a field of that role leaves the form of its frame as it is."""
+    if mutation.name == GRAMMAR:
+        return True
+    in_content = role in _CONTENT and mutation.change is not None
+    return in_content and mutation.lengths == "follow" and not mutation.heavy
