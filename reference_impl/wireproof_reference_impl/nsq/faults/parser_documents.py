@@ -11,7 +11,7 @@ from wireproof_spec.nsq.error_codes import E_INVALID_JSON_HEADER
 
 _DEEP = 250
 _LONG_VALUE = 4096
-_FAR_NUMBER = re.compile(rb":\s*-?[0-9]{19,}")
+_FAR_NUMBER = re.compile(rb":\s*-?[0-9]{10,}")
 _ESCAPED_NUL = b"\\u0000"
 
 
@@ -81,7 +81,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     parser_fault(
         "identify-number-sticks",
-        "the broker hangs once an IDENTIFY has a number of 19 digits or more",
+        "the broker hangs once an IDENTIFY has a number of ten digits or more",
         {"weakness.identity": _far_number_sticks},
     ),
     parser_fault(
