@@ -11,10 +11,10 @@ with a connection for each of the same. Every share of a processor is of one cor
 
 import argparse
 import json
-import select
 import socket
 import subprocess
 import sys
+import threading
 import time
 import venv
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +38,8 @@ SENDER = Path(__file__).with_name("boofuzz_sender.py")
 FRAMES, STATES = ("PUB_EXT",), ("identified",)
 BATCH = 256
 DEPTH = 256
+IN_FLIGHT = 4
+"""Blocks of that depth which the raw sender has under way."""
 FIND_S = 60
 CHUNK = 262_144
 GOALS = (
@@ -141,17 +143,31 @@ class Bench:
 
         def work() -> int:
             deadline = time.monotonic() + self.seconds
-            done = 0
+            room = threading.Semaphore(IN_FLIGHT)
+            done = sent = 0
             with self._connected() as sock:
-                sock.sendall(entry[:4])
-                sock.sendall(entry[4:])
-                _take_answers(sock, 1)
-                while time.monotonic() < deadline:
-                    for block in blocks:
-                        sock.sendall(block)
-                        _take_answers(sock, DEPTH)
-                        done += DEPTH
-            return done
+                sock.sendall(entry)
+                answers = Answers(sock)
+                answers.take(1)
+
+                def send() -> None:
+                    nonlocal sent
+                    while time.monotonic() < deadline:
+                        room.acquire()
+                        sock.sendall(blocks[sent % len(blocks)])
+                        sent += 1
+
+                sender = threading.Thread(target=send)
+                sender.start()
+                while sender.is_alive() or done < sent:
+                    if done == sent:
+                        time.sleep(0.0005)
+                        continue
+                    answers.take(DEPTH)
+                    done += 1
+                    room.release()
+                sender.join()
+            return done * DEPTH
 
         return self._timed(work)
 
@@ -166,7 +182,7 @@ class Bench:
                 for data in made:
                     with self._connected() as sock:
                         sock.sendall(entry + data)
-                        _take_answers(sock, 2)
+                        Answers(sock).take(2)
                     done += 1
             return done
 
@@ -207,26 +223,27 @@ def chosen(grounds: Grounds, generation: Generation, which: str, start: int) -> 
             yield case
 
 
-def _take_answers(sock: socket.socket, count: int) -> None:
-    """Read so many frames, or to the end."""
-    data = b""
-    poll = select.poll()
-    poll.register(sock, select.POLLIN)
-    while count:
-        at = 0
-        while len(data) - at >= 4 and count:
+@dataclass(slots=True)
+class Answers:
+    """Takes frames off a socket."""
+
+    sock: socket.socket
+    rest: bytes = b""
+
+    def take(self, count: int) -> None:
+        """Read so many frames, or to the end."""
+        data, at = self.rest, 0
+        while count:
             end = at + 4 + int.from_bytes(data[at : at + 4], "big")
-            if end > len(data):
+            if len(data) - at >= 4 and end <= len(data):
+                at = end
+                count -= 1
+                continue
+            piece = self.sock.recv(CHUNK)
+            if not piece:
                 break
-            at = end
-            count -= 1
-        data = data[at:]
-        if not count:
-            return
-        piece = sock.recv(CHUNK)
-        if not piece:
-            return
-        data += piece
+            data, at = data[at:] + piece, 0
+        self.rest = data[at:]
 
 
 def boofuzz(python: Path, mode: str, url: str, topic: str, seconds: float) -> dict[str, float]:

@@ -22,10 +22,11 @@ TIME_S = 60
 GRACE_S = 90
 FOUND, NOTHING_FOUND = 1, 0
 SAMPLE = {
-    "nsq": ("length-65535-halts", "beyond-no-header", "size-negative-waits"),
-    "iggy": ("malformed-taken",),
+    "nsq": ("parser-size-magnitude", "parser-unknown-hoards", "parser-size-least-closes-another"),
+    "iggy": ("parser-ones-lost", "parser-poll-nothing-closes-another"),
 }
 SAMPLE_S = 25
+SAMPLE_LEGAL_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,8 @@ def _trials(options: argparse.Namespace) -> Iterator[Trial]:
     for seed in seeds:
         for protocol in options.protocol or PROTOCOLS:
             for preset in _presets(protocol, options):
-                yield Trial(protocol, preset, seed, time_s)
+                is_short = options.sample and preset is None
+                yield Trial(protocol, preset, seed, SAMPLE_LEGAL_S if is_short else time_s)
 
 
 def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, str] | None]:
