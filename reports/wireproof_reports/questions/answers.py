@@ -1,12 +1,15 @@
 """All questions asked of one history, and their answers written for a site."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import cast
+
+import pyarrow as pa
 
 from wireproof_reports.questions.question import Answered, Kind, Question
 from wireproof_reports.questions.tables import Tables
@@ -53,7 +56,7 @@ def answer(name: str, tables: Tables) -> Answer:
     """Ask one question."""
     asked = question(name)
     table = asked.ask(tables).toArrow()
-    columns = [_plain(table.column(column.name).to_pylist(), column) for column in asked.columns]
+    columns = [_plain(table.column(column.name), column) for column in asked.columns]
     return Answer(name, asked, [list(row) for row in zip(*columns, strict=True)])
 
 
@@ -98,14 +101,17 @@ def _write(file: Path, head: Mapping[str, object], rows: Sequence[Sequence[objec
         out.write("\n]}\n")
 
 
-def _plain(values: list[object], column: Answered) -> list[object]:
+def _plain(values: pa.ChunkedArray, column: Answered) -> list[object]:
     """Return a column's values as JSON has them."""
+    if column.kind == "time":
+        return [_time(text) for text in values.cast(pa.string()).to_pylist()]
     change = _CHANGES.get(column.kind)
-    return [change(value) for value in values] if change else values
+    return [change(value) for value in values.to_pylist()] if change else values.to_pylist()
 
 
-def _time(value: object) -> object:
-    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+def _time(text: object) -> object:
+    """Make ISO 8601 of Arrow's text; it is many times faster than by way of `datetime`."""
+    return str(text).replace(" ", "T").replace(".000000Z", "Z") if text is not None else None
 
 
 def _day(value: object) -> object:
@@ -117,11 +123,14 @@ def _number(value: object) -> object:
 
 
 def _counts(value: object) -> object:
-    return [list(pair.values()) for pair in cast("list[dict[str, int]]", value or [])]
+    added: Counter[int] = Counter()
+    for pair in cast("list[dict[str, int]]", value or []):
+        number, count = pair.values()
+        added[number] += count
+    return [list(pair) for pair in sorted(added.items())]
 
 
 _CHANGES: dict[Kind, Callable[[object], object]] = {
-    "time": _time,
     "day": _day,
     "number": _number,
     "counts": _counts,

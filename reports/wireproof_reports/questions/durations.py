@@ -43,16 +43,13 @@ def ask(tables: Tables) -> DataFrame:
         F.sum("cases").over(growing).alias("up_to"),
         F.sum("cases").over(whole).alias("all"),
     )
-    told = ranked.groupBy(*KEYS, _leading(F.col("step")).alias("leading")).agg(
-        F.sum("cases").alias("cases"),
-        *(_percentile(percent).alias(name) for name, percent in PERCENTILES.items()),
-    )
-    whole_rows = told.groupBy(*KEYS).agg(
+    leading = F.struct(_leading(F.col("step")).alias("leading"), "cases")
+    told = ranked.groupBy(*KEYS).agg(
         F.sum("cases").alias("all"),
-        *(F.min(name).alias(name) for name in PERCENTILES),
-        F.sort_array(F.collect_list(F.struct("leading", "cases"))).alias("histogram"),
+        *(_percentile(percent).alias(name) for name, percent in PERCENTILES.items()),
+        F.collect_list(leading).alias("histogram"),
     )
-    return _with_drift(whole_rows.join(version_order(tables), "version"))
+    return _with_drift(told.join(version_order(tables), "version"))
 
 
 def rounded(duration_us: Column) -> Column:

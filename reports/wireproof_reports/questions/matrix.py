@@ -32,7 +32,11 @@ STANDINGS = {
 
 def ask(tables: Tables) -> DataFrame:
     """Count verdicts by vendor, version and clause over all runs."""
-    clauses = tables.counts.groupBy(*KEYS).agg(
+    # Texts cannot be collected in place: there should be few rows left when they are.
+    counted = tables.counts.groupBy(*KEYS, "level", "verdict", "reading").agg(
+        F.sum("cases").alias("cases"), F.max("last").alias("last")
+    )
+    clauses = counted.groupBy(*KEYS).agg(
         F.min("level").alias("level"),
         *(cases(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS),
         F.sort_array(F.collect_set(F.when(F.col("reading") != "", F.col("reading")))).alias(
