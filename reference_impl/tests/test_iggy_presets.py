@@ -39,7 +39,7 @@ def test_every_preset_is_named_and_described(preset: Preset) -> None:
 
 def test_names_are_unique() -> None:
     assert not FAULTS.keys() & VARIANTS.keys()
-    assert len(VARIANTS) >= 15
+    assert len(VARIANTS) >= 25
 
 
 def test_clauses_of_faults_exist_and_those_that_must_hold_have_three() -> None:

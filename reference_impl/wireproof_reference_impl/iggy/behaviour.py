@@ -18,6 +18,7 @@ from wireproof_reference_impl.iggy.core import (
     tagged_bodies,
 )
 from wireproof_reference_impl.iggy.core.checks import LIMITS, SendLimits
+from wireproof_reference_impl.iggy.core.client import client_id
 from wireproof_reference_impl.iggy.core.commands import published, tagged
 from wireproof_reference_impl.iggy.core.connection import Handler
 from wireproof_reference_impl.iggy.core.harm import Weakness
@@ -30,6 +31,12 @@ from wireproof_reference_impl.iggy.core.requests import (
 )
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_reference_impl.iggy.http.exchange import (
+    HeaderFields,
+    Reason,
+    as_they_are,
+    no_reason,
+)
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.limits import (
     MAX_PARTITIONS,
@@ -44,25 +51,32 @@ from wireproof_spec.iggy.names import stored_name
 class FramingBehaviour:
     """Frames over TCP: which commands there are, and what becomes of what is none.
 
-    `unreadable` answers a frame that cannot be read, or ends the connection with None;
-    `without_login` are the codes of what anybody may do.
+    `unreadable` answers a frame that cannot be read, or ends the connection with None; the
+    connection `goes_on` after such an answer, or not. `without_login` are the codes of what
+    anybody may do.
     """
 
     commands: Mapping[int, Handler] = field(default_factory=lambda: published.COMMANDS)
     without_login: frozenset[int] = frozenset(published.COMMANDS)
     unreadable: Callable[[Refusal], Refusal | None] = framing.ends
+    goes_on: bool = True
     response: Callable[[int, bytes], bytes] = framing.response
+    client_id: Callable[[str], int] = client_id
 
 
 @dataclass(frozen=True, slots=True)
 class StoreBehaviour:
-    """What is made of a message that was sent; `new_id` is made of a random one."""
+    """What is made of a message that was sent; `new_id` is made of a random one.
+
+    A message is kept even if its id `repeats` that of another one in the partition, or not.
+    """
 
     offset: Callable[[int], int] = defaults.same_number
     state: Callable[[Sent], int] = defaults.available
     timestamp: Callable[[int], int] = defaults.same_number
     new_id: Callable[[int], int] = defaults.same_number
     id: Callable[[int], int] = defaults.same_number
+    repeats: bool = True
     checksum: Callable[[Sent], int] = message.sent_checksum
     headers: Callable[[Headers | None], Headers | None] = defaults.same_headers
     payload: Callable[[bytes], bytes] = defaults.same_bytes
@@ -77,7 +91,8 @@ class PollBehaviour:
     """Which messages a poll finds.
 
     `starts` gives the offset where each strategy begins; `committed` is what auto commit keeps
-    of the last offset.
+    of the last offset, `stored` what is told of a stored one. Bytes behind the fields of a poll
+    over TCP are let be where it `takes_trailing`, else refused.
     """
 
     starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)
@@ -85,6 +100,8 @@ class PollBehaviour:
     count: Callable[[int], int] = defaults.same_number
     delivered: Callable[[list[Message]], list[Message]] = defaults.all_messages
     committed: Callable[[int], int] = defaults.same_number
+    stored: Callable[[int | None], int | None] = defaults.same_offset
+    takes_trailing: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,7 @@ class DiskBehaviour:
     record: Callable[[Message], bytes] = message.record
     position: Callable[[int], int] = defaults.same_number
     timestamp: Callable[[int], int] = defaults.same_number
+    segment_size: Callable[[int], int] = defaults.same_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +136,18 @@ class JsonBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class HttpBehaviour:
-    """What HTTP takes, and how it refuses.
+    """What HTTP takes, how it refuses, and what stands in front of a body.
 
-    `sent` checks a message beyond what its JSON says.
+    `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
+    answer of those that tell length and type.
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
 
     sent: Callable[[Sent], None] = defaults.check_as_over_tcp
     error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
+    fields: Callable[[HeaderFields], HeaderFields] = as_they_are
+    reason: Reason = no_reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from wireproof_reference_impl.iggy import (
     faults_parser,
     faults_poll,
     variants,
+    variants_http,
+    variants_messages,
 )
 from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS, Behaviour
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
@@ -33,7 +35,11 @@ FAULTS: Mapping[str, Preset] = {
     )
     for preset in family.FAULTS
 }
-VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}
+VARIANTS: Mapping[str, Preset] = {
+    preset.name: preset
+    for family in (variants, variants_messages, variants_http)
+    for preset in family.VARIANTS
+}
 
 
 def build(

@@ -1,13 +1,15 @@
 """Changing stored messages from outside: whether it was done, and what it was done for."""
 
 from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.http import is_success
+from wireproof_kit.iggy.http import JsonPolled, is_success
+from wireproof_kit.iggy.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
-from wireproof_spec.iggy.states import STATES
+from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 NOT_SET = "not-set"
 NOT_CHANGED = "not-changed"
+WITHHELD = "withheld"
 EVERY_STATE = {name: code for code, name in STATES.items()}
 UNKNOWN_STATES = {"0": 0, "2": 2, "11": 11, "255": 255}
 
@@ -21,3 +23,12 @@ def are_set(server: Server, topic: Topic, states: dict[int, int]) -> bool:
     """Set the states of messages by their offsets; tell whether all were set."""
     control = server.control
     return all(control.is_set(topic, offset, state) for offset, state in states.items())
+
+
+def is_withheld(state: int, polled: Polled | JsonPolled, due: int) -> bool:
+    """Tell whether messages that came before do not come since one of them has this state.
+
+    A server may withhold those that are not available.
+    """
+    count = len(polled.seen) if isinstance(polled, Polled) else len(polled.objects)
+    return state != AVAILABLE and polled.is_readable and count < due

@@ -65,7 +65,9 @@ def test_several(server: Server, topic: Topic, count: int) -> Observation:
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_places(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
     """The state is byte 8 of a message, the checksum bytes 33 to 36."""
-    sent = [SentMessage(DISTINCT_ID, headers, payload) for payload in (EVERY_BYTE, b"a", b"b")]
+    ids = (DISTINCT_ID + (number << 125) for number in range(3))
+    payloads = (EVERY_BYTE, b"a", b"b")
+    sent = [SentMessage(id, headers, payload) for id, payload in zip(ids, payloads, strict=True)]
 
     return each_of(server.sent_and_polled(topic, *sent), sent, "places:right", _places)
 

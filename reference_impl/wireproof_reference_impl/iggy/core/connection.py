@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.iggy.core.client import Client, client_id
+from wireproof_reference_impl.iggy.core.client import Client
 from wireproof_reference_impl.iggy.core.fields import Fields
 from wireproof_reference_impl.iggy.core.framing import CODE_BYTES, LENGTH_BYTES
 from wireproof_reference_impl.iggy.core.harm import Deaf, Halt, Stuck
@@ -38,7 +38,8 @@ class Connection:
     def __init__(self, server: Server, *, address: str, now_us: int) -> None:
         self.closed = False
         self._server = server
-        self._session = Session(server, Client(client_id(address), address), now_us)
+        number = server.behaviour.framing.client_id(address)
+        self._session = Session(server, Client(number, address), now_us)
         self._buffer = bytearray()
         self._output: list[bytes] = []
         self._weakness = server.behaviour.weakness
@@ -167,6 +168,8 @@ class Connection:
             self.drop()
         else:
             self._answer(answer.status.code, b"")
+            if not self._server.behaviour.framing.goes_on:
+                self.drop()
 
     def _answer(self, status: int, body: bytes) -> None:
         self._output.append(self._server.behaviour.framing.response(status, body))

@@ -28,6 +28,11 @@ def same_number(number: int) -> int:
     return number
 
 
+def same_offset(offset: int | None) -> int | None:
+    """Return what was given."""
+    return offset
+
+
 def same_bytes(data: bytes) -> bytes:
     """Return what was given."""
     return data

@@ -77,7 +77,8 @@ def stored_offset(
         Refusal: the partition is not there.
     """
     found = server.topic(place).partition(partition)
-    return found, found.stored_offset(consumer.kind, consumer_number(consumer))
+    stored = found.stored_offset(consumer.kind, consumer_number(consumer))
+    return found, server.behaviour.poll.stored(stored)
 
 
 def store_offset(

@@ -39,7 +39,7 @@ class Partition:
         self.segments: list[Segment] = []
         self._files = files
         self._behaviour = behaviour
-        self._segment_size = segment_size
+        self._segment_size = behaviour.disk.segment_size(segment_size)
         self._messages: list[Message | bytes] = []
         self._positions: list[int] = []
         self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER_KIND, GROUP_KIND)}
@@ -70,6 +70,7 @@ class Partition:
         disk = self._behaviour.disk
         segment = self._open_segment()
         first_us = max(now_us, self._next_us)
+        sent = sent if self._behaviour.store.repeats else self._not_yet_there(sent)
         messages = [
             self._made(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
@@ -156,6 +157,16 @@ class Partition:
             raise Refusal(status.INVALID_OFFSET, f"Invalid offset: {offset}")
         self._files.save_offset(kind, consumer, offset)
         self._offsets[kind][consumer] = offset
+
+    def _not_yet_there(self, sent: Sequence[Sent]) -> Sequence[Sent]:
+        """Return what has no id, or one that no message before it has."""
+        there = {self.kept(offset).id for offset in range(self.count)}
+        others: list[Sent] = []
+        for each in sent:
+            if not each.id or each.id not in there:
+                others.append(each)
+                there.add(each.id)
+        return others
 
     def _made(
         self, sent: Sent, offset: int, timestamp_us: int, new_id: Callable[[], int]

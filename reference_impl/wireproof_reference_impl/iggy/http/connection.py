@@ -11,8 +11,12 @@ from wireproof_reference_impl.iggy.http.exchange import (
     Answer,
     Exchange,
     Handler,
+    HeaderFields,
+    Reason,
     Routes,
     Unfit,
+    as_they_are,
+    no_reason,
     split_path,
     text,
 )
@@ -29,13 +33,22 @@ class HttpConnection(Generic[S]):
     """The protocol's side of one HTTP connection; requests are answered one after the other."""
 
     def __init__(
-        self, site: S, routes: Routes[S], refuse: Refuse, *, most_body_bytes: int
+        self,
+        site: S,
+        routes: Routes[S],
+        refuse: Refuse,
+        *,
+        most_body_bytes: int,
+        fields: Callable[[HeaderFields], HeaderFields] = as_they_are,
+        reason: Reason = no_reason,
     ) -> None:
         self.closed = False
         self._site = site
         self._routes = {tuple(split_path(path.encode())): each for path, each in routes.items()}
         self._refuse = refuse
         self._most_body_bytes = most_body_bytes
+        self._fields = fields
+        self._reason = reason
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD_BYTES)
         self._output: list[bytes] = []
         self._request: h11.Request | None = None
@@ -147,7 +160,8 @@ class HttpConnection(Generic[S]):
             headers.append(("Connection", "close"))
         if answer.status == 204:
             headers = [each for each in headers if each[0] != "Content-Length"]
-        self._send(h11.Response(status_code=answer.status, headers=headers))
+        fields, reason = [*self._fields(headers)], self._reason(answer.status)
+        self._send(h11.Response(status_code=answer.status, headers=fields, reason=reason))
         if answer.body and not self._is_head():
             self._send(h11.Data(data=answer.body))
         self._send(h11.EndOfMessage())

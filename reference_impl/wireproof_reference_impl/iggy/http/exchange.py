@@ -1,7 +1,7 @@
 """One request and its answer, as values."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import unquote_to_bytes
@@ -46,6 +46,12 @@ class Exchange(Generic[S_co]):
     now_us: int
 
 
+HeaderFields = Sequence[tuple[str, str]]
+"""Header fields of an answer, names as they are written."""
+
+Reason = Callable[[int], str]
+"""Gives the words behind the status of an answer."""
+
 Handler = Callable[[Exchange[S]], Answer]
 Routes = Mapping[str, Mapping[str, Handler[S]]]
 """By path, with `{}` for any word, then by method."""
@@ -54,6 +60,16 @@ Routes = Mapping[str, Mapping[str, Handler[S]]]
 def text(data: str, status: int = 200) -> Answer:
     """Return an answer of plain text."""
     return Answer(status, data.encode(errors="backslashreplace"), TEXT)
+
+
+def as_they_are(fields: HeaderFields) -> HeaderFields:
+    """Return what was given."""
+    return fields
+
+
+def no_reason(status: int) -> str:
+    """Say nothing behind a status."""
+    return ""
 
 
 def split_path(path: bytes) -> tuple[str, ...]:

@@ -40,5 +40,12 @@ def connection(server: Server) -> HttpConnection[Server]:
         body = server.behaviour.json.encode(server.behaviour.http.error(refusal))
         return json_answer(body, refusal.status.http)
 
-    most = server.behaviour.http.most_body_bytes
-    return HttpConnection(server, ROUTES, refuse, most_body_bytes=most)
+    http = server.behaviour.http
+    return HttpConnection(
+        server,
+        ROUTES,
+        refuse,
+        most_body_bytes=http.most_body_bytes,
+        fields=http.fields,
+        reason=http.reason,
+    )

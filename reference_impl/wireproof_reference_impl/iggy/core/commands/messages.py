@@ -15,6 +15,7 @@ from wireproof_reference_impl.iggy.core.messages import (
 )
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import Consumer, PollMessages, SendMessages
+from wireproof_reference_impl.iggy.core.status import invalid_command
 from wireproof_spec.iggy.poll_messages import AUTO_COMMIT
 
 ReadConsumer = Callable[[Fields], Consumer]
@@ -26,7 +27,7 @@ OffsetBody = Callable[[Consumer, Partition, int | None], bytes]
 
 
 def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
-    """Return the handler that reads messages; bytes behind its fields are let be."""
+    """Return the handler that reads messages; bytes behind its fields may be let be."""
 
     def handler(fields: Fields) -> Action:
         request = PollMessages(
@@ -38,8 +39,11 @@ def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
             count=fields.u32(),
             auto_commit=fields.u8() == AUTO_COMMIT,
         )
+        has_more = bool(fields.left)
 
         def act(session: Session) -> bytes:
+            if has_more and not session.server.behaviour.poll.takes_trailing:
+                raise invalid_command()
             found = poll(session.server, request, session.client)
             return bodies.polled(found, session.server.behaviour)
 
