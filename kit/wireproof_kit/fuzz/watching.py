@@ -18,6 +18,8 @@ FILES_STEP = 32
 """So many more open files are looked into; topics that cases make have some of their own."""
 MEMORY_STEP = 640 * 1024
 """Bytes more than other batches take, that make one suspicious."""
+MUCH = 8 * 1024 * 1024
+"""Bytes over one batch that are suspicious, though others may take as many."""
 ROUND_STEP = 800 * 1024
 """Bytes over each of some rounds of the same cases that show it."""
 REMEMBERED = 32
@@ -62,7 +64,8 @@ class Watch:
             return Trouble(FILES, f"{grew} more open files after {len(cases)} cases")
         usual = median(self._grown) if len(self._grown) > 2 else grown
         self._grown.append(grown)
-        is_much = grown > usual + MEMORY_STEP + _size(cases) // 2
+        size = _size(cases)
+        is_much = grown > usual + MEMORY_STEP + size // 2 or grown > MUCH + 8 * size
         if is_much and time.monotonic() >= self._weigh_at:
             # Each time that it was nothing, it is longer until the next look.
             self._pause_s *= 1.5
