@@ -12,7 +12,7 @@ from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 _FULL = 65536
 _HOARDED_BYTES = 2 << 20
 _MANY = 1 << 16
-_HUGE = 1 << 30
+_HUGE = 1 << 24
 _LEAST = -(1 << 31)
 _END_MARK = b"\xff\xff\xff\xff"
 _LIKE_A_LINE = b"\nNOP\n"
@@ -146,7 +146,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     parser_fault(
         "message-size-sticks",
-        "the broker hangs once a message in a batch claims a gigabyte or more",
+        "the broker hangs once a message in a batch claims 16 MiB or more",
         _declared(_huge_sticks),
     ),
     parser_fault(
