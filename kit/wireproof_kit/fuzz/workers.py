@@ -140,7 +140,7 @@ def _work(place: Place, plan: Plan, tell: Tell, is_interrupted: Callable[[], boo
 @contextmanager
 def arena_at(place: Place) -> Generator[Arena]:
     """Give the arena at a place; a reference that was started ends with the block."""
-    options = GroundsOptions(place.token, place.timeout_s)
+    options = GroundsOptions(place.token, timeout_s=place.timeout_s)
     if place.protocol:
         own = ReferenceArena(place.protocol, options, place.extra)
         try:
