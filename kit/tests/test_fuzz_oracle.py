@@ -61,3 +61,10 @@ def test_nonsense_is_wrong_unless_the_stream_was_made_opaque() -> None:
 
 def test_what_must_come_is_counted_without_what_may() -> None:
     assert owed_count(Expectation((DONE, PERHAPS, REFUSED))) == 2
+
+
+def test_an_answer_that_may_belong_to_either_of_two_belongs_where_nothing_is_wrong() -> None:
+    assert violated(PERHAPS, REFUSED, DONE, seen=Seen([ERROR, OK])) is None
+    assert violated(PERHAPS, REFUSED, DONE, seen=Seen([ERROR, ERROR, OK])) is None
+    assert violated(PERHAPS, DONE, PERHAPS, seen=Seen([ERROR, OK])) is None
+    assert violated(PERHAPS, REFUSED, DONE, seen=Seen([OK])) == WRONG_ANSWER

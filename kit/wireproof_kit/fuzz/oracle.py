@@ -34,6 +34,8 @@ MEANINGS: Final = {
 """What may be violated, in the words of people."""
 
 NOTHING: Final = "nothing"
+MOST_WAYS: Final = 200
+"""Requests on one connection, beyond which no ways are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +61,69 @@ class Judgement:
 
 
 def judge(expected: Expectation, seen: Seen) -> Judgement:
-    """Judge all that one connection was answered."""
+    """Judge all that one connection was answered.
+
+    Where an answer may be that to an optional request or to a later one, it is taken for
+    whichever leaves nothing wrong.
+    """
     if seen.fault and not expected.opaque:
         return Judgement(Trouble(NONSENSE, seen.fault), NONSENSE)
     stored: list[bytes] = []
     may_end = False
-    answers = list(reversed(seen.answers))
+    came = 0
+    ways = _Ways(expected, seen)
     for at, owed in enumerate(expected.owed):
         may_end = may_end or owed.ends != "no"
-        if owed.optional and not (answers and answers[-1].kind in owed.kinds):
+        if owed.optional and not ways.takes(at, came):
             continue
-        if not answers:
+        if came == len(seen.answers):
             return _missing(owed, at, seen, may_end=may_end, stored=stored)
-        answer = answers.pop()
+        answer = seen.answers[came]
         if (wrong := wrong_answer(owed, answer, at)) is not None:
             return wrong
+        came += 1
         stored += owed.stored if answer.kind in owed.success else ()
-    if expected.certain and answers:
-        return _wrong(answers[-1], len(expected.owed), "no further answer was due")
+    if expected.certain and came < len(seen.answers):
+        return _wrong(seen.answers[came], len(expected.owed), "no further answer was due")
     return Judgement(stored=tuple(stored))
+
+
+class _Ways:
+    """The ways in which answers may belong to requests, some of which may have none."""
+
+    def __init__(self, expected: Expectation, seen: Seen) -> None:
+        self._expected = expected
+        self._seen = seen
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def takes(self, at: int, came: int) -> bool:
+        """Tell whether an optional request takes the answer that is next."""
+        answers = self._seen.answers
+        if came == len(answers) or wrong_answer(self._expected.owed[at], answers[came]):
+            return False
+        if len(self._expected.owed) > MOST_WAYS:
+            return True
+        return self._is_right(at + 1, came + 1) or not self._is_right(at + 1, came)
+
+    def _is_right(self, at: int, came: int) -> bool:
+        """Tell whether, from there on, nothing is wrong in some way."""
+        found = self._known.get((at, came))
+        if found is None:
+            found = self._known[at, came] = self._look(at, came)
+        return found
+
+    def _look(self, at: int, came: int) -> bool:
+        owed, answers = self._expected.owed, self._seen.answers
+        if at == len(owed):
+            return not self._expected.certain or came == len(answers)
+        each = owed[at]
+        if each.optional and self._is_right(at + 1, came):
+            return True
+        if came < len(answers):
+            fits = wrong_answer(each, answers[came]) is None
+            return fits and self._is_right(at + 1, came + 1)
+        may_end = any(one.ends != "no" for one in owed[: at + 1])
+        return not each.optional and bool(self._seen.ended) and may_end
 
 
 def wrong_answer(owed: Owed, answer: Answer, at: int = 0) -> Judgement | None:
