@@ -14,6 +14,7 @@ import json
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import venv
@@ -250,9 +251,14 @@ def boofuzz(python: Path, mode: str, url: str, topic: str, seconds: float) -> di
     """Run boofuzz as a process of its own."""
     target = read_target(url)
     arguments = [mode, target.host, str(target.port), topic, "1000000", str(seconds)]
-    done = subprocess.run(
-        [str(python), str(SENDER), *arguments], capture_output=True, check=False, timeout=300
-    )
+    with tempfile.TemporaryDirectory() as folder:  # it keeps a data base where it runs
+        done = subprocess.run(
+            [str(python), str(SENDER), *arguments],
+            capture_output=True,
+            check=False,
+            timeout=300,
+            cwd=folder,
+        )
     if done.returncode:
         raise SystemExit(f"boofuzz failed: {done.stderr.decode()[-500:]}")
     told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
