@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -35,6 +36,8 @@ ENDED = f"the process that rehearsed it ended, or was ended after {TRIAL_WITHIN_
 TERMINATED = 143
 USUAL = "ci"
 SELDOM = 50_000
+
+Handler = Callable[[int, FrameType | None], None]
 
 
 @dataclass(slots=True)
@@ -134,7 +137,7 @@ class Foreman:
             each.close()
         os.dup2(2, 1)  # what a case may print is no answer
         with Nursery(self._protocol, folder=self._folder.name) as nursery:
-            signal.signal(signal.SIGTERM, lambda *_: _leave_at_once(nursery))
+            signal.signal(signal.SIGTERM, _leaving_at_once(nursery))
             while True:
                 try:
                     trial = msgspec.json.decode(pipe.recv_bytes(), type=Trial)
@@ -164,10 +167,14 @@ def _say(out: int, shown: Shown) -> None:
     os.write(out, msgspec.json.encode(shown) + b"\n")
 
 
-def _leave_at_once(nursery: Nursery) -> None:
-    """End a worker in the middle of a trial: nobody waits for its cases any more."""
-    nursery.close()
-    os._exit(TERMINATED)
+def _leaving_at_once(nursery: Nursery) -> Handler:
+    """Return what ends a worker in the middle of a trial: nobody waits for its cases any more."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        nursery.close()
+        os._exit(TERMINATED)
+
+    return leave
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -245,7 +245,8 @@ def _led(outline: Outline, name: str, size: Derived) -> Outline:
 
 def _order(integer: layout.Shape) -> ByteOrder:
     """Return the byte order of a number, whatever is wrapped around it."""
-    if isinstance(integer, layout.Wrapping):
-        return _order(integer.subcon)
+    wrapped: layout.Shape | None = getattr(integer, "subcon", None)
+    if wrapped is not None:
+        return _order(wrapped)
     wide = isinstance(integer, layout.WideInteger)
     return "little" if wide or getattr(integer, "fmtstr", "")[:1] == "<" else "big"
