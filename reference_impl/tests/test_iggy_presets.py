@@ -8,10 +8,11 @@ import pytest
 from iggy_bench import Bench, frame, polling, sending, sent, u32
 
 from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.iggy import lateness
 from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
-from wireproof_reference_impl.preset import CLAUSE, PARSER, VARIANT, WAYS, Preset
+from wireproof_reference_impl.preset import CLAUSE, LATE, PARSER, VARIANT, WAYS, Preset
 from wireproof_reference_impl.settings import changed
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.iggy import commands
@@ -118,3 +119,43 @@ def test_every_fault_shows(preset: Preset, plain: list[object], tmp_path: Path) 
 
 def test_a_session_without_faults_is_always_the_same(plain: list[object], tmp_path: Path) -> None:
     assert transcript(tmp_path) == plain
+
+
+TELLING = {
+    "message.layout",
+    "message.arranged",
+    "json.message",
+    "json.state",
+    "poll.delivered",
+}
+
+
+def test_every_fault_that_tells_messages_wrongly_exists_late() -> None:
+    told = {
+        name
+        for name, preset in FAULTS.items()
+        if preset.way != LATE
+        and preset.kind == CLAUSE
+        and all(each in TELLING or each.startswith("store.") for each in preset.settings)
+    }
+    late = {name.removesuffix("-late") for name, preset in FAULTS.items() if preset.way == LATE}
+    assert told == late
+    assert len(late) >= 80
+
+
+@pytest.mark.parametrize(
+    "name", ["state-zero-late", "checksum-missing-late", "id-reversed-late", "old-layout-late"]
+)
+def test_late_faults_tell_rightly_at_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_us = 10**15
+    monkeypatch.setattr(lateness, "time_ns", lambda: now_us * 1000)
+    polls = []
+    for faults in ([], [name]):
+        now_us = 10**15
+        client = Bench(faults=faults).with_topic()
+        client.ok(commands.SEND_MESSAGES, sending(sent(b"a", number=3)))
+        polls.append([client.ok(commands.POLL_MESSAGES, polling())])
+        now_us += 3_500_000
+        polls[-1].append(client.ok(commands.POLL_MESSAGES, polling()))
+    right, wrong = polls
+    assert right[0] == right[1] == wrong[0] != wrong[1]

@@ -1,8 +1,10 @@
 """Faults of the Iggy reference: which clauses their cases share, and how a fault is made."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from wireproof_reference_impl.preset import CLAUSE, Preset
+from wireproof_reference_impl.iggy.lateness import late_settings
+from wireproof_reference_impl.preset import CLAUSE, LATE, Preset
 from wireproof_reference_impl.settings import Settings
 
 BINARY = (
@@ -34,6 +36,9 @@ ANSWERS = (
 )
 """Clauses of which some case reads other answers over TCP."""
 
+AGAIN = "iggy.poll.again"
+"""The clause that a message told differently later breaks."""
+
 DISK = "disk.same-layout disk.index disk.time-index disk.names"
 """Clauses of which some case reads a log."""
 
@@ -48,10 +53,29 @@ def fault(
     may_break: str = "",
     kind: str = CLAUSE,
 ) -> Preset:
-    """Return a fault; clauses are words of one string, without `iggy.`."""
+    """Return a fault; clauses are words of one string, without `iggy.`.
+
+    One that tells messages wrongly has a twin that does so only late.
+    """
     broken = _clauses(breaks)
     others = tuple(each for each in _clauses(may_break) if each not in broken)
-    return Preset(name, kind, text, settings, broken, others, way)
+    return Preset(name, kind, text, settings, broken, others, way, late_settings(settings))
+
+
+def late_twin(preset: Preset) -> Preset | None:
+    """Return the fault that tells rightly at first what this one tells wrongly at once."""
+    if preset.late is None:
+        return None
+    return replace(
+        preset,
+        name=f"{preset.name}-late",
+        text=f"3 s after a message was stored, and not before: {preset.text}",
+        settings=preset.late,
+        breaks=(AGAIN,),
+        may_break=tuple(each for each in (*preset.breaks, *preset.may_break) if each != AGAIN),
+        way=LATE,
+        late=None,
+    )
 
 
 def number(name: str, change: Callable[[int], int]) -> Settings:

@@ -16,6 +16,7 @@ from wireproof_reference_impl.iggy import (
 )
 from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS, Behaviour
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
+from wireproof_reference_impl.iggy.preset import late_twin
 from wireproof_reference_impl.preset import Preset, named
 from wireproof_reference_impl.settings import Settings, changed
 
@@ -23,7 +24,7 @@ _GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
 _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 FAULTS: Mapping[str, Preset] = {
-    preset.name: preset
+    each.name: each
     for family in (
         faults_message,
         faults_checksum,
@@ -34,6 +35,8 @@ FAULTS: Mapping[str, Preset] = {
         faults_parser,
     )
     for preset in family.FAULTS
+    for each in (preset, late_twin(preset))
+    if each is not None
 }
 VARIANTS: Mapping[str, Preset] = {
     preset.name: preset
