@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from typing import cast
 
 from wireproof_reference_impl.iggy.core.defaults import compact_json, message_object
 from wireproof_reference_impl.iggy.core.header import Headers
@@ -68,10 +69,10 @@ def _json_with_times(value: object) -> bytes:
 
 def _timed(value: object) -> object:
     if isinstance(value, list):
-        return [_timed(each) for each in value]
-    if isinstance(value, dict) and "id" in value and "payload" not in value:
-        return {"created_at": _MADE, **value}
-    return value
+        return [_timed(each) for each in cast(list[object], value)]
+    fields = cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
+    has_times = "id" in fields and "payload" not in fields
+    return {"created_at": _MADE, **fields} if has_times else cast(object, value)
 
 
 def _headers_backwards(message: Message, state: object) -> Mapping[str, object]:

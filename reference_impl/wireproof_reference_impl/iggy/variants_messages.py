@@ -38,7 +38,11 @@ def _always_slow() -> int:
 def _clients_counted() -> Settings:
     """Return settings under which clients have ids of their own, none like another."""
     numbers = count(_FIRST_CLIENT)
-    return {"framing.client_id": lambda address: next(numbers)}
+
+    def counted(address: str) -> int:
+        return next(numbers)
+
+    return {"framing.client_id": counted}
 
 
 def _greatest_ids() -> Settings:
@@ -172,7 +176,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "segments-small",
         "a segment is begun after 300 bytes, so that a topic has many",
-        {"disk.segment_size": lambda size: min(size, _SMALL_BYTES)},
+        number("disk.segment_size", lambda size: min(size, _SMALL_BYTES)),
     ),
     variant(
         "names-as-given",
