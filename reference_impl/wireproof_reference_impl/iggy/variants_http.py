@@ -70,9 +70,11 @@ def _json_with_times(value: object) -> bytes:
 def _timed(value: object) -> object:
     if isinstance(value, list):
         return [_timed(each) for each in cast(list[object], value)]
-    fields = cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
-    has_times = "id" in fields and "payload" not in fields
-    return {"created_at": _MADE, **fields} if has_times else cast(object, value)
+    if not isinstance(value, dict):
+        return value
+    fields = cast(dict[str, object], value)
+    is_made = "id" in fields and "payload" not in fields
+    return {"created_at": _MADE, **fields} if is_made else fields
 
 
 def _headers_backwards(message: Message, state: object) -> Mapping[str, object]:
