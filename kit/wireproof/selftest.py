@@ -27,7 +27,7 @@ from wireproof_kit.rehearsal_trials import (
 )
 
 SEED = 1
-SIDE_BY_SIDE = 12
+SIDE_BY_SIDE = 24
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),

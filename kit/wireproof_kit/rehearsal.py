@@ -13,7 +13,7 @@ from zlib import crc32
 
 from wireproof_kit.engine import Engine, RunOptions
 from wireproof_kit.instance import Instance
-from wireproof_kit.rehearsal_trials import FAULT, MIX, Seen, Shown, Trial
+from wireproof_kit.rehearsal_trials import FAULT, MIX, VARIANT, Seen, Shown, Trial
 from wireproof_kit.run import Run, RunPlan
 from wireproof_spec.record import CaseRecord
 
@@ -21,16 +21,16 @@ PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
-SHARE = {FAULT: 2, MIX: 3}
+SHARE = {FAULT: 2, VARIANT: 2, MIX: 3}
 
 
 def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
     """Return the cases a trial is run against, those that must tell first.
 
     A fault: all cases of its clauses, and all others of their interfaces. Variants: all there
-    are. Of what only must not turn red, the trial meets every case or one of each function: a
-    fault those of half the functions, a mix those of a third, other ones in each trial, and at
-    least one of each clause.
+    are. Of what only must not turn red, the trial meets every case or one of each function, of
+    half the functions or, a mix, of a third: other ones in each trial, and at least one of each
+    clause.
     """
     drawn = list(instances) if trial.every else _one_of_each(trial, instances)
     if trial.kind != FAULT:

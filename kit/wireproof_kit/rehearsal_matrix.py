@@ -156,9 +156,9 @@ def _met(matrix: Matrix) -> str:
     if all(row.trial.every for row in matrix.rows):
         return "every case"
     return (
-        "one case of each function, with other parameters each time: a variant of all functions, "
-        "a fault of half of them, a mix of a third, drawn anew for each, and of each clause at "
-        "least one; `make matrix` tries all"
+        "one case of each function, with other parameters each time, of half the functions or, a "
+        "mix, of a third: other ones in each trial, and at least one of each clause; `make matrix` "
+        "tries all"
     )
 
 
