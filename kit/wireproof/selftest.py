@@ -31,7 +31,7 @@ SIDE_BY_SIDE = 24
 
 EXAMPLES = (
     ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
-    ("wireproof selftest --every-case", "and every case that must not turn red; many times as long"),
+    ("wireproof selftest --every-case", "and every case that must not turn red; takes long"),
     ("wireproof selftest --sample", "a sample of them in less than a minute"),
     ("wireproof selftest ext.dispatch", "the faults of some clauses"),
     ("wireproof selftest dispatch-to-all-late -v", "one fault, and what it turned red"),

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-import bench
 import msgspec
 import touching
 import trial
 from forked_broker import ForkServer
 from mutants import PACKAGE, Mutant, of_source
 from slots import spread
+
+import bench
 
 LIST = Path(__file__).with_name("known.toml")
 SLOTS = 2

@@ -6,10 +6,10 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-import bench
 from forked_broker import ForkServer, wait_until_dumped
 from msgspec import json as typed
 
+import bench
 from wireproof_kit.engine import Engine
 from wireproof_kit.instance import Instance
 from wireproof_kit.run import Run

@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-import bench
 from forked_broker import ForkServer
 
+import bench
 from wireproof_kit.engine import Engine
 from wireproof_kit.errors import KitError
 from wireproof_kit.instance import Instance
