@@ -6,6 +6,7 @@ Of each clause that can be broken at least one fault dies, and a few variants an
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import pytest
 
 from wireproof_kit.collecting import collect
@@ -34,6 +35,8 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.mark.parametrize("trial", SAMPLE, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
+    """What is legal meets every case here; a fault as many as when all are tried."""
+    trial = msgspec.structs.replace(trial, every=trial.kind != FAULT)
     with nursery.reference(trial.options()) as url:
         seen = rehearse(trial, url, "nsq", collect("nsq"))
     assert seen.survived == ()
