@@ -72,10 +72,12 @@ HOSTILE: dict[str, Script] = {
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("script", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_target_is_never_green(script: Script, tmp_path: Path) -> None:
+    # What never ends costs seconds a case: a part of them shows it as well.
+    part = ["iggy/checksum"] if script in (endless_answer, endless_answers) else []
     with ScriptedPeer(script) as peer:
         host, port = peer.address
         url = f"iggy://{host}:{port}?http=127.0.0.1:{port}"
-        ended = wireproof("run", url, "--timeout", "0.3", folder=tmp_path)
+        ended = wireproof("run", url, *part, "--timeout", "0.3", folder=tmp_path)
     assert ended.code in (1, 2, 3), ended
     assert ended.err.strip() or ended.out.strip()
 
