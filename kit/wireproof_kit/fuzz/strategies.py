@@ -41,7 +41,9 @@ def register_profiles(database: Path | None = None) -> None:
         "ci", derandomize=True, database=None, deadline=None, suppress_health_check=patient
     )
     kept = None if database is None else DirectoryBasedExampleDatabase(database)
-    deep = settings(max_examples=_DEEP, deadline=None, suppress_health_check=patient)
+    deep = settings(
+        max_examples=_DEEP, derandomize=False, deadline=None, suppress_health_check=patient
+    )
     settings.register_profile("deep", deep if kept is None else settings(deep, database=kept))
 
 
