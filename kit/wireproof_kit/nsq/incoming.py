@@ -8,7 +8,8 @@ from wireproof_spec.wire_error import WireError
 # Beyond what real brokers allow in one message (1 MiB by default) and in one body (5 MiB).
 FRAME_LIMIT: Final = 16 * 1024 * 1024
 BYTES_LIMIT: Final = 64 * 1024 * 1024
-FRAMES_LIMIT: Final = 20_000
+# Ten times what the longest case is owed: a transcript keeps them all.
+FRAMES_LIMIT: Final = 2_000
 
 
 class Incoming:
