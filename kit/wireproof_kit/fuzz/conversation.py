@@ -113,7 +113,7 @@ class Conversation:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether everything asked was answered, one more request included."""
+        """Tell whether the target was seen to have read everything: it answered, or ended."""
         return all(self._has_answered(line) for line in self._lines.values())
 
     @property
@@ -215,7 +215,10 @@ class Conversation:
         answers = line.talk.answers
         if len(answers) < line.due:
             return False
-        return line.sentinel is None or (bool(answers) and line.sentinel.answers(answers[-1]))
+        if line.sentinel is not None:
+            return bool(answers) and line.sentinel.answers(answers[-1])
+        # Where nothing need be answered, only the end of the connection shows life.
+        return bool(line.talk.ended)
 
     def _lacks_answers(self) -> bool:
         return any(not self._has_all(line) for line in self._lines.values())

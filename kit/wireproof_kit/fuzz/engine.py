@@ -118,7 +118,8 @@ class Engine:
             first = originals[id(late[0].case)]
         suspects = [originals[id(talk.case)] for talk in late]
         if trouble.violated == DEAD or self._silences >= SILENCES:
-            return [Suspicion(trouble, tuple(suspects) or whole, first)]
+            others = [case for case in whole if all(case is not each for each in suspects)]
+            return [Suspicion(trouble, (*suspects, *others), first)]
         return [Suspicion(trouble, whole, first), *found]
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
