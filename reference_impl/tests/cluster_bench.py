@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import PUBLISHED
-from wireproof_reference_impl.shell import Link, Source
+from wireproof_reference_impl.served import Link, Source
 from wireproof_spec.nsq.names import MAGIC
 
 V1 = "Accept: application/vnd.nsq; version=1.0\r\n"

@@ -21,7 +21,7 @@ from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.preset import PARSER
-from wireproof_reference_impl.shell import Connect, Source
+from wireproof_reference_impl.served import Connect, Source
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FrameReader, ServerFrame
 from wireproof_spec.nsq.names import MAGIC
 
