@@ -1,17 +1,23 @@
 """A reference in this process, behind real sockets: what tests of its faults talk to."""
 
 import asyncio
+import fcntl
 import socket
+import struct
+import termios
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from wireproof_reference_impl.shell import Clock, Connect, Pacing, Shell, Source
+from wireproof_reference_impl.served import Connect, Pacing, Source
+from wireproof_reference_impl.shell import Clock, Shell
 
 DEADLINE_S = 5.0
 POLL_S = 0.005
+ROUNDS = 6
+"""In so many of its rounds a loop has accepted, made, registered and read a new connection."""
 
 
 class _AtOnce:
@@ -97,13 +103,26 @@ class Peer:
             self.settle(shell)
 
     def settle(self, shell: Running) -> None:
-        """Wait until the broker has gone round its loop twice: what was sent before is read."""
-        for _ in range(2):
+        """Wait until what was sent before is read.
+
+        The kernel has handed it over once nothing of it is unacknowledged; then the broker's
+        loop goes round often enough to find it, on a new connection too.
+        """
+        deadline = time.monotonic() + DEADLINE_S
+        while self._unacknowledged() and time.monotonic() < deadline:
             time.sleep(POLL_S)
+        for _ in range(ROUNDS):
             gone_round = threading.Event()
             if not shell.is_dead:
                 shell.loop.call_soon_threadsafe(gone_round.set)
                 gone_round.wait(DEADLINE_S)
+
+    def _unacknowledged(self) -> int:
+        """Return how many bytes the other side's kernel has not taken yet, while ours is open."""
+        if self.sock.fileno() < 0:
+            return 0
+        answer = fcntl.ioctl(self.sock, termios.TIOCOUTQ, bytes(4))
+        return int(struct.unpack("i", answer)[0])
 
     def reads(self, wanted: bytes, within_s: float = DEADLINE_S) -> bool:
         """Tell whether bytes come in so many seconds, at whatever place."""
