@@ -10,6 +10,7 @@ it reaches is what the publishers can offer at most.
 import asyncio
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import cast
 
@@ -18,7 +19,7 @@ OK = b"\0\0\0\6\0\0\0\0OK"
 SIZE_BYTES = 4
 
 
-class Answering(asyncio.Protocol):
+class Answering(asyncio.Protocol, ABC):
     """A connection that answers each chunk of frames with one write; bytes of cut frames wait."""
 
     def __init__(self) -> None:
@@ -44,9 +45,9 @@ class Answering(asyncio.Protocol):
         if count and self._transport is not None:
             self._transport.write(OK * count)
 
+    @abstractmethod
     def split(self, data: bytes) -> tuple[int, int]:
         """Return how many frames are complete, and where the last of them ends."""
-        raise NotImplementedError
 
 
 class Splitting(Answering):
