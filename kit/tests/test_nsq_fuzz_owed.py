@@ -15,7 +15,8 @@ from wireproof_kit.nsq.fuzz.answers import (
     delivered,
     stored,
 )
-from wireproof_kit.nsq.fuzz.owed import Ground, expect
+from wireproof_kit.nsq.fuzz.ground import Ground
+from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_spec.nsq.frame import error_frame, response_frame
 from wireproof_spec.nsq.names import MAGIC
 

@@ -23,9 +23,10 @@ from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
 from wireproof_kit.http import Address
 from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
 from wireproof_kit.nsq.fuzz.asking import asked
+from wireproof_kit.nsq.fuzz.ground import Ground
 from wireproof_kit.nsq.fuzz.health import Bystanders, Places
 from wireproof_kit.nsq.fuzz.names import Names
-from wireproof_kit.nsq.fuzz.owed import Ground, expect
+from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics import Topic

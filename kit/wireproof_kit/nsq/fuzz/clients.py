@@ -1,0 +1,95 @@
+"""What a broker owes a client for all that publishes nothing: who it is, and what it wants."""
+
+from dataclasses import replace
+from typing import Final
+
+from wireproof_kit.fuzz.door import Owed
+from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS
+from wireproof_kit.nsq.fuzz.documents import Identity, read_identity
+from wireproof_kit.nsq.fuzz.ground import IDENTIFIED, OK, Walk
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.names import is_valid_name
+
+_OK_OR_NOT: Final = ERRORS | OK
+_NAMED_OR_NOT: Final = ERRORS | IDENTIFIED
+
+
+def subscribe(walk: Walk, words: list[bytes]) -> None:
+    """Owe for SUB and its like."""
+    state = walk.state
+    sound = (
+        words[0] == names.SUB
+        and len(words) == 4
+        and words[3] == b"0"
+        and is_valid_name(words[2].decode("latin-1"))
+        and walk.ground.topics.get(words[1]) is state.extend
+    )
+    if sound and state.sure and not state.subscribed:
+        walk.owed.append(Owed(OK))
+        walk.state = replace(state, subscribed=True)
+        return
+    impossible = len(words) < 3 or (state.subscribed and state.sure)
+    walk.owed.append(Owed(ERRORS if impossible else ERRORS | OK, "may"))
+    if not impossible:
+        walk.state = replace(state, sure=False)
+
+
+def identify(walk: Walk, words: list[bytes]) -> None:
+    """Owe for IDENTIFY; what it says may change what the stream is."""
+    size = walk.take_size()
+    if size is None:
+        return
+    body = walk.take_body(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE)
+    if body is None:
+        return
+    found = read_identity(body)
+    doubtful = found is Identity.DOUBTFUL or walk.state.subscribed or not walk.state.sure
+    if found is Identity.OPAQUE:
+        walk.owed.append(Owed(_NAMED_OR_NOT, "may"))
+        walk.certain, walk.opaque = False, True
+        return
+    kinds = _NAMED_OR_NOT if doubtful else IDENTIFIED
+    walk.owed.append(Owed(kinds, "may" if doubtful else "no"))
+    if doubtful:
+        walk.state = replace(walk.state, sure=False)
+    else:
+        walk.state = replace(walk.state, extend=found is Identity.EXTENDED)
+
+
+def auth(walk: Walk, words: list[bytes]) -> None:
+    """Owe for AUTH, which a broker may not know."""
+    size = walk.take_size()
+    if size is None:
+        return
+    if walk.take_body(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE) is not None:
+        walk.owed.append(Owed(_NAMED_OR_NOT, "may"))
+        walk.certain = False
+
+
+def ready(walk: Walk, words: list[bytes]) -> None:
+    """Owe for RDY, which is answered only when it is wrong."""
+    state = walk.state
+    count = words[1] if len(words) == 2 else b""
+    right = count.isdigit() and len(count) < 5 and int(count) <= limits.MAX_RDY_COUNT
+    if right and state.subscribed and state.sure:
+        return
+    walk.owed.append(Owed(ERRORS, "may", optional=True))
+
+
+def close(walk: Walk, words: list[bytes]) -> None:
+    """Owe for CLS."""
+    state = walk.state
+    if state.subscribed and state.sure:
+        walk.owed.append(Owed(frozenset({CLOSING})))
+        walk.state = replace(state, sure=False)
+    else:
+        walk.owed.append(Owed(ERRORS | {CLOSING}, "may"))
+
+
+def do_nothing(walk: Walk, words: list[bytes]) -> None:
+    """Owe nothing for NOP."""
+
+
+def create(walk: Walk, words: list[bytes]) -> None:
+    """Owe for INTERNAL_CREATE_TOPIC, which not every broker lets everybody do."""
+    walk.owed.append(Owed(_OK_OR_NOT, "may"))
