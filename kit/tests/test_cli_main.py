@@ -31,6 +31,7 @@ HEAVY = {
 }
 
 BELOW_BASELINE = ("update", "prune", "check")
+EVERY = [*COMMANDS, *(f"baseline {name}" for name in BELOW_BASELINE)]
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -70,9 +71,7 @@ def test_help_lists_every_command() -> None:
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-@pytest.mark.parametrize(
-    "name", [*COMMANDS, "baseline update", "baseline prune", "baseline check"]
-)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_help_begins_with_examples(
     name: str, flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +81,24 @@ def test_every_help_begins_with_examples(
     assert code == 0
     assert out.index("Examples:") < out.index("Usage: wireproof")
     assert all(len(line) <= 80 for line in out.splitlines())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_option_says_what_it_is_for_and_what_it_takes(name: str) -> None:
+    first, *below = name.split()
+    command = LazyGroup("wireproof", COMMANDS, examples=()).get_command(
+        click.Context(click.Command("wireproof")), first
+    )
+    if below:
+        assert isinstance(command, click.Group)
+        command = command.commands[below[0]]
+
+    assert command is not None
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert param.help, param.opts
+            takes = not (param.is_flag or param.count or isinstance(param.type, click.Choice))
+            assert param.metavar or not takes, param.opts
 
 
 def test_without_a_command_help_is_shown_and_nothing_was_done() -> None:

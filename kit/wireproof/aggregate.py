@@ -41,14 +41,17 @@ EXAMPLES = (
     required=True,
     type=click.Path(path_type=Path),
     metavar="SITE",
-    help="Folder of the pages; their data is in SITE/data.",
+    help="Folder of the pages.",
 )
 @click.option("--master", default=LOCAL, show_default=True, metavar="URL", help="Spark's master.")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's own.")
+@click.option(
+    "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's own; repeatable."
+)
 def aggregate(source: str, out: Path, master: str, conf: tuple[str, ...]) -> None:
-    """Ask a history all questions; the answers are JSON files in SITE/data.
+    """Ask a history all questions; the answers are a site of pages.
 
-    A folder of bundles is taken into SITE/history first. What Spark says is in SITE/spark.log.
+    Its numbers are JSON files in SITE/data. A folder of bundles is taken into SITE/history
+    first. What Spark says is in SITE/spark.log.
     """
     refuse_without("pyspark", "pyarrow")
     settings = dict(_settings(conf))

@@ -20,7 +20,9 @@ from wireproof_kit.instance import known_ids
 LASTS = timedelta(days=180)
 
 _FILE = click.Path(path_type=Path)
-_bundle = click.option("--bundle", type=_FILE, metavar="FILE", help="The run that shows it.")
+_bundle = click.option(
+    "--bundle", type=_FILE, metavar="FILE", help="The run that shows what fails, and what passes."
+)
 _file = click.argument("file", required=False, type=_FILE)
 
 GROUP_EXAMPLES = (
@@ -41,7 +43,7 @@ def baseline() -> None:
 @baseline.command("update", cls=Command, examples=GROUP_EXAMPLES[:1])
 @_file
 @_bundle
-@click.option("--reason", help="Why it fails; asked for on a terminal.")
+@click.option("--reason", metavar="TEXT", help="Why it fails; asked for on a terminal.")
 @click.option("--link", default="", metavar="URL", help="Where it is discussed.")
 @click.option(
     "--expires",
@@ -89,7 +91,10 @@ def update(
 @_file
 @_bundle
 def prune(file: Path | None, bundle: Path | None) -> None:
-    """Remove entries that are expired, name no case, or whose cases pass in a bundle."""
+    """Remove entries that are out of date.
+
+    They are expired, name no case, or name cases that pass in the bundle.
+    """
     place, today = _place(file), date.today()
     entries = read_deviations(place, known_ids=None, today=today)
     known = known_ids(collect())
@@ -109,7 +114,7 @@ def prune(file: Path | None, bundle: Path | None) -> None:
 @_file
 @_bundle
 def check(file: Path | None, bundle: Path | None) -> int:
-    """Check the file: ids, dates, and with a bundle what passes now.
+    """Check ids and dates, and with a bundle what passes now.
 
     Ends with 1 when an entry is expired or its cases pass.
     """

@@ -225,23 +225,31 @@ def _options() -> Generator[click.Option]:
         ["--time", "time_s"], callback=_time, metavar="SEC|5m", help="Default 60 s."
     )
     count = click.IntRange(1)
-    yield click.Option(["--cases"], type=count, metavar="N", help="So many cases.")
-    yield click.Option(["--seed"], type=click.IntRange(0), metavar="N", help="Of all cases.")
+    yield click.Option(["--cases"], type=count, metavar="N", help="End after so many.")
     yield click.Option(
-        ["-n", "workers"], type=click.IntRange(1, 26), default=1, metavar="N", help="Workers."
+        ["--seed"], type=click.IntRange(0), metavar="N", help="Of all cases; default drawn."
+    )
+    yield click.Option(
+        ["-n", "workers"],
+        type=click.IntRange(1, 26),
+        default=1,
+        metavar="N",
+        help="So many processes; default 1.",
     )
     yield click.Option(
         ["--frames"], multiple=True, metavar="KIND", help="Frames that begin so; repeatable."
     )
     yield click.Option(["--states"], multiple=True, metavar="STATE", help="States; repeatable.")
     yield click.Option(["--drawn"], is_flag=True, help="Hypothesis draws each case; slower.")
-    yield click.Option(["--pid"], type=count, help="Watch its memory and open files.")
+    yield click.Option(["--pid"], type=count, metavar="PID", help="Watch memory and open files.")
     yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
     yield click.Option(
         ["--corpus"], type=file, metavar="DIR", help="Keeps findings, tried first; resumes."
     )
     yield click.Option(["--baseline"], type=file, metavar="FILE", help="Known findings.")
-    yield click.Option(["--bundle"], type=file, metavar="FILE", help="Default out/run-TIME-fuzz.")
+    yield click.Option(
+        ["--bundle"], type=file, metavar="FILE", help="Default out/run-TIME-fuzz.jsonl."
+    )
     yield click.Option(["--hazardous"], is_flag=True, help="Off loopback too.")
     seconds = click.FloatRange(min=0, min_open=True)
     yield click.Option(["--timeout"], type=seconds, metavar="SEC", help="Default: measured.")

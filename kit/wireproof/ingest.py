@@ -39,7 +39,7 @@ _PATH = click.Path(path_type=Path)
 @click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE|FOLDER...")
 @click.option("--history", required=True, type=_PATH, metavar="DIR", help="Made if not there.")
 @click.option("--vendor", default="", metavar="NAME", help="Who made the target.")
-@click.option("--version", default="", metavar="TEXT", help="Which version of it was judged.")
+@click.option("--version", default="", metavar="VERSION", help="Which version of it was judged.")
 def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) -> None:
     """Take bundles into a history of Parquet files, each bundle once.
 

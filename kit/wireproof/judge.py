@@ -34,6 +34,8 @@ EXAMPLES = (
     ("wireproof judge out/run.jsonl --baseline deviations.toml", "with known deviations"),
 )
 
+_FILE = click.Path(path_type=Path)
+
 
 @dataclass(frozen=True, slots=True)
 class Terms:
@@ -47,13 +49,15 @@ class Terms:
 
 
 @click.command("judge", cls=Command, examples=EXAMPLES)
-@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("bundle", type=_FILE)
 @click.option("--profile", type=click.Choice(LEVELS), help="Levels up to which failures count.")
 @click.option("--reading", type=click.Choice(get_args(ReadingChoice)), help="Readings that count.")
-@click.option("--spec-rev", "revision", type=click.IntRange(1), help="Clauses known then only.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Deviations file.")
+@click.option(
+    "--spec-rev", "revision", type=click.IntRange(1), metavar="N", help="Only clauses known then."
+)
+@click.option("--baseline", type=_FILE, metavar="FILE", help="Known deviations.")
 @click.option("--allow-unstable", is_flag=True, help="Undecided cases do not count.")
-@click.option("--bundle", "out", type=click.Path(path_type=Path), help="Write a new bundle.")
+@click.option("--bundle", "out", type=_FILE, metavar="FILE", help="Write a new bundle.")
 def judge(
     bundle: Path,
     profile: str | None,

@@ -30,7 +30,12 @@ TONES: dict[str, Tone] = {"shown": "good", "absent": "faint", "broken": "bad", "
 @click.command("probe", cls=Command, examples=EXAMPLES, params=[*key_options()])
 @click.argument("url", required=False)
 @click.option("--reference", is_flag=True, help="Probe the embedded reference.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SEC")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SEC",
+    help="Patience; default measured.",
+)
 def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
     """Show what a broker offers, and which readings of the text it follows."""
     settings = settings_for(manner())

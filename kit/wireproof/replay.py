@@ -37,7 +37,14 @@ EXAMPLES = (
     metavar="FILE",
     help="Where ID is looked up; default: the newest in out/.",
 )
-@click.option("--times", type=click.IntRange(1), default=1, show_default=True, metavar="N")
+@click.option(
+    "--times",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many rounds.",
+)
 @click.option("--to", metavar="URL", help="Another target, or `reference`.")
 @click.option("--as-recorded", is_flag=True, help="Keep the names; create nothing.")
 @click.option("--hazardous", is_flag=True, help="Send what may kill a target off loopback.")

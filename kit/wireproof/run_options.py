@@ -28,7 +28,9 @@ def _judging_options() -> Iterator[click.Option]:
     levels, readings = click.Choice(LEVELS), click.Choice(get_args(ReadingChoice))
     yield click.Option(["--profile"], type=levels, help="Levels that count; default must.")
     yield click.Option(["--reading"], type=readings, help="Readings that count; default any.")
-    yield click.Option(["--spec-rev"], type=click.IntRange(1), help="Clauses known then only.")
+    yield click.Option(
+        ["--spec-rev"], type=click.IntRange(1), metavar="N", help="Only clauses known then."
+    )
     yield click.Option(["--baseline"], type=_FILE, metavar="FILE", help="Known deviations.")
     yield click.Option(["--allow-unstable"], is_flag=True, help="Undecided cases do not count.")
 
@@ -60,7 +62,9 @@ def _course_options() -> Iterator[click.Option]:
         ["--timeout"], metavar="auto|SEC", callback=_timeout, help="Patience; default measured."
     )
     seconds = click.FloatRange(min=0, min_open=True)
-    yield click.Option(["--case-timeout"], type=seconds, metavar="SEC", help="Ends a case.")
+    yield click.Option(
+        ["--case-timeout"], type=seconds, metavar="SEC", help="Ends a case that takes longer."
+    )
     yield click.Option(
         ["-n", "waiters"], type=click.IntRange(1), metavar="N", help="Cases that wait at once."
     )
@@ -69,7 +73,9 @@ def _course_options() -> Iterator[click.Option]:
     yield click.Option(
         ["--repeat-failed"], type=click.IntRange(1), metavar="K", help="Runs of a failing case."
     )
-    yield click.Option(["--seed"], type=click.IntRange(0), metavar="N", help="Names and bodies.")
+    yield click.Option(
+        ["--seed"], type=click.IntRange(0), metavar="N", help="Of names, bodies and order."
+    )
 
 
 def _file_options() -> Iterator[click.Option]:

@@ -53,11 +53,26 @@ EXAMPLES = (
     "--every-case",
     "every",
     is_flag=True,
-    help="Try every case that must not turn red, not one of each function.",
+    help="Try every case that must not turn red, not a part of them.",
 )
-@click.option("--seed", type=int, default=SEED, show_default=True, help="Of mixes and sample.")
-@click.option("-n", "size", type=click.IntRange(1, 64), default=SIDE_BY_SIDE, help="At a time.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the matrix: .md or .jsonl.")
+@click.option(
+    "--seed", type=int, default=SEED, show_default=True, metavar="N", help="Of mixes and sample."
+)
+@click.option(
+    "-n",
+    "size",
+    type=click.IntRange(1, 64),
+    default=SIDE_BY_SIDE,
+    show_default=True,
+    metavar="N",
+    help="So many at a time.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the matrix: .md or .jsonl.",
+)
 def selftest(
     ids: tuple[str, ...],
     protocol: str,

@@ -12,7 +12,7 @@ from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.preset import Preset, listed
 from wireproof_reference_impl.shell import Shell
 
-_ANY_PORT = "port 0: any free one"
+_ANY_PORT = "default %(default)s; port 0: any free one"
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,15 +22,29 @@ class Parser(argparse.ArgumentParser):
     it lists, how it says that it is ready.
     """
 
-    def __init__(self, protocol: str, *, tcp: str, http: str) -> None:
-        super().__init__(prog=f"wireproof serve {protocol}", allow_abbrev=False)
+    def __init__(self, protocol: str, description: str, *, tcp: str, http: str) -> None:
+        super().__init__(
+            prog=f"wireproof serve {protocol}", description=description, allow_abbrev=False
+        )
         add = self.add_argument
         add("--tcp", metavar="HOST:PORT", default=tcp, help=_ANY_PORT)
         add("--http", metavar="HOST:PORT", default=http, help=_ANY_PORT)
-        add("--fault", action="append", metavar="NAME", default=[], help="be wrong on purpose")
-        add("--variant", action="append", metavar="NAME", default=[], help="differ legally")
-        add("--list-faults", action="store_true")
-        add("--list-variants", action="store_true")
+        add(
+            "--fault",
+            action="append",
+            metavar="NAME",
+            default=[],
+            help="be wrong on purpose; repeatable",
+        )
+        add(
+            "--variant",
+            action="append",
+            metavar="NAME",
+            default=[],
+            help="differ legally; repeatable",
+        )
+        add("--list-faults", action="store_true", help="say what it can do wrong, and end")
+        add("--list-variants", action="store_true", help="say how it can differ, and end")
         add("--json", action="store_true", help="say where it listens as one line of JSON")
 
     def error(self, message: str) -> NoReturn:

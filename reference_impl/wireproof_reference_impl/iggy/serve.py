@@ -33,12 +33,14 @@ from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
 
+_DESCRIPTION = "The reference server, until it is told to end (SIGTERM or Ctrl-C)."
 _CONTROL_HELP = "loopback address where states are set and payloads damaged (off without it)"
-_SEGMENT_HELP = "bytes after which a new segment is begun, at the end of a request"
+_SEGMENT_HELP = "bytes after which a new segment is begun; default %(default)s"
 _GENERATION_HELP = (
     "`published`: the commit of the published note (crate 0.0.40); `tagged`: server 0.4.209, "
-    "which crate 0.6.202 speaks"
+    "which crate 0.6.202 speaks; default %(default)s"
 )
+_DIALECT_HELP = "where text and deployed servers part, be one of them; default %(default)s"
 
 
 def serve(options: ServeOptions) -> int:
@@ -125,13 +127,13 @@ async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mappin
 
 
 def _parser() -> Parser:
-    parser = Parser("iggy", tcp="127.0.0.1:8090", http="127.0.0.1:3000")
+    parser = Parser("iggy", _DESCRIPTION, tcp="127.0.0.1:8090", http="127.0.0.1:3000")
     add = parser.add_argument
     add("--data", metavar="DIR", help="keep messages there (else in memory; not when tagged)")
     add("--segment-size", type=int, metavar="N", default=SEGMENT_SIZE, help=_SEGMENT_HELP)
     add("--control", metavar="HOST:PORT", help=_CONTROL_HELP)
     add("--generation", choices=GENERATIONS, default=PUBLISHED, help=_GENERATION_HELP)
-    add("--dialect", choices=DIALECTS, default=PUBLISHED)
+    add("--dialect", choices=DIALECTS, default=PUBLISHED, help=_DIALECT_HELP)
     return parser
 
 

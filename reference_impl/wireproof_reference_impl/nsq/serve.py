@@ -24,6 +24,15 @@ from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG
 _MOST_EACH = 64
 _ANNOUNCED = ("nodes", "lookupd_http", "control")
 
+_DESCRIPTION = (
+    "The reference broker, or with --lookupds a cluster of it, until it is told to end (SIGTERM "
+    "or Ctrl-C)."
+)
+_DIALECT_HELP = "where texts and deployed brokers part, be one of them; default %(default)s"
+_MESSAGE_HELP = "bytes of the largest message; default %(default)s"
+_BODY_HELP = "bytes of the largest command's body, as of MPUB; default %(default)s"
+_FILE_HELP = "bytes after which another file of a queue is begun; default %(default)s"
+
 _FSYNC_HELP = (
     "when messages are forced to the disk. The death of the process costs nothing acknowledged "
     "under any choice; the loss of power costs nothing acknowledged under `always` (answers wait, "
@@ -74,7 +83,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("nsq", tcp="127.0.0.1:4150", http="127.0.0.1:4151")
+    parser = Parser("nsq", _DESCRIPTION, tcp="127.0.0.1:4150", http="127.0.0.1:4151")
     add = parser.add_argument
     add("--data", metavar="DIR", help="keep messages there (else in memory)")
     add("--fsync", choices=[each.value for each in Fsync], default="never", help=_FSYNC_HELP)
@@ -85,10 +94,10 @@ def _parser() -> Parser:
     add("--tls-key", metavar="FILE", help="and this key (PEM)")
     add("--tls-required", action="store_true", help="refuse commands outside TLS")
     add("--auth-secret-env", metavar="VAR", help="ask for AUTH with the secret in this variable")
-    add("--dialect", choices=[PUBLISHED, DEPLOYED], default=PUBLISHED)
-    add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE)
-    add("--max-body-size", type=int, metavar="N", default=MAX_BODY_SIZE)
-    add("--max-bytes-per-file", type=int, metavar="N", default=MAX_BYTES_PER_FILE)
+    add("--dialect", choices=[PUBLISHED, DEPLOYED], default=PUBLISHED, help=_DIALECT_HELP)
+    add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE, help=_MESSAGE_HELP)
+    add("--max-body-size", type=int, metavar="N", default=MAX_BODY_SIZE, help=_BODY_HELP)
+    add("--max-bytes-per-file", type=int, metavar="N", default=MAX_BYTES_PER_FILE, help=_FILE_HELP)
     return parser
 
 
