@@ -7,10 +7,10 @@ layers raise where the bytes end early, and leave to the caller what comes behin
 
 import struct
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import ClassVar, TypeVar, cast
 
 from scapy.base_classes import BasePacket
-from scapy.fields import PacketField, PacketListField, StrField
+from scapy.fields import Field, PacketField, PacketListField, StrField
 from scapy.packet import Packet, Padding
 
 L = TypeVar("L", bound="Layer")
@@ -51,11 +51,24 @@ class Layer(Packet):
 
 
 class Enclosing(Layer):
-    """A layer around another one, of a length that it says; `enclosed` cuts that off."""
+    """A layer around another one, whose bytes the field `measure` counts.
 
-    def enclosed(self) -> int:
-        """Return how many of the bytes behind the fields belong to the layer."""
-        raise NotImplementedError
+    `counted` of the layer's own bytes are in that number, too. All fields have a fixed size.
+    """
+
+    measure: ClassVar[str]
+    counted: ClassVar[int] = 0
+
+    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
+        """Fill the measure in where none was given."""
+        if self.getfieldval(self.measure) is not None:
+            return pkt + pay
+        names = [each.name for each in self.fields_desc]
+        fields = [cast("Field[int, int]", each) for each in self.fields_desc]
+        at = names.index(self.measure)
+        start = sum(each.sz for each in fields[:at])
+        written = fields[at].addfield(self, b"", self.counted + len(pay))
+        return pkt[:start] + written + pkt[start + len(written) :] + pay
 
     def extract_padding(self, s: bytes) -> tuple[bytes, bytes | None]:
         """Take as much as the layer says.
@@ -64,7 +77,10 @@ class Enclosing(Layer):
             Refused: the layer says a length that it cannot have.
             Short: fewer bytes are there.
         """
-        length = self.enclosed()
+        told = int(self.getfieldval(self.measure))
+        due = f"{self.counted} or more"
+        expect(self.measure, due, told, holds=told >= self.counted)
+        length = told - self.counted
         require(type(self).__name__, s, length)
         return s[:length], s[length:]
 

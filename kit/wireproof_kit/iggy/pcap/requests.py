@@ -1,6 +1,5 @@
 """Requests: a length, a code, and what the code needs to know."""
 
-import struct
 from typing import ClassVar
 
 from scapy.fields import (
@@ -204,12 +203,7 @@ class Request(Enclosing):
         LEIntField("length", None),
         LEIntEnumField("code", 1, {code: name for code, (name, _) in COMMANDS.items()}),
     ]
-
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """Fill the length in where none was given."""
-        if self.length is None:
-            pkt = struct.pack("<I", 4 + len(pay)) + pkt[4:]
-        return pkt + pay
+    measure, counted = "length", 4
 
     def pre_dissect(self, s: bytes) -> bytes:
         """Refuse a length that has no room for a code, before the code is waited for.
@@ -221,10 +215,6 @@ class Request(Enclosing):
         if len(s) >= 4 > length:
             raise Refused(f"length: expected 4 or more, found {length}")
         return s
-
-    def enclosed(self) -> int:
-        """Return the bytes behind the code."""
-        return int(self.length) - 4
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         """Name the layer of what follows by the code."""

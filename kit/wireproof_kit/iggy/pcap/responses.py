@@ -1,6 +1,5 @@
 """Responses: a status, a length, and what the request asked for."""
 
-import struct
 from typing import ClassVar
 
 from scapy.fields import (
@@ -230,16 +229,7 @@ class Response(Enclosing):
 
     name = "Iggy response"
     fields_desc: ClassVar = [LEIntField("status", 0), LEIntField("length", None)]
-
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """Fill the length in where none was given."""
-        if self.length is None:
-            pkt = pkt[:4] + struct.pack("<I", len(pay))
-        return pkt + pay
-
-    def enclosed(self) -> int:
-        """Return the bytes of the body."""
-        return int(self.length)
+    measure = "length"
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         """Leave the body as it is; `read_response` knows what it should be."""

@@ -1,13 +1,12 @@
 """Frames: a size, a type, and what a broker has to say."""
 
-import struct
 from typing import ClassVar
 
 from scapy.fields import IntEnumField, IntField, LongField, StrField
 from scapy.packet import Packet
 
 from wireproof_kit.nsq.pcap.messages import Message
-from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, expect, filling
+from wireproof_kit.pcap.layer import Always, Enclosing, Layer, cut, filling
 
 RESPONSE, ERROR, MESSAGE = 0, 1, 2
 FRAME_TYPES = {RESPONSE: "response", ERROR: "error", MESSAGE: "message"}
@@ -54,17 +53,7 @@ class Frame(Enclosing):
 
     name = "NSQ frame"
     fields_desc: ClassVar = [IntField("size", None), IntEnumField("frame_type", 0, FRAME_TYPES)]
-
-    def post_build(self, pkt: bytes, pay: bytes) -> bytes:
-        """Fill the size in where none was given."""
-        if self.size is None:
-            pkt = struct.pack("!I", 4 + len(pay)) + pkt[4:]
-        return pkt + pay
-
-    def enclosed(self) -> int:
-        """Return the bytes behind the type."""
-        expect("size", "4 or more", self.size, holds=self.size >= 4)
-        return int(self.size) - 4
+    measure, counted = "size", 4
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:
         """Name the layer of the data by the frame's type."""
