@@ -7,6 +7,7 @@ from bundle_fixture import case, failed, failures, header, write_bundle
 
 from wireproof_reports.bundle_file import BundleFault
 from wireproof_reports.junit import outcome, render, write
+from wireproof_spec.record import TargetRecord
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,25 @@ def test_clause_and_level_are_properties(bundle: Path) -> None:
     assert properties["clause"] == "ext.publish.header-name"
     assert properties["level"] == "should"
     assert properties["verdict"] == "fail"
+
+
+def test_what_a_target_says_of_itself_takes_no_name_of_ours(tmp_path: Path) -> None:
+    said = {"version": "4.2", "kit": "another", "target": "elsewhere", "seed": "8"}
+    first = header(target=TargetRecord("nsq://127.0.0.1:4150", "nsq", said))
+    root = etree.fromstring(render(write_bundle(tmp_path / "run.jsonl", first=first)))
+    suite = next(suite for suite in root if suite.get("name") == "run")
+    facts = {p.get("name"): p.get("value") for p in suite.iter("property")}
+
+    assert facts["target"] == "nsq://127.0.0.1:4150"
+    assert facts["kit"] == first.kit
+    assert {f"target.{name}": value for name, value in said.items()}.items() <= facts.items()
+
+
+def test_no_word_of_the_machine_that_a_target_runs_on(tmp_path: Path) -> None:
+    said = {"hostname": "box-17", "broadcast_address": "box-17", "version": "4.2"}
+    first = header(target=TargetRecord("nsq://127.0.0.1:4150", "nsq", said))
+
+    assert b"box-17" not in render(write_bundle(tmp_path / "run.jsonl", first=first))
 
 
 def test_a_group_that_was_not_judged_is_an_error(bundle: Path) -> None:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as etree
 from wireproof_reports.bundle_file import Bundle, read_bundle
 from wireproof_reports.causes import counts_up_to
 from wireproof_reports.evidence import talk
+from wireproof_reports.fingerprint import target_facts
 from wireproof_reports.reproducer import repeat_command
 from wireproof_spec.record import CaseRecord
 
@@ -158,8 +159,7 @@ def _case_facts(case: CaseRecord) -> dict[str, str]:
 def _run_facts(bundle: Bundle) -> dict[str, str]:
     header = bundle.header
     return {
-        "target": header.target.url,
-        **header.target.fingerprint,
+        **dict(target_facts(header.target)),
         "kit": header.kit,
         "seed": str(header.seed),
         "profile": header.profile,

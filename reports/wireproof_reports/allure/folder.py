@@ -10,14 +10,12 @@ import msgspec
 from wireproof_reports.allure.case_result import PAGE, PREFIX, Run, rendered, wants_capture
 from wireproof_reports.allure.categories import categories_file
 from wireproof_reports.bundle_file import Bundle, read_bundle
+from wireproof_reports.fingerprint import target_facts
 from wireproof_reports.html import render
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 Captures = Callable[[HeaderRecord, CaseRecord], bytes | None]
 """Makes the pcap file of a case; None where it cannot be made."""
-
-_OF_HOSTS = re.compile("host|address|listen|pid|path|dir", re.IGNORECASE)
-"""What a target says of the machine it runs on stays out of an environment."""
 
 
 def no_captures(_header: HeaderRecord, _case: CaseRecord) -> None:
@@ -70,10 +68,7 @@ def began(header: HeaderRecord) -> int:
 
 
 def _facts(header: HeaderRecord, whole: Bundle | None) -> Iterator[tuple[str, str]]:
-    yield "target", header.target.url
-    for name, value in header.target.fingerprint.items():
-        if not _OF_HOSTS.search(name):
-            yield f"target.{name}", value
+    yield from target_facts(header.target)
     for name, claim in header.claims.items():
         yield f"claim.{name}", claim.state
     for name, binding in header.readings.items():
