@@ -4,32 +4,37 @@
 with its defaults and lean (in a virtual environment of its own, made on first use: it is
 GPL-2.0-only and no part of the product), our property mode, our mutation mode in frame, a raw
 sender of the same frames that reads the answers, our cases that cost a reconnect, and a raw sender
-with a connection for each of the same. Every share of a processor is of one core.
+with a connection for each of the same. Which cases these are is picked beforehand; ours then makes
+each anew out of seed and index, while the raw senders have the bytes. Every share of a processor
+is of one core.
 
 ``--find`` also measures the time to a finding over faults of the reference's parser.
 """
 
 import argparse
 import json
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import venv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count, cycle, islice
 from pathlib import Path
 from statistics import median
+
+import fuzz_senders
 
 from wireproof_kit.embedded import EmbeddedReference
 from wireproof_kit.fuzz.arena import open_grounds, start_alone
 from wireproof_kit.fuzz.case import Case, Whole
 from wireproof_kit.fuzz.door import Choice, Generation, Grounds, GroundsOptions
-from wireproof_kit.fuzz.engine import Engine
+from wireproof_kit.fuzz.engine import Engine, Meanwhile
+from wireproof_kit.fuzz.generator import Generator
 from wireproof_kit.fuzz.lane import is_pipeable
 from wireproof_kit.fuzz.process import usage
+from wireproof_kit.fuzz.sorting import Sorted
 from wireproof_kit.protocols import read_target
 
 HOME = Path(__file__).parents[2]
@@ -37,12 +42,13 @@ BOOFUZZ = "boofuzz==0.4.2"
 BOOFUZZ_VENV = HOME / ".cache" / "boofuzz"
 SENDER = Path(__file__).with_name("boofuzz_sender.py")
 FRAMES, STATES = ("PUB_EXT",), ("identified",)
-BATCH = 256
-DEPTH = 256
-IN_FLIGHT = 4
-"""Blocks of that depth which the raw sender has under way."""
+BATCH, PIECE, WATCHED = 256, 16, 4
+"""As in a campaign: cases of a batch, cases between two looks, batches for each watched one."""
+EPOCHS = 6
+"""So many sets of seed frames the picked cases are made from."""
+PIPED, SINGLE = 2048, 512
+"""Cases picked from each: those in frame, those that cost a reconnect."""
 FIND_S = 60
-CHUNK = 262_144
 GOALS = (
     ("property", "boofuzz", 10.0),
     ("mutation", "raw", 0.5),
@@ -65,6 +71,15 @@ class Measured:
         return self.cases / self.seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Cases by their numbers, with the bytes of each, and what opens a connection for them."""
+
+    indices: Sequence[int]
+    entry: bytes
+    frames: Sequence[bytes]
+
+
 @dataclass(slots=True)
 class Bench:
     """A reference, open for fuzzing."""
@@ -73,18 +88,19 @@ class Bench:
     grounds: Grounds
     seconds: float
     python: Path
-    _starts: dict[str, int] = field(default_factory=dict)
+    _drawn: Iterator[int] = field(default_factory=count)
+    _picked: dict[bool, Picked] = field(default_factory=dict[bool, Picked])
 
     def measure(self, name: str) -> Measured:
         """Run one participant for a while."""
         participants: dict[str, Callable[[], Measured]] = {
             "boofuzz": lambda: self._boofuzz("default"),
             "boofuzz-lean": lambda: self._boofuzz("lean"),
-            "property": lambda: self._ours(Choice(1, FRAMES, STATES, drawn=True), "any"),
-            "mutation": lambda: self._ours(Choice(1, FRAMES, STATES), "in frame"),
-            "raw": self._raw,
-            "reconnecting": lambda: self._ours(Choice(1, FRAMES, STATES), "single"),
-            "raw-connect": self._raw_connect,
+            "property": lambda: self._ours(Choice(1, FRAMES, STATES, drawn=True), self._drawn),
+            "mutation": lambda: self._mutated(piped=True),
+            "raw": lambda: self._raw(fuzz_senders.pipelined, piped=True),
+            "reconnecting": lambda: self._mutated(piped=False),
+            "raw-connect": lambda: self._raw(fuzz_senders.connecting, piped=False),
         }
         return participants[name]()
 
@@ -100,29 +116,29 @@ class Bench:
         client = (time.process_time() - cpu) / seconds
         return Measured(cases, seconds, client, (after.cpu_s - before.cpu_s) / seconds)
 
-    def _ours(self, choice: Choice, which: str) -> Measured:
+    def _mutated(self, *, piped: bool) -> Measured:
+        return self._ours(Choice(1, FRAMES, STATES), cycle(self.picked(piped=piped).indices))
+
+    def _ours(self, choice: Choice, indices: Iterator[int]) -> Measured:
         """Generate, send, judge; health is asked after every batch, deliveries at one in four."""
         generation = self.grounds.generation(choice)
         generation.case(0)
         engine = Engine(self.grounds, generation)
-        start = self._starts.get(which, 0)
 
         def work() -> int:
             deadline = time.monotonic() + self.seconds
-            cases = chosen(self.grounds, generation, which, start)
-            done, batches = 0, 0
-            upcoming = [next(cases) for _ in range(BATCH)]
+            following = engine.sorted((), watch=True)
+            making = _making(generation, following, indices)
+            done, batches = 0, 1
             while time.monotonic() < deadline:
-                batch, upcoming = upcoming, []
-
-                def prepare(into: list[Case] = upcoming) -> None:
-                    into.extend(next(cases) for _ in range(BATCH))
-
-                found = engine.perform(batch, watch=batches % 4 == 0, meanwhile=prepare)
+                for _ in making:
+                    pass
+                batch, following = following, engine.sorted((), watch=batches % WATCHED == 0)
+                making = _making(generation, following, indices)
+                found = engine.perform_sorted(batch, patient=False, meanwhile=making)
                 assert not found, found[0].trouble
-                done += len(batch)
+                done += len(batch.batch)
                 batches += 1
-            self._starts[which] = start + 4 * done
             return done
 
         try:
@@ -130,70 +146,36 @@ class Bench:
         finally:
             engine.close()
 
-    def _frames(self, which: str, count: int) -> tuple[bytes, list[bytes]]:
-        """Return what opens a connection, and frames made beforehand."""
-        generation = self.grounds.generation(Choice(1, FRAMES, STATES))
-        entry = b"".join(step.data for step in generation.enter(STATES[0]))
-        cases = chosen(self.grounds, generation, which, 0)
-        return entry, [next(cases).steps[0].data for _ in range(count)]
+    def _raw(self, send: fuzz_senders.Send, *, piped: bool) -> Measured:
+        target, picked = read_target(self.running.url), self.picked(piped=piped)
+        address = (target.host, target.port)
+        return self._timed(lambda: send(address, picked.entry, picked.frames, self.seconds))
 
-    def _raw(self) -> Measured:
-        """Send frames made beforehand over one connection, and read as many answers."""
-        entry, made = self._frames("in frame", 8 * BATCH)
-        blocks = [b"".join(made[at : at + DEPTH]) for at in range(0, len(made), DEPTH)]
+    def picked(self, *, piped: bool) -> Picked:
+        """Return the cases in frame, or those that cost a reconnect, that are to be sent."""
+        if piped not in self._picked:
+            generation = self.grounds.generation(Choice(1, FRAMES, STATES))
+            assert isinstance(generation, Generator), "nothing is drawn"
+            entry = b"".join(step.data for step in generation.enter(STATES[0]))
+            found: list[Case] = []
+            for epoch in range(EPOCHS):
+                all_of_it = generation.cases(epoch * generation.epoch)
+                fit = (case for case in all_of_it if self._fits(case, entry, piped=piped))
+                found += islice(fit, PIPED if piped else SINGLE)
+            indices, frames = zip(
+                *((each.index, each.steps[0].data) for each in found), strict=True
+            )
+            self._picked[piped] = Picked(indices, entry, frames)
+        return self._picked[piped]
 
-        def work() -> int:
-            deadline = time.monotonic() + self.seconds
-            room = threading.Semaphore(IN_FLIGHT)
-            done = sent = 0
-            with self._connected() as sock:
-                sock.sendall(entry)
-                answers = Answers(sock)
-                answers.take(1)
-
-                def send() -> None:
-                    nonlocal sent
-                    while time.monotonic() < deadline:
-                        room.acquire()
-                        sock.sendall(blocks[sent % len(blocks)])
-                        sent += 1
-
-                sender = threading.Thread(target=send)
-                sender.start()
-                while sender.is_alive() or done < sent:
-                    if done == sent:
-                        time.sleep(0.0005)
-                        continue
-                    answers.take(DEPTH)
-                    done += 1
-                    room.release()
-                sender.join()
-            return done * DEPTH
-
-        return self._timed(work)
-
-    def _raw_connect(self) -> Measured:
-        """Send one frame made beforehand on each connection, and read its answer."""
-        entry, made = self._frames("single", 4 * BATCH)
-
-        def work() -> int:
-            deadline = time.monotonic() + self.seconds
-            done = 0
-            while time.monotonic() < deadline:
-                for data in made:
-                    with self._connected() as sock:
-                        sock.sendall(entry + data)
-                        Answers(sock).take(2)
-                    done += 1
-            return done
-
-        return self._timed(work)
-
-    def _connected(self) -> socket.socket:
-        target = read_target(self.running.url)
-        sock = socket.create_connection((target.host, target.port), 5)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return sock
+    def _fits(self, case: Case, entry: bytes, *, piped: bool) -> bool:
+        """Tell whether a case is sent in one write, owed one answer, and in frame or not."""
+        if len(case.steps) != 1 or not isinstance(case.steps[0].manner, Whole):
+            return False
+        expected = self.grounds.referee.expect(case, entry, case.steps[0].data)
+        is_one = len(expected.owed) == 1 and not expected.owed[0].optional
+        in_frame = case.delimited and is_pipeable(case, expected)
+        return is_one and not expected.waits and in_frame == piped
 
     def _boofuzz(self, mode: str) -> Measured:
         topic = self.grounds.names["extended"]
@@ -208,43 +190,12 @@ class Bench:
         return Measured(int(told["cases"]), seconds, told["cpu_s"] / seconds, target)
 
 
-def chosen(grounds: Grounds, generation: Generation, which: str, start: int) -> Iterator[Case]:
-    """Return cases in frame, or single ones that are owed an answer, sent in one write; or all."""
-    entry = b"".join(step.data for step in generation.enter(STATES[0]))
-    for case in generation.cases(start):
-        if which == "any":
-            yield case
-            continue
-        if len(case.steps) != 1 or not isinstance(case.steps[0].manner, Whole):
-            continue
-        expected = grounds.referee.expect(case, entry, case.steps[0].data)
-        piped = case.delimited and is_pipeable(case, expected)
-        owed = bool(expected.owed) and not expected.owed[0].optional
-        if piped if which == "in frame" else owed and not piped and not expected.waits:
-            yield case
-
-
-@dataclass(slots=True)
-class Answers:
-    """Takes frames off a socket."""
-
-    sock: socket.socket
-    rest: bytes = b""
-
-    def take(self, count: int) -> None:
-        """Read so many frames, or to the end."""
-        data, at = self.rest, 0
-        while count:
-            end = at + 4 + int.from_bytes(data[at : at + 4], "big")
-            if len(data) - at >= 4 and end <= len(data):
-                at = end
-                count -= 1
-                continue
-            piece = self.sock.recv(CHUNK)
-            if not piece:
-                break
-            data, at = data[at:] + piece, 0
-        self.rest = data[at:]
+def _making(generation: Generation, batch: Sorted, indices: Iterator[int]) -> Meanwhile:
+    """Make the cases of a batch, piece by piece."""
+    for number, index in enumerate(islice(indices, BATCH)):
+        batch.add(generation.case(index))
+        if number % PIECE == PIECE - 1:
+            yield
 
 
 def boofuzz(python: Path, mode: str, url: str, topic: str, seconds: float) -> dict[str, float]:
@@ -345,14 +296,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if met else 1
 
 
+_SIDES: tuple[Callable[[Measured], float], ...] = (
+    lambda one: one.client,
+    lambda one: one.target,
+)
+
+
 def _tell(rounds: dict[str, list[Measured]]) -> bool:
-    print(f"{'':<14}{'cases/s':>10}{'client':>9}{'target':>9}   shares of one core, medians")
+    heads = f"{'cases/s':>10}{'client':>9}{'target':>9}{'client us':>11}{'target us':>11}"
+    print(f"{'':<14}{heads}   shares of one core, time on it for a case; medians")
     rates: dict[str, float] = {}
     for name, each in rounds.items():
         rates[name] = median(one.rate for one in each)
         client = median(one.client for one in each)
         target = median(one.target for one in each)
-        print(f"{name:<14}{rates[name]:>10.0f}{client:>9.2f}{target:>9.2f}")
+        shares = f"{client:>9.2f}{target:>9.2f}"
+        each_us = [1e6 * median(f(one) / one.rate for one in each) for f in _SIDES]
+        print(f"{name:<14}{rates[name]:>10.0f}{shares}{each_us[0]:>11.1f}{each_us[1]:>11.1f}")
     met = True
     for ours, anchor, least in GOALS:
         if anchor not in rates:

@@ -11,7 +11,7 @@ from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreacha
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.coverage import Coverage
 from wireproof_kit.fuzz.door import Choice, Generation, Grounds
-from wireproof_kit.fuzz.engine import Counts, Engine, Suspicion
+from wireproof_kit.fuzz.engine import Counts, Engine, Meanwhile, Suspicion
 from wireproof_kit.fuzz.finding import Finding, signature_of
 from wireproof_kit.fuzz.oracle import (
     CLOSED,
@@ -27,12 +27,15 @@ from wireproof_kit.fuzz.oracle import (
     WRONG_ANSWER,
 )
 from wireproof_kit.fuzz.probing import Hunt, confirm
-from wireproof_kit.fuzz.records import case_of, renaming
+from wireproof_kit.fuzz.records import cases_of
+from wireproof_kit.fuzz.sorting import Made, Sorted
 from wireproof_kit.fuzz.watching import Watch
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
 BATCH: Final = 256
+PIECE: Final = 16
+"""Cases made between two looks at what the target sends."""
 WATCHED: Final = 4
 """Of so many batches, one is watched for deliveries."""
 HUNT_S: Final = 30.0
@@ -49,10 +52,6 @@ _ALIKE = (frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}), frozenset({NO_ANSWER, NO
 """What one fault may show as, now so, now so."""
 
 Trigger = tuple[str, str, str]
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 class Arena(Protocol):
@@ -137,16 +136,20 @@ class Campaign:
         self.open()
         try:
             for record in self.plan.corpus:
-                if not self._is_over():
-                    self._perform(self.cases_of(record), watch=True)
+                if self._engine is not None and not self._is_over():
+                    self._perform(self._engine.sorted(self.cases_of(record), watch=True))
             self._run_batches()
         finally:
             self.close()
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
-        """Return the cases of a finding, under the names that are there now."""
-        names = renaming(record.names, self._names)
-        return tuple(case_of(case, names) for case in record.cases)
+        """Return the cases of a finding, under the names that are there now.
+
+        Raises:
+            UsageFault: the record is damaged, or a state is none of this protocol.
+        """
+        assert self._generation is not None, "the campaign is open"
+        return cases_of(record, self._names, self._generation.enter)
 
     @property
     def elapsed_s(self) -> float:
@@ -181,46 +184,66 @@ class Campaign:
 
     def _run_batches(self) -> None:
         step = self.plan.workers
-        made: list[list[Case]] = []
-        for batch in count(self.plan.first + self.plan.worker, step):
+        first = self.plan.first + self.plan.worker
+        made = self._begun(first)
+        making = self._making(made, first)
+        for batch in count(first, step):
             self.batch = batch
             if self._is_over():
                 break
-            cases = made.pop() if made else self._cases(batch)
-
-            def prepare(following: int = batch + step) -> None:
-                made.append(self._cases(following))
-
-            kept = self._kept(cases)
-            self._perform(kept, watch=batch // step % WATCHED == 0, meanwhile=prepare)
+            for _ in making:
+                pass
+            kept = self._kept(made)
+            made = self._begun(batch + step)
+            making = self._making(made, batch + step)
+            self._perform(kept, making)
             self.listener.went_on(self)
             if self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values()):
                 break
 
-    def _cases(self, batch: int) -> list[Case]:
+    def _begun(self, batch: int) -> Made:
+        """Begin to make a batch."""
+        engine = self._engine
+        watch = batch // self.plan.workers % WATCHED == 0
+        return Made(engine.sorted((), watch=watch) if engine is not None else None)
+
+    def _making(self, made: Made, batch: int) -> Meanwhile:
+        """Make the cases of a batch, and sort those that may be sent, piece by piece."""
         generation = self._generation
         assert generation is not None, "the campaign is open"
         first = batch * BATCH
         last = first + BATCH if self.plan.cases is None else min(first + BATCH, self.plan.cases)
-        return [generation.case(index) for index in range(first, last)]
+        for index in range(first, last):
+            case = generation.case(index)
+            made.cases.append(case)
+            if made.ready is not None and self._is_sent(case):
+                made.ready.add(case)
+            if index % PIECE == PIECE - 1:
+                yield
 
-    def _kept(self, made: Sequence[Case]) -> list[Case]:
-        """Leave out what may not be sent, or has been found to be fatal."""
-        allowed = [case for case in made if self.plan.hazardous or not case.hazardous]
-        kept = [case for case in allowed if _trigger(case) not in self._avoided]
-        self.left_out += len(made) - len(allowed)
-        self.skipped += len(allowed) - len(kept)
+    def _kept(self, made: Made) -> Sorted | None:
+        """Leave out what may not be sent, or has been found to be fatal since it was made."""
+        kept = [case for case in made.cases if self._is_sent(case)]
+        left_out = 0 if self.plan.hazardous else sum(case.hazardous for case in made.cases)
+        self.left_out += left_out
+        self.skipped += len(made.cases) - len(kept) - left_out
         for case in kept:
             self.coverage.add(case)
-        return kept
+        ready = made.ready
+        if self._engine is None or ready is None or len(ready.batch) == len(kept):
+            return ready
+        return self._engine.sorted(kept, watch=ready.is_watched)
 
-    def _perform(
-        self, cases: Sequence[Case], *, watch: bool, meanwhile: Callable[[], None] = _nothing
-    ) -> None:
+    def _is_sent(self, case: Case) -> bool:
+        is_allowed = self.plan.hazardous or not case.hazardous
+        return is_allowed and _trigger(case) not in self._avoided
+
+    def _perform(self, batch: Sorted | None, meanwhile: Meanwhile | None = None) -> None:
         engine, watching = self._engine, self._watch
-        if not cases or engine is None:
+        if batch is None or not batch.batch or engine is None:
             return
-        found = engine.perform(cases, watch=watch, patient=False, meanwhile=meanwhile)
+        found = engine.perform_sorted(batch, patient=False, meanwhile=meanwhile)
+        cases = batch.batch
         self.executed += len(cases)
         if not found and watching is not None:
             trouble = watching.climbs(cases)

@@ -7,14 +7,16 @@ After each batch the bystanders are asked, and what was acknowledged is waited f
 
 import select
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.door import Generation, Grounds, Trouble
-from wireproof_kit.fuzz.lane import Lane, Piped, is_pipeable, may_end
+from wireproof_kit.fuzz.lane import Lane, Piped, may_end
 from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.sorting import Sorted, Sorter, trigger
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.transcript import Transcript
 
@@ -22,10 +24,8 @@ SIDE_BY_SIDE = 32
 SILENCES = 3
 """So many answers are waited for in vain in one batch before the rest of it is left."""
 TICK_S = 0.05
-
-
-Trigger = tuple[str, str, str, str]
-"""State, frame, field and mutation of a case."""
+Meanwhile = Iterator[None]
+"""Work in small pieces, done while the target is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,6 @@ class Suspicion:
     batch: tuple[Case, ...]
     case: Case | None = None
     answer: str = ""
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 @dataclass(slots=True)
@@ -63,50 +59,57 @@ class Engine:
     is_stopped: Callable[[], bool] = lambda: False
     counts: Counts = field(default_factory=Counts)
     _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
-    _entries: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    _closers: set[Trigger] = field(default_factory=set[Trigger])
-    _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
+    _sorter: Sorter = field(init=False)
     _number: int = 0
     _silences: int = 0
-    _meanwhile: Callable[[], None] = _nothing
+    _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
 
+    def __post_init__(self) -> None:
+        self._sorter = Sorter(self.grounds.referee, self.generation)
+
     def perform(
-        self,
-        batch: Sequence[Case],
-        *,
-        watch: bool,
-        patient: bool = True,
-        meanwhile: Callable[[], None] = _nothing,
+        self, batch: Sequence[Case], *, watch: bool, patient: bool = True
     ) -> list[Suspicion]:
         """Send a batch; return what was violated, most telling first. `watch`: deliveries too.
 
-        `patient`: wait for what bystanders are owed, however late it may come. `meanwhile` is
-        called once while the target is busy.
+        `patient`: wait for what bystanders are owed, however late it may come.
         """
-        referee, health = self.grounds.referee, self.grounds.health
-        if watch and (trouble := health.begin_watch()) is not None:
-            return [Suspicion(trouble, tuple(batch))]
-        cases = [referee.watched(case) for case in batch] if watch else list(batch)
-        originals = {id(sent): case for sent, case in zip(cases, batch, strict=True)}
+        return self.perform_sorted(self.sorted(batch, watch=watch), patient=patient)
+
+    def sorted(self, batch: Sequence[Case], *, watch: bool) -> Sorted:
+        """Return a batch ready to be performed; more cases may be added to it."""
+        return self._sorter.sorted(batch, watch=watch)
+
+    def perform_sorted(
+        self, batch: Sorted, *, patient: bool = True, meanwhile: Meanwhile | None = None
+    ) -> list[Suspicion]:
+        """Send a batch that is ready. `meanwhile` is done to its end while the target is busy."""
+        health = self.grounds.health
+        whole = tuple(batch.batch)
+        if batch.is_watched and (trouble := health.begin_watch()) is not None:
+            return [Suspicion(trouble, whole)]
+        if batch.sorter is not self._sorter or not batch.is_up_to_date:
+            batch = self.sorted(batch.batch, watch=batch.is_watched)
         self._silences = 0
         self._unfinished = []
         found: list[Suspicion] = []
         stored: list[bytes] = []
-        piped, single = self._sorted(cases)
-        self._meanwhile = meanwhile
-        self._perform_piped(piped, found, stored, single)
+        single = list(batch.single)
+        self._meanwhile = meanwhile or iter(())
+        self._perform_piped(batch.piped, found, stored, single)
         in_lane = len(found)
-        self._call_meanwhile()
+        for _ in self._meanwhile:
+            pass
         self._perform_single(single, found, stored)
-        whole = tuple(batch)
         found = [
-            Suspicion(each.trouble, whole, originals.get(id(each.case), each.case), each.answer)
+            Suspicion(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
         ]
-        if not found and watch and (trouble := health.end_watch(stored)) is not None:
-            sender = self._sender(cases, trouble.lost)
-            found.append(Suspicion(trouble, whole, originals[id(sender)] if sender else None))
+        is_watched = batch.is_watched and not found
+        if is_watched and (trouble := health.end_watch(stored)) is not None:
+            sender = self._sender(batch.sent, trouble.lost)
+            found.append(Suspicion(trouble, whole, sender and batch.original(sender)))
         trouble = health.check(patient=patient)
         if trouble is None:
             return found
@@ -115,8 +118,8 @@ class Engine:
         late = sorted(self._unfinished, key=lambda talk: talk.number)
         first = found[0].case if found else None
         if late and not in_lane:
-            first = originals[id(late[0].case)]
-        suspects = [originals[id(talk.case)] for talk in late]
+            first = batch.original(late[0].case)
+        suspects = [batch.original(talk.case) for talk in late]
         if trouble.violated == DEAD or self._silences >= SILENCES:
             others = [case for case in whole if all(case is not each for each in suspects)]
             return [Suspicion(trouble, (*suspects, *others), first)]
@@ -145,54 +148,19 @@ class Engine:
             lane.close()
         self._lanes.clear()
 
-    def _sorted(self, cases: Sequence[Case]) -> tuple[dict[str, list[Piped]], list[Case]]:
-        """Sort cases into those for each state's lane and those that need their own."""
-        piped: dict[str, list[Piped]] = {}
-        single: list[Case] = []
-        expect = self.grounds.referee.expect
-        for case in cases:
-            step, *others = case.steps
-            if others or not case.delimited or _trigger(case) in self._closers:
-                single.append(case)
-                continue
-            data = step.data
-            expected = expect(case, self._entry(case.state), data)
-            if self._is_lane(case.state) and is_pipeable(case, expected):
-                piped.setdefault(case.state, []).append(Piped(case, data, expected.owed))
-            else:
-                single.append(case)
-        return piped, single
-
     def _sender(self, cases: Sequence[Case], lost: bytes) -> Case | None:
         """Return the case that sent a message; None when nobody can tell."""
         expect = self.grounds.referee.expect
         for case in cases:
             data = b"".join(step.data for step in case.steps if not step.connection)
-            owed = expect(case, self._entry(case.state), data).owed
+            owed = expect(case, self._sorter.entry(case.state), data).owed
             if any(lost in each.stored for each in owed):
                 return case
         return None
 
-    def _entry(self, state: str) -> bytes:
-        found = self._entries.get(state)
-        if found is None:
-            found = b"".join(step.data for step in self.generation.enter(state))
-            self._entries[state] = found
-        return found
-
-    def _is_lane(self, state: str) -> bool:
-        """Tell whether what brings a connection into a state is answered in one way only."""
-        found = self._are_lanes.get(state)
-        if found is None:
-            entry = self._entry(state)
-            owed = self.grounds.referee.expect(None, b"", entry).owed if entry else ()
-            found = all(each.ends == "no" and not each.optional for each in owed)
-            self._are_lanes[state] = found
-        return found
-
     def _perform_piped(
         self,
-        piped: dict[str, list[Piped]],
+        piped: Mapping[str, list[Piped]],
         found: list[Suspicion],
         stored: list[bytes],
         single: list[Case],
@@ -203,7 +171,6 @@ class Engine:
             lanes = {state: self._lane(state) for state in todo}
             for state, lane in lanes.items():
                 lane.begin(todo[state])
-            self._call_meanwhile()
             self._wait_for_lanes(list(lanes.values()))
             todo = {
                 state: rest
@@ -235,7 +202,7 @@ class Engine:
             # One of them, or the one before, ended the connection, as it may.
             for piped in [*cases[max(outcome.executed - 1, 0) : outcome.executed], *rest]:
                 if may_end(piped):
-                    self._closers.add(_trigger(piped.case))
+                    self._sorter.closers.add(trigger(piped.case))
                     break
             single += [piped.case for piped in rest if may_end(piped)]
             rest = [piped for piped in rest if not may_end(piped)]
@@ -250,14 +217,10 @@ class Engine:
             self._silences += 1
         return self._silences >= SILENCES
 
-    def _call_meanwhile(self) -> None:
-        call, self._meanwhile = self._meanwhile, _nothing
-        call()
-
     def _lane(self, state: str) -> Lane:
         lane = self._lanes.get(state)
         if lane is None:
-            lane = Lane(self.grounds.referee, self.grounds.patience_s, self._entry(state))
+            lane = Lane(self.grounds.referee, self.grounds.patience_s, self._sorter.entry(state))
             self._lanes[state] = lane
         return lane
 
@@ -265,7 +228,8 @@ class Engine:
         patience_s = self.grounds.patience_s
         deadline = time.monotonic() + patience_s
         while talks := [talk for lane in lanes for talk in lane.talks()]:
-            if _pump(talks, deadline - time.monotonic()):
+            is_busy = any(True for _ in islice(self._meanwhile, 1))
+            if _pump(talks, 0.0 if is_busy else deadline - time.monotonic()):
                 deadline = time.monotonic() + patience_s
             elif time.monotonic() >= deadline:
                 return
@@ -336,10 +300,6 @@ class Engine:
             each.advance()
             if not each.over and time.monotonic() >= each.deadline:
                 each.expire()
-
-
-def _trigger(case: Case) -> Trigger:
-    return case.state, case.frame_kind, case.field, case.mutation
 
 
 def _pump(talks: Sequence[Talk], seconds: float) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wireproof_kit.fuzz.case import Case, Together, Whole
 from wireproof_kit.fuzz.door import Expectation, Owed, Referee, Trouble
@@ -12,8 +13,7 @@ LONGEST = 2_000
 """Cases on one connection, after which another one is opened."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piped:
+class Piped(NamedTuple):
     """A case for a lane: its bytes, and what is owed for them, each with an answer."""
 
     case: Case
@@ -55,6 +55,7 @@ class Lane:
     talk: Talk | None = None
     _used: int = 0
     _skip: int = 0
+    _due: int = 0
     _cases: list[Piped] = field(default_factory=list[Piped])
 
     def begin(self, cases: Sequence[Piped]) -> None:
@@ -68,6 +69,7 @@ class Lane:
             self._open(self._cases[0].case)
         assert self.talk is not None, "it was just opened"
         self._used += len(self._cases)
+        self._due = self._skip + sum(len(each.owed) for each in self._cases)
         self.talk.send(b"".join(each.data for each in self._cases))
 
     def talks(self) -> list[Talk]:
@@ -81,8 +83,7 @@ class Lane:
         talk = self.talk
         if talk is None or not self._cases:
             return True
-        due = self._skip + sum(len(each.owed) for each in self._cases)
-        return bool(talk.ended or talk.fault) or len(talk.answers) >= due
+        return bool(talk.ended or talk.fault) or len(talk.answers) >= self._due
 
     def finish(self) -> Outcome:
         """Judge the answers; after anything but all of them the connection is given up."""

@@ -47,7 +47,7 @@ class Talk:
         self._reader = reader
         self._listener = listener
         self._transcript = transcript
-        self._out: deque[bytes] = deque()
+        self._out: deque[bytes | memoryview] = deque()
         self._half_closing = False
         self._last = b""
         self.half_closed = False
@@ -100,7 +100,7 @@ class Talk:
                 self._out.clear()
                 sent = len(piece)
             if sent < len(piece):
-                self._out.appendleft(piece[sent:])
+                self._out.appendleft(memoryview(piece)[sent:])
         self.events = select.POLLIN | select.POLLOUT if self._out else select.POLLIN
         if self._half_closing and not self._out:
             self._shut()
