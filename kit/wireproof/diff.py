@@ -13,6 +13,7 @@ from wireproof.manner import manner
 from wireproof.nearness import suggestion
 from wireproof.view.comparison import comparison, ending
 from wireproof.view.comparison_markdown import comparison_markdown
+from wireproof.view.events import target_object
 from wireproof.view.ink import Ink
 from wireproof.view.output import write_lines
 from wireproof_kit.bundle import Bundle, read_bundle
@@ -92,7 +93,7 @@ def _bundle(bundle: Bundle) -> Mapping[str, object]:
     header = bundle.header
     return {
         "bundle": str(bundle.path),
-        "target": {"url": header.target.url, **header.target.fingerprint},
+        "target": target_object(header.target.url, header.target.fingerprint),
         "kit": header.kit,
         "spec": header.spec,
     }

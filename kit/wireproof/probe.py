@@ -11,6 +11,7 @@ from wireproof.lazy import Command
 from wireproof.manner import manner
 from wireproof.targets import given_keys, key_options, named_target, settings_for
 from wireproof.view.banner import CLAIM_WORDS
+from wireproof.view.events import target_object
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.ink import Ink, Tone, wrapped
 from wireproof_kit.printable import printable
@@ -56,7 +57,7 @@ def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
 
 def _plain(run: Run, fingerprint: Mapping[str, str]) -> dict[str, object]:
     return {
-        "target": {"url": run.target.url, **fingerprint},
+        "target": target_object(run.target.url, fingerprint),
         "claims": msgspec.to_builtins(run.bench.claims),
         "readings": msgspec.to_builtins(run.bench.readings),
     }

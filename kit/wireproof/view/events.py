@@ -18,6 +18,11 @@ def write_event(out: IO[str], event: Event) -> None:
     write_lines(out, [json.dumps(event, ensure_ascii=True, separators=(",", ":"))])
 
 
+def target_object(url: str, fingerprint: Mapping[str, str]) -> Mapping[str, str]:
+    """Tell what a target says of itself, and at which address; it cannot say another."""
+    return {**fingerprint, "url": url}
+
+
 def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) -> Event:
     """Tell who is judged, what it offers, how it reads the text, how many cases come."""
     return {
@@ -25,7 +30,7 @@ def header_event(header: HeaderRecord, *, selected: int, bundle: Path | None) ->
         "kit": header.kit,
         "spec": header.spec,
         "seed": header.seed,
-        "target": {"url": header.target.url, **header.target.fingerprint},
+        "target": target_object(header.target.url, header.target.fingerprint),
         "claims": {name: claim.state for name, claim in header.claims.items()},
         "readings": {name: binding.reading for name, binding in header.readings.items()},
         "not_selected": header.not_selected,
