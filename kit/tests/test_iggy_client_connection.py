@@ -8,7 +8,7 @@ from scripted_peer import Peer, Script, ScriptedPeer, saying
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.iggy import connection as connections
-from wireproof_kit.iggy import requests
+from wireproof_kit.iggy import incoming, requests
 from wireproof_kit.iggy.answers import Closed, Done, Nonsense, Refused, Silent
 from wireproof_kit.iggy.connection import Connection, connected
 from wireproof_kit.patience import Patience
@@ -162,16 +162,56 @@ def test_what_is_no_answer_is_nonsense_for_good(data: bytes) -> None:
     assert any(step.data[:8] == data[:8] for step in transcript.steps())
 
 
-def test_an_endless_answer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "BYTES_LIMIT", 1_000_000)
-
+def endless(piece: bytes) -> Script:
     def script(peer: Peer) -> None:
         while True:
-            peer.say(response(0, bytes(60_000)))
+            peer.say(piece)
 
-    with talking(script) as (connection, _):
-        kinds = {connection.receive().kind for _ in range(40)}
-    assert kinds == {"done", "nonsense"}
+    return script
+
+
+def test_endless_bytes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incoming, "BYTES_LIMIT", 1_000_000)
+    with talking(endless(response(0, bytes(60_000)))) as (connection, _):
+        answers = [connection.receive() for _ in range(40)]
+    assert [answer.kind for answer in answers[:16]] == ["done"] * 16
+    assert isinstance(answers[-1], Nonsense)
+    assert answers[-1].fault.field == "bytes"
+
+
+def test_endless_answers_are_bounded() -> None:
+    with talking(endless(OK * 4096)) as (connection, _):
+        for _ in range(incoming.ANSWERS_LIMIT):
+            assert connection.receive() == Done(b"")
+        answer = connection.receive()
+    assert isinstance(answer, Nonsense)
+    assert answer.fault.expected == "at most 2000 on one connection"
+
+
+def test_a_body_is_owed_that_was_sent_and_none_that_was_not() -> None:
+    small = incoming.BODY_LIMIT
+    announced = bytes(4) + (small + 1).to_bytes(4, "little")
+    with talking(saying(announced)) as (connection, _):
+        answer = connection.receive()
+    assert isinstance(answer, Nonsense)
+    assert answer.fault.expected == f"at most {small} bytes"
+    body = bytes(small + 1)
+
+    def keeping(peer: Peer) -> None:
+        peer.exactly(1)
+        peer.say(response(0, body))
+        peer.rest()
+
+    with talking(keeping) as (connection, _):
+        assert connection.ask(requests.raw(bytes(small), "a lot")) == Done(body)
+
+
+def test_closing_takes_a_megabyte_off_what_never_ends() -> None:
+    with talking(endless(bytes(65536))) as (connection, transcript):
+        started = time.monotonic()
+        connection.close()
+        assert time.monotonic() - started < 5
+    assert [step.note for step in transcript.steps()][-1] == "by the kit"
 
 
 def closing_after(count: int) -> Script:

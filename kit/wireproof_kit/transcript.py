@@ -11,6 +11,7 @@ from typing import overload
 
 IN_TLS = "from here on in TLS"
 """Begins the note of the step after which a connection is encrypted."""
+SENT_KINDS = ("send", "request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class Transcript:
         self._steps: list[Step] = []
         self._labels = itertools.count()
         self._lock = threading.Lock()
+        self.sent = 0
+        """How many bytes were sent so far, over every connection."""
 
     def connection_label(self) -> str:
         """Return the next connection's name: A to Z, then A2 to Z2 and on."""
@@ -97,6 +100,8 @@ class Transcript:
         at_us = (time.monotonic_ns() - self._started) // 1000
         with self._lock:
             self._steps.append(Step(at_us, connection, kind, data, parts, note))
+            if kind in SENT_KINDS:
+                self.sent += len(data)
 
     def steps(self) -> tuple[Step, ...]:
         """Return what has been recorded so far."""

@@ -15,20 +15,20 @@ from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.http import Address
 from wireproof_kit.iggy import requests
 from wireproof_kit.iggy.answers import Answer, Closed, Done, Nonsense, Refused, Silent
+from wireproof_kit.iggy.incoming import Incoming
 from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.patience import ANSWER, Patience, Wait, machine_load
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.decoding import encode
-from wireproof_spec.iggy.frame import RESPONSE, Response, ResponseReader
+from wireproof_spec.iggy.frame import RESPONSE, Response
 from wireproof_spec.iggy.statuses import OK
 from wireproof_spec.wire_error import WireError
 
 CONNECT_SECONDS = 5.0
 SEND_SECONDS = 10.0
 CHUNK = 65536
-# Beyond what a poll of the greatest request brings (10 MiB of payloads, and what is around them).
-BODY_LIMIT = 16 * 1024 * 1024
-BYTES_LIMIT = 96 * 1024 * 1024
+# Many cases close at once: what each takes off an endless target adds up.
+UNREAD_CHUNKS = 16
 CHECK = "one more ping, to see whether the connection goes on"
 
 
@@ -43,9 +43,7 @@ class Connection:
         self._sock = sock
         self._patience = patience
         self._transcript = transcript
-        self._reader = ResponseReader(BODY_LIMIT)
-        self._came = 0
-        self._fault: WireError | None = None
+        self._incoming = Incoming(transcript)
         self._ended: str | None = None
         self._shut = False
         self.name = transcript.connection_label()
@@ -96,18 +94,18 @@ class Connection:
     @property
     def has_ended(self) -> bool:
         """Tell whether the connection is known to be over, by either side."""
-        return self._shut or self._ended is not None or self._fault is not None
+        return self._shut or self._ended is not None or self._incoming.fault is not None
 
     def receive_within(self, seconds: float) -> Answer:
         """Return the next answer that comes within so many seconds."""
         deadline = time.monotonic() + seconds
         late = False
         while True:
-            response = self._next()
+            response = self._incoming.next()
             if response is not None:
                 return self._answer(response)
-            if self._fault is not None:
-                return self._nonsense(self._fault)
+            if self._incoming.fault is not None:
+                return self._nonsense(self._incoming.fault)
             if self._ended is not None:
                 return self._end()
             if late or not self._wait(select.POLLIN, deadline):
@@ -123,29 +121,18 @@ class Connection:
     def close(self) -> None:
         """End the connection; again does nothing.
 
-        What came and was not read is taken from the socket: closing over unread bytes would
-        reset the connection and might cost the target what was sent last.
+        What came and was not read is taken from the socket, the first megabyte of it: closing
+        over unread bytes would reset the connection and might cost the target what was sent last.
         """
         if self._shut:
             return
         self._shut = True
-        while self._take():
-            pass
-        if unread := self._reader.pending:
+        self._drain()
+        if unread := self._incoming.pending:
             self._record(unread[:CHUNK], note="left unread")
         self._sock.close()
         if self._ended is None:
             self._transcript.add("close", self.name, note="by the kit")
-
-    def _next(self) -> Response | None:
-        if self._fault is not None:
-            return None
-        try:
-            response = self._reader.next_response()
-        except WireError as error:
-            self._fault = error
-            return None
-        return response if isinstance(response, Response) else None
 
     def _answer(self, response: Response) -> Answer:
         self._record(encode(RESPONSE, response))
@@ -155,12 +142,12 @@ class Connection:
 
     def _nonsense(self, fault: WireError) -> Nonsense:
         if self._ended is None:
-            self._record(self._reader.pending[:CHUNK])
+            self._record(self._incoming.pending[:CHUNK])
             self._ended = "nonsense"
         return Nonsense(fault)
 
     def _end(self) -> Answer:
-        pending = self._reader.pending
+        pending = self._incoming.pending
         if not pending:
             return Closed(self._ended or "end")
         self._record(pending[:CHUNK], note="cut off")
@@ -175,7 +162,7 @@ class Connection:
         )
 
     def _silence(self, seconds: float) -> Silent:
-        pending = self._reader.pending
+        pending = self._incoming.pending
         note = f"nothing whole within {seconds:.2f} s"
         self._transcript.add("note", self.name, data=pending[:CHUNK], note=note)
         return Silent(seconds, partial=len(pending))
@@ -196,8 +183,7 @@ class Connection:
             except BlockingIOError:
                 continue
             except OSError:
-                while self._take():
-                    pass
+                self._drain()
                 self._lost("reset")
 
     def _wait(self, events: int, deadline: float) -> bool:
@@ -222,12 +208,14 @@ class Connection:
         if not piece:
             self._lost("end")
             return False
-        self._came += len(piece)
-        if self._came > BYTES_LIMIT:
-            self._fault = self._fault or _overrun(self._came)
-            return False
-        self._reader.feed(piece)
-        return True
+        self._incoming.feed(piece)
+        return self._incoming.fault is None
+
+    def _drain(self) -> None:
+        """Take what has come, as far as it is bounded."""
+        for _ in range(UNREAD_CHUNKS):
+            if not self._take():
+                break
 
     def _lost(self, how: str) -> None:
         if self._ended is None:
@@ -247,13 +235,3 @@ def connected(address: Address) -> socket.socket:
         host, port = address
         reason = error.strerror or str(error)
         raise TargetUnreachable(f"cannot reach iggy://{host}:{port} ({reason.lower()})") from error
-
-
-def _overrun(found: int) -> WireError:
-    return WireError(
-        clause=RESPONSE.clause,
-        field="bytes",
-        offset=found,
-        expected=f"at most {BYTES_LIMIT} on one connection",
-        found="more",
-    )

@@ -103,8 +103,8 @@ class ResponseReader:
     """Responses out of a stream, whatever pieces it arrives in."""
 
     def __init__(self, limit: int) -> None:
-        """`limit` is the greatest length in bytes that a body may declare."""
-        self._limit = limit
+        """`limit` is the greatest length in bytes that a body may declare; it may be changed."""
+        self.limit = limit
         self._buffer = bytearray()
         self.offset = 0
         """Where the next response starts, counted from the start of the stream."""
@@ -128,12 +128,12 @@ class ResponseReader:
         if len(self._buffer) < RESPONSE_HEAD_SIZE:
             return NEED_MORE
         length = int.from_bytes(self._buffer[_LENGTH_AT:RESPONSE_HEAD_SIZE], "little")
-        if length > self._limit:
+        if length > self.limit:
             raise WireError(
                 clause=RESPONSE.clause,
                 field="length",
                 offset=self.offset + _LENGTH_AT,
-                expected=f"at most {self._limit}",
+                expected=f"at most {self.limit} bytes",
                 found=str(length),
             )
         end = RESPONSE_HEAD_SIZE + length
