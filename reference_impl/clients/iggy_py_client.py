@@ -72,10 +72,10 @@ async def session(client: IggyClient) -> None:
     await poll(client, "next", PollingStrategy.Next(), count=3, commit=True)
     await poll(client, "next again", PollingStrategy.Next(), count=3, commit=True)
     await poll(client, "next at the end", PollingStrategy.Next(), count=3, commit=True)
-    for who in (1, "orders.stream", "second"):
+    for who in (1, "Orders Stream", "second"):
         stream = await client.get_stream(who)
         say("stream", id=stream.id, name=stream.name, messages=stream.messages_count)
-    for topic in (await client.get_topic("orders.stream", 1), await client.get_topic(1, "others")):
+    for topic in (await client.get_topic("Orders Stream", 1), await client.get_topic(1, "others")):
         say("topic", id=topic.id, name=topic.name, messages=topic.messages_count)
     try:
         await client.create_stream(name="second")

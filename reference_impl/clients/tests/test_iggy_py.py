@@ -40,7 +40,7 @@ def test_a_whole_session(server: IggyServer) -> None:
     assert values_of(said, "next again", "offset") == ["3"]
     assert values_of(said, "next at the end", "offset") == []
     streams = [(each["id"], each["name"]) for each in said if each["event"] == "stream"]
-    assert streams == [(1, "orders.stream"), (1, "orders.stream"), (2, "second")]
+    assert streams == [(1, "Orders Stream"), (1, "Orders Stream"), (2, "second")]
     topics = [(each["id"], each["messages"]) for each in said if each["event"] == "topic"]
     assert topics == [(1, 4), (2, 0)]
     assert "StreamNameAlreadyExists" in str(one(said, "failed", "taken name")["error"])
