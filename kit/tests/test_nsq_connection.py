@@ -3,6 +3,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from scripted_peer import (
@@ -23,7 +24,7 @@ from wireproof_kit.nsq.answers import Closed, Nonsense, Pushed, Refusal, Respons
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.outgoing import joined
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.patience import PUSH, Patience
+from wireproof_kit.patience import PUSH, Patience, Wait
 from wireproof_kit.transcript import Transcript
 
 PATIENCE = Patience(answer=5.0, push=5.0, redelivery=5.0)
@@ -117,6 +118,16 @@ def test_silence_ends_with_patience_and_tells_of_a_partial_frame() -> None:
         assert isinstance(answer, Silent)
         assert answer.partial == 7
         assert time.monotonic() - started < 5
+
+
+def test_a_busy_machine_delays_answers_and_whoever_looks_in_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "machine_load", lambda: 3.0)
+    with connected(lambda peer: None) as (prompt, _):
+        assert [prompt.seconds(wait) for wait in Wait] == [15.0, 5.0, 5.0]
+    with connected(lambda peer: None, replace(PATIENCE, in_rounds=True)) as (slow, _):
+        assert [slow.seconds(wait) for wait in Wait] == [15.0, 15.0, 15.0]
 
 
 def test_a_close_is_seen_after_all_that_came_before_it() -> None:

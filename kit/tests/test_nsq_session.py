@@ -14,6 +14,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.patience import Patience
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
@@ -218,6 +219,13 @@ def test_a_fixed_patience_is_not_measured() -> None:
     with opened(yes_sayer) as found:
         found.prepare(Counter())
         assert found.patience.answer == found.patience.redelivery == 0.2
+
+
+def test_what_was_measured_before_is_not_measured_again() -> None:
+    known = Patience(answer=1.5, push=15.0, redelivery=30.0, in_rounds=True)
+    with opened(yes_sayer, options=SessionOptions(seed=0, run_token="t", patience=known)) as found:
+        found.prepare(Counter())
+        assert found.patience == known
 
 
 def test_a_target_without_json_is_named_by_its_answer() -> None:

@@ -1,7 +1,7 @@
 """How long to wait, by the kind of wait; measured per target, scaled by one option."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -22,11 +22,15 @@ REDELIVERY = Wait.REDELIVERY
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds granted to each kind of wait."""
+    """Seconds granted to each kind of wait.
+
+    ``in_rounds``: the target looks for due messages now and then, more seldom on a busy machine.
+    """
 
     answer: float
     push: float
     redelivery: float
+    in_rounds: bool = False
 
     def seconds(self, wait: Wait) -> float:
         """Return the budget of one wait in seconds."""
@@ -39,7 +43,12 @@ class Patience:
 
     def cut(self, factor: float) -> "Patience":
         """Return a shorter patience."""
-        return Patience(self.answer * factor, self.push * factor, self.redelivery * factor)
+        return replace(
+            self,
+            answer=self.answer * factor,
+            push=self.push * factor,
+            redelivery=self.redelivery * factor,
+        )
 
 
 def machine_load() -> float:

@@ -32,9 +32,9 @@ class Control:
 class SessionOptions:
     """What a user may say about how to talk to a target.
 
-    ``timeout`` in seconds replaces the measured patience; ``topics`` are KIND → name;
-    ``run_token`` makes names unique to the run. A ``passing`` target ends with the run, so that
-    nothing need be cleaned up.
+    ``timeout`` in seconds replaces the measured patience, and so does the ``patience`` that was
+    measured of the same target before; ``topics`` are KIND → name; ``run_token`` makes names
+    unique to the run. A ``passing`` target ends with the run, so that nothing need be cleaned up.
     """
 
     seed: int
@@ -42,6 +42,7 @@ class SessionOptions:
     timeout: float | None = None
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     passing: bool = False
+    patience: Patience | None = None
 
 
 class Session(Protocol):

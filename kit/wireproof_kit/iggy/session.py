@@ -60,8 +60,10 @@ class IggySession:
         self.patience = measuring.BEFORE_MEASURING
         if options.timeout is not None:
             self.patience = measuring.fixed(options.timeout)
+        elif options.patience is not None:
+            self.patience = options.patience
         self._measuring = threading.Lock()
-        self._is_measured = options.timeout is not None
+        self._is_measured = options.timeout is not None or options.patience is not None
 
     def begin(self, kinds: Counter[str]) -> None:
         """Begin nothing: a topic is made in no time."""

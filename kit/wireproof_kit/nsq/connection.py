@@ -371,9 +371,10 @@ class Connection:
         return data.replace(self._secret, MASK * len(self._secret))
 
     def seconds(self, wait: Wait) -> float:
-        """Return the budget of one wait; answers get more while this machine is busy."""
+        """Return the budget of one wait; more while this machine is busy, where that delays it."""
         seconds = self._patience.seconds(wait)
-        return seconds * machine_load() if wait is ANSWER else seconds
+        scales = wait is ANSWER or self._patience.in_rounds
+        return seconds * machine_load() if scales else seconds
 
 
 def _is_not_writable(answer: Answer) -> bool:

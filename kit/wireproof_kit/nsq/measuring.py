@@ -56,7 +56,7 @@ def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """
     publish, push, lag = _deliver(broker, topic)
     if lag > SLOW_ROUND:
-        return Patience(answer=answer, push=SLOW_PUSH, redelivery=SLOW_REDELIVERY)
+        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True)
     return Patience(
         answer=_within(max(answer, FACTOR * publish), ANSWER_LEAST, ANSWER_MOST),
         push=_within(FACTOR * push, PUSH_LEAST, PUSH_MOST),

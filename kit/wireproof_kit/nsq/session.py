@@ -73,9 +73,11 @@ class NsqSession:
         self.patience = measuring.BEFORE_MEASURING
         if options.timeout is not None:
             self.patience = measuring.fixed(options.timeout)
+        elif options.patience is not None:
+            self.patience = options.patience
         self._probe_patience = self.patience
         self._measuring = threading.Lock()
-        self._is_measured = False
+        self._is_measured = options.timeout is not None or options.patience is not None
         self._options = options
         self._greeting = greeting
         self._data: Path | None = target.data
@@ -289,7 +291,7 @@ class NsqSession:
     def _measure(self) -> None:
         """Measure patience, once; a target that delivers nothing is not waited for by probes."""
         with self._measuring:
-            if self._is_measured or self._options.timeout is not None:
+            if self._is_measured:
                 return
             self._is_measured = True
             answer = measuring.answer_seconds(self._round_trip, self._greeting.seconds)
