@@ -131,6 +131,21 @@ def test_what_makes_no_sense_is_refused(arguments: tuple[str, ...], tmp_path: Pa
     assert wireproof("fuzz", *arguments, cwd=tmp_path).refused()
 
 
+def test_a_corpus_that_is_damaged_is_refused_before_anything_is_sent(found: Path) -> None:
+    for name, text in (("bad.json", "{}"), ("campaign.json", "[1]"), ("cut.json", '{"id":')):
+        folder = found / f"corpus-{name}"
+        folder.mkdir()
+        (folder / name).write_text(text)
+        said = wireproof("fuzz", "nsq://127.0.0.1:1", "--corpus", folder.name, cwd=found).refused()
+        assert f"{folder.name}/{name}: expected" in said
+        assert "delete it" in said
+
+
+def test_a_corpus_of_another_protocol_is_refused(found: Path) -> None:
+    said = wireproof("fuzz", "--reference", "iggy", "--corpus", "corpus", cwd=found).refused()
+    assert "is it another's corpus" in said
+
+
 def _next_month() -> str:
     from datetime import date, timedelta
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.records import check_finding
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.record import FindingRecord
 
@@ -66,9 +67,14 @@ class Corpus:
             if path.name == STATE:
                 continue
             try:
-                yield msgspec.json.decode(path.read_bytes(), type=FindingRecord)
-            except (OSError, msgspec.DecodeError) as error:
-                raise UsageFault(f"{path}: expected a finding; {error}") from error
+                found = msgspec.json.decode(path.read_bytes(), type=FindingRecord)
+                check_finding(found)
+            except OSError as error:
+                raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+            except ValueError as error:
+                words = f"{path}: expected a finding; {error}; delete it, or keep it elsewhere"
+                raise UsageFault(words) from error
+            yield found
 
     def _stopped(self) -> _Stopped | None:
         path = self.folder / STATE if self.folder else None
@@ -76,8 +82,11 @@ class Corpus:
             return None
         try:
             return msgspec.json.decode(path.read_bytes(), type=_Stopped)
-        except (OSError, msgspec.DecodeError) as error:
-            raise UsageFault(f"{path}: expected where a campaign stopped; {error}") from error
+        except OSError as error:
+            raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+        except msgspec.DecodeError as error:
+            words = f"{path}: expected where a campaign stopped; {error}; delete it to begin anew"
+            raise UsageFault(words) from error
 
 
 def open_corpus(folder: Path | None) -> Corpus:

@@ -1,8 +1,9 @@
 """Findings and campaigns as a bundle keeps them, and cases out of one again."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from wireproof_kit.engine import transcript_record
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.case import (
     BYTE_BY_BYTE,
     HALF_CLOSE,
@@ -38,6 +39,7 @@ _NAMES: Mapping[type, str] = {
     Together: "together",
     HalfClose: "half-close",
 }
+_MANNERS = (*_PLAIN, "split", "slow")
 
 
 def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
@@ -76,12 +78,57 @@ def case_record(case: Case) -> FuzzCaseRecord:
     )
 
 
-def case_of(record: FuzzCaseRecord, names: Mapping[bytes, bytes]) -> Case:
-    """Return a kept case, with other names where it names what was there.
+def cases_of(
+    record: FindingRecord, names: Mapping[str, str], enter: Callable[[str], object]
+) -> tuple[Case, ...]:
+    """Return a kept finding's cases, with the names that are there now.
+
+    `enter` knows the states of the protocol.
 
     Raises:
-        ValueError: the record is damaged.
+        UsageFault: the record is damaged, or a state is none of this protocol.
     """
+    try:
+        check_finding(record)
+    except ValueError as error:
+        raise UsageFault(f"finding {record.id}: {error}") from error
+    for case in record.cases:
+        try:
+            enter(case.state)
+        except KeyError as error:
+            words = f"expected a state of the target's protocol, found {case.state!r}"
+            raise UsageFault(f"finding {record.id}: {words}; is it another's corpus?") from error
+    changed = renaming(record.names, names)
+    return tuple(_case_of(case, changed) for case in record.cases)
+
+
+def check_finding(record: FindingRecord) -> None:
+    """Refuse a kept finding that cannot be sent again.
+
+    Raises:
+        ValueError: it cannot; says which part of it, what was expected and found.
+    """
+    _expect(bool(record.cases), "cases", "one or more", "none")
+    for number, case in enumerate(record.cases):
+        _expect(bool(case.sent), f"cases[{number}].sent", "one step or more", "none")
+        for at, sent in enumerate(case.sent):
+            place = f"cases[{number}].sent[{at}]"
+            _expect(sent.conn >= 0, f"{place}.conn", "0 or more", str(sent.conn))
+            known = ", ".join(_MANNERS)
+            _expect(sent.manner in _MANNERS, f"{place}.manner", f"one of {known}", sent.manner)
+            try:
+                sent.data()
+            except ValueError as error:
+                raise ValueError(f"{place}: expected bytes; {error}") from error
+
+
+def _expect(holds: bool, place: str, due: str, found: str) -> None:
+    if not holds:
+        raise ValueError(f"{place}: expected {due}, found {found}")
+
+
+def _case_of(record: FuzzCaseRecord, names: Mapping[bytes, bytes]) -> Case:
+    """Return a kept case, with other names where it names what was there."""
     steps: list[Step] = []
     for sent in record.sent:
         data = sent.data()
@@ -118,7 +165,7 @@ def _sent(step: Step) -> SentRecord:
 def _manner(sent: SentRecord) -> Manner:
     if sent.manner == "slow":
         return Slow(sent.seconds, sent.cuts)
-    return SplitAt(sent.cuts) if sent.manner == "split" else _PLAIN.get(sent.manner, WHOLE)
+    return SplitAt(sent.cuts) if sent.manner == "split" else _PLAIN[sent.manner]
 
 
 def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
