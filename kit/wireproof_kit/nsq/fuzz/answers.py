@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import Final
 
@@ -32,6 +33,8 @@ ERRORS: Final = frozenset(
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes; no broker sends a greater frame."""
 
+_SHORT = 200
+"""Bytes up to which a frame is one that comes often, and that is remembered."""
 _HEAD = Struct(">II")
 _HEAD_SIZE = 8
 _TRACE_SIZE = 30
@@ -67,7 +70,10 @@ class FrameReader:
                 break
             if end - at < 4 + size:
                 break
-            found.append(_answer(frame_type, data[at : at + 4 + size]))
+            frame = data[at : at + 4 + size]
+            is_common = size <= _SHORT and frame_type != FRAME_TYPE_MESSAGE
+            read = _short_answer if is_common else _answer
+            found.append(read(frame_type, frame))
             at += 4 + size
         self.pending = data[at:]
         return found
@@ -86,6 +92,9 @@ def _answer(frame_type: int, frame: bytes) -> Answer:
     if kind is None and data.startswith(b"{"):
         kind = JSON
     return Answer(kind or OTHER, frame)
+
+
+_short_answer = lru_cache(maxsize=1024)(_answer)
 
 
 def _error(data: bytes) -> str:

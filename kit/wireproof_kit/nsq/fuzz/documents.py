@@ -3,6 +3,7 @@
 import json
 import re
 from enum import Enum, auto
+from functools import lru_cache
 from typing import cast
 
 from wireproof_spec.nsq import limits
@@ -15,6 +16,9 @@ from wireproof_spec.nsq.names import (
 
 _TRACE_LIMIT = 1 << 64
 _PLAIN = re.compile("0|[1-9][0-9]{0,19}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SHORT = 512
+"""Bytes up to which a header is one that many cases have, and that is remembered."""
 
 
 class Header(Enum):
@@ -40,6 +44,10 @@ _SWITCHES = frozenset({"feature_negotiation", "extend_support"})
 
 def read_header(data: bytes) -> Header | int:
     """Sort a JSON header; a number is the trace id that it asks to be answered with."""
+    return _read_short(data) if len(data) <= _SHORT else _read(data)
+
+
+def _read(data: bytes) -> Header | int:
     pairs = _pairs(data)
     if pairs is None or len(dict(pairs)) != len(pairs) or not data.startswith(b"{"):
         return Header.DOUBTFUL
@@ -47,6 +55,9 @@ def read_header(data: bytes) -> Header | int:
         return Header.DOUBTFUL
     trace = dict(pairs).get(TRACE_ID)
     return Header.SOUND if trace is None else int(cast(str, trace))
+
+
+_read_short = lru_cache(maxsize=256)(_read)
 
 
 def _is_sound(name: str, value: object) -> bool:
@@ -61,7 +72,7 @@ def _is_sound(name: str, value: object) -> bool:
 
 
 def _is_text(value: str) -> bool:
-    return not any("\ud800" <= char <= "\udfff" for char in value)
+    return value.isascii() or _SURROGATE.search(value) is None
 
 
 def _pairs(data: bytes) -> list[tuple[str, object]] | None:

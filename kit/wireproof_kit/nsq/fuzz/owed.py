@@ -18,7 +18,7 @@ from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 
 STARTS: Final = 64
 """Ways to open a connection whose walk is remembered; there are as many as states."""
-_ACKNOWLEDGED: Final = (names.FIN, names.REQ, names.TOUCH)
+_ACKNOWLEDGEMENTS: Final = tuple(name + b" " for name in (names.FIN, names.REQ, names.TOUCH))
 _POSITIVE: Final = 1 << 63
 """Internal ids are below; others no broker ever gave."""
 _COMMANDS: Mapping[bytes, Callable[[Walk, list[bytes]], None]] = {
@@ -78,10 +78,10 @@ def _open(walk: Walk) -> None:
 
 
 def _command(walk: Walk) -> None:
-    for name in _ACKNOWLEDGED:
-        if walk.data.startswith(name + b" ", walk.at):
-            _acknowledgement(walk, name)
-            return
+    if walk.data.startswith(_ACKNOWLEDGEMENTS, walk.at):
+        name = walk.data[walk.at : walk.data.index(b" ", walk.at)]
+        _acknowledgement(walk, name)
+        return
     end = walk.data.find(b"\n", walk.at, walk.at + limits.MAX_LINE_SIZE)
     if end < 0:
         _endless(walk)
