@@ -27,7 +27,9 @@ from wireproof_kit.fuzz.seed_frames import (
 )
 
 DRAWS = 3
-"""Frames of each kind in an epoch."""
+"""Frames of each kind in an epoch, at least."""
+FRAMES = 60
+"""Frames in an epoch, at least: few of a kind may all be such as brokers differ over."""
 VISITS = 100
 """Cases of each frame in an epoch."""
 LEAST = 20_000
@@ -70,7 +72,8 @@ class Generator:
         self._stream = mixed(seed)
         self._starts = starts(grammar, frames, states)
         alone = bool(frames) and set(frames) == {CONVERSATION}
-        self._singles = 0 if alone else len(self.kinds) * DRAWS
+        self._draws = max(DRAWS, -(-FRAMES // len(self.kinds)))
+        self._singles = 0 if alone else len(self.kinds) * self._draws
         self._calm = self._singles + int(self._singles * CALM)
         self._round = self._calm + (TALKS if self._starts else 0)
         self.epoch = self._round * max(VISITS, -(-LEAST // self._round))
@@ -128,7 +131,7 @@ class Generator:
     def _drawn(self, epoch: int) -> Pool:
         chance = Chance(self._stream, -1 - epoch)
         order = Random(chance.below(1 << 63))
-        rounds = [self._drawer.draw(chance.below(1 << 63)) for _ in range(DRAWS)]
+        rounds = [self._drawer.draw(chance.below(1 << 63)) for _ in range(self._draws)]
         frames = tuple(
             seed_frame(self.grammar, kind, places, frame, order)
             for drawn in rounds
