@@ -148,8 +148,9 @@ def chosen(
     """Return the kinds wanted, and where their cases come.
 
     Raises:
-        ValueError: there is no such frame, or none in such a state.
+        ValueError: there is no such frame or state, or no such frame in such a state.
     """
+    _refuse_unknown(grammar, frames, states)
     every = not frames or CONVERSATION in frames
     wanted = [each for each in grammar.kinds if every or each.name.startswith(tuple(frames))]
     found = ((each, places_of(grammar, each, states)) for each in wanted)
@@ -157,6 +158,16 @@ def chosen(
     if not kinds:
         raise ValueError("no frame of that kind in that state")
     return kinds
+
+
+def _refuse_unknown(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> None:
+    kinds = (CONVERSATION, *(each.name for each in grammar.kinds))
+    for frame in frames:
+        if not any(kind.startswith(frame) for kind in kinds):
+            raise ValueError(f"no frame's kind begins with {frame!r}")
+    for state in states:
+        if state not in grammar.entry:
+            raise ValueError(f"no state is called {state!r}")
 
 
 def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
