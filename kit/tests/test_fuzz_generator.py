@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from fuzz_grammars import GRAMMARS, NSQ, frames
+from fuzz_grammars import GRAMMARS, NSQ, NSQ_NAMES, frames
 
 from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import GRAMMAR, ROLES, TOGETHER, Case, HalfClose
@@ -116,9 +116,19 @@ def test_kinds_and_states_are_chosen(protocol: str) -> None:
     assert {state for _, state in found} == {states[1]}
     assert all(name.startswith(kind) for name, _ in found)
     with pytest.raises(ValueError, match="no frame"):
-        Generator(grammar, 7, frames=["nothing"])
-    with pytest.raises(ValueError, match="no frame"):
-        Generator(grammar, 7, frames=[kind], states=["nowhere"])
+        Generator(grammar, 7, frames=[kind, "nothing"])
+    with pytest.raises(ValueError, match="no state"):
+        Generator(grammar, 7, frames=[kind], states=[states[1], "nowhere"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_kinds_are_made_of_many_frames(seed: int) -> None:
+    made = itertools.islice(Generator(GRAMMARS["nsq"], seed, frames=["PUB_EXT"]).cases(), 400)
+
+    lines = {case.steps[0].data.partition(b"\n")[0] for case in made}
+
+    line = f"PUB_EXT {NSQ_NAMES.extended} {NSQ_NAMES.partition}".encode()
+    assert line in lines, "all brokers owe the same for it"
 
 
 @PROTOCOLS
