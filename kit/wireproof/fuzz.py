@@ -29,8 +29,9 @@ from wireproof.watcher import ENDS
 from wireproof_kit import pcap
 from wireproof_kit.deviations import Deviation, read_deviations
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.fuzz.campaign import BATCH, Plan
+from wireproof_kit.fuzz.campaign import BATCH
 from wireproof_kit.fuzz.door import Choice
+from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.workers import Place, run_workers
 from wireproof_kit.options import today
 from wireproof_kit.protocols import PROTOCOLS, read_target

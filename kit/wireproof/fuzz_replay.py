@@ -14,10 +14,11 @@ from wireproof.view.exchange import whole_exchange
 from wireproof_kit.bundle import Bundle, read_bundle
 from wireproof_kit.engine import transcript_record
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.fuzz.campaign import Campaign, Plan
+from wireproof_kit.fuzz.campaign import Campaign
 from wireproof_kit.fuzz.door import Choice
 from wireproof_kit.fuzz.finding import Finding
 from wireproof_kit.fuzz.oracle import DEAD
+from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.workers import Place, arena_at
 from wireproof_kit.protocols import read_target
 from wireproof_kit.transcript import Transcript

@@ -283,8 +283,8 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
     """Something a broker owed and did not do, with the fewest cases that show it.
 
     ``id`` is a hash over what was violated, state, frame, field and class of answer. It showed
-    in ``shown`` of ``runs`` repetitions and was seen ``seen`` times. ``names`` are those that
-    the bytes name on the target.
+    in ``shown`` of ``runs`` repetitions and was seen ``seen`` times; ``unconfirmed`` says why it
+    could not be repeated. ``names`` are those that the bytes name on the target.
     """
 
     id: str
@@ -303,6 +303,7 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
     names: dict[str, str] = {}
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
+    unconfirmed: str = ""
 
 
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):

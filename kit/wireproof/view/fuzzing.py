@@ -13,8 +13,8 @@ import msgspec
 from wireproof.manner import Manner
 from wireproof.view.events import write_event
 from wireproof.view.ink import Ink, Tone, wrapped
-from wireproof_kit.fuzz.campaign import Plan
 from wireproof_kit.fuzz.oracle import MEANINGS
+from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.workers import Status
 from wireproof_kit.printable import printable
 from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
@@ -191,7 +191,7 @@ def _finding(finding: FindingRecord, ink: Ink) -> Iterator[str]:
     case = finding.cases[-1]
     tone: Tone = "doubt" if known or not finding.shown else "bad"
     where = f"{finding.violated}  {finding.frame} {finding.field}: {case.mutation}"
-    times = f"{finding.shown}/{finding.runs} repeats"
+    times = finding.unconfirmed or f"{finding.shown}/{finding.runs} repeats"
     yield ink.paint(f"{head:<6}", tone) + f"{finding.id}  {printable(where)}   {times}"
     yield from wrapped("", MEANINGS.get(finding.violated, finding.violated) + ":")
     yield from wrapped("", printable(finding.words))

@@ -1,6 +1,7 @@
 """One worker's part of a campaign: batch after batch, and what follows from what they raise."""
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Final, Protocol
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.coverage import Coverage
-from wireproof_kit.fuzz.door import Choice, Generation, Grounds
+from wireproof_kit.fuzz.door import Generation
 from wireproof_kit.fuzz.engine import Counts, Engine, Meanwhile, Suspicion
 from wireproof_kit.fuzz.finding import Finding, signature_of
 from wireproof_kit.fuzz.oracle import (
@@ -18,6 +19,7 @@ from wireproof_kit.fuzz.oracle import (
     DEAD,
     DELIVERY,
     FILES,
+    HUNG,
     MEMORY,
     NEIGHBOUR,
     NO_ANSWER,
@@ -26,6 +28,7 @@ from wireproof_kit.fuzz.oracle import (
     ROUND_TRIP,
     WRONG_ANSWER,
 )
+from wireproof_kit.fuzz.plan import Arena, Plan
 from wireproof_kit.fuzz.probing import Hunt, confirm
 from wireproof_kit.fuzz.records import cases_of
 from wireproof_kit.fuzz.sorting import Made, Sorted
@@ -40,56 +43,29 @@ WATCHED: Final = 4
 """Of so many batches, one is watched for deliveries."""
 HUNT_S: Final = 30.0
 """Seconds at most between a suspicion and its finding."""
+SHRINK_S: Final = 15.0
+"""Of these, so many at most to make it small; as much as that is left to confirm it."""
 
 _ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE})
 """What is known of the case at once; cases like it go on being sent."""
-_LATE = frozenset({NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, FILES, MEMORY})
+_LATE = frozenset({NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, FILES, MEMORY})
 """What may be the machine's doing when it does not show again."""
 
-_ILL = frozenset({ROUND_TRIP, NEIGHBOUR, DELIVERY, NO_ANSWER})
+_STUCK = frozenset({HUNG, ROUND_TRIP})
+"""After these it is replaced where it can be."""
+_ILL = _STUCK | {NEIGHBOUR, DELIVERY, NO_ANSWER}
 """After these it is looked whether the target is well at all."""
-_ALIKE = (frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}), frozenset({NO_ANSWER, NOT_CLOSED}))
+_ALIKE = (
+    frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}),
+    frozenset({NO_ANSWER, NOT_CLOSED}),
+    frozenset({HUNG, ROUND_TRIP}),
+)
 """What one fault may show as, now so, now so."""
+STAYS_HUNG: Final = "unconfirmed, since the target stays hung; give --restart CMD"
+STAYS_DEAD: Final = "unconfirmed, since the target stays dead; give --restart CMD"
+NO_TIME: Final = "unconfirmed, since the campaign's time was over"
 
 Trigger = tuple[str, str, str]
-
-
-class Arena(Protocol):
-    """Where a target is, and how it comes back to life."""
-
-    def open(self) -> Grounds:
-        """Open the target, which is well."""
-        ...
-
-    def revive(self, *, stuck: bool = False) -> bool:
-        """Bring a dead target back, or one that is stuck; tell whether it lives."""
-        ...
-
-    @property
-    def can_restart(self) -> bool:
-        """Tell whether one that is stuck can be replaced."""
-        ...
-
-    @property
-    def pid(self) -> int | None:
-        """The target's process, if it is on this machine and known."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one worker is to do: batches `worker`, `worker` + `workers` and so on, from `first`."""
-
-    choice: Choice
-    time_s: float | None = None
-    cases: int | None = None
-    worker: int = 0
-    workers: int = 1
-    first: int = 0
-    hazardous: bool = True
-    stop_at_first: bool = False
-    shrink: bool = True
-    corpus: tuple[FindingRecord, ...] = ()
 
 
 class Listener(Protocol):
@@ -127,12 +103,15 @@ class Campaign:
     _generation: Generation | None = None
     _watch: Watch | None = None
     _started: float = 0.0
+    _ends_at: float = math.inf
     _hunt_until: float = 0.0
     _avoided: set[Trigger] = field(default_factory=set[Trigger])
 
     def run(self) -> None:
         """Go on until time, cases or patience of the user end."""
         self._started = time.monotonic()
+        if self.plan.time_s is not None:
+            self._ends_at = self._started + self.plan.time_s
         self.open()
         try:
             for record in self.plan.corpus:
@@ -140,7 +119,8 @@ class Campaign:
                     self._perform(self._engine.sorted(self.cases_of(record), watch=True))
             self._run_batches()
         finally:
-            self.close()
+            engine = self._engine
+            self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
         """Return the cases of a finding, under the names that are there now.
@@ -162,7 +142,7 @@ class Campaign:
         return self._names
 
     def out_of_time(self) -> bool:
-        """Tell whether no more time is left for the hunt that is going on."""
+        """Tell whether no more time is left for what the hunt is at."""
         return time.monotonic() > self._hunt_until or self._is_over()
 
     def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
@@ -174,12 +154,14 @@ class Campaign:
         if violated in (FILES, MEMORY):
             trouble = watch.probed(violated, cases, self._send) if watch else None
             return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
-        # Who looks for a death need not wait for deliveries.
+        # Who looks for a death or a hang need not wait for deliveries, and asks afterwards.
         beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
+        engine.is_brief = violated in (DEAD, HUNG)
         found = engine.perform(cases, watch=beside, patient=beside)
+        engine.is_brief = False
         engine.close()
         self._heal(found)
-        alike = next((kinds for kinds in _ALIKE if violated in kinds), frozenset({violated}))
+        alike = frozenset({violated}).union(*(kinds for kinds in _ALIKE if violated in kinds))
         return next((each for each in found if each.trouble.violated in alike), None)
 
     def _run_batches(self) -> None:
@@ -273,12 +255,12 @@ class Campaign:
         self.hunting_s += time.monotonic() - started
 
     def _hunt(self, suspicion: Suspicion) -> None:
+        until = self._hunt_until
         hunt = Hunt(self, suspicion.trouble.violated)
         cases = hunt.culprits(suspicion)
         if not cases:
             self._keep_unconfirmed(suspicion)
             return
-        again: list[Suspicion] = []
         signature = signature_of(suspicion, cases[-1])
         if suspicion.trouble.violated not in _ANSWERED:
             self._avoided.add(_trigger(cases[-1]))
@@ -286,13 +268,18 @@ class Campaign:
             self._fold(self.findings[signature.id].again())
             return
         if self.plan.shrink:
+            self._hunt_until = self._shrink_until()
             cases = hunt.smallest(cases)
+            self._hunt_until = until
+        again = hunt.again
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
-        if not again:
+        if not runs:
+            shown = runs = 1  # no time was left, but for the run that told which cases they are
+        if not shown:
             self._keep_unconfirmed(suspicion)
             return
-        trouble = again[0].trouble
-        signature = signature_of(again[0], cases[-1])
+        trouble = again[-1].trouble
+        signature = signature_of(again[-1], cases[-1])
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
             return
@@ -309,29 +296,40 @@ class Campaign:
             )
         )
 
+    def _shrink_until(self) -> float:
+        """Return until when a finding may be made smaller, so that it can be confirmed as well."""
+        now = time.monotonic()
+        return min(now + SHRINK_S, (now + min(self._hunt_until, self._ends_at)) / 2)
+
     def _keep_unconfirmed(self, suspicion: Suspicion) -> None:
         """Keep what was seen once and never again, unless the machine may have been slow."""
-        if suspicion.trouble.violated in _LATE or suspicion.case is None:
+        violated = suspicion.trouble.violated
+        if violated == HUNG and self._is_over():
+            self._keep(suspicion, suspicion.suspects, shown=0, why=NO_TIME)
+        elif violated in _LATE or suspicion.case is None:
             self.not_again += 1
-            return
-        self._keep(suspicion, (suspicion.case,), shown=0, runs=1)
+        else:
+            self._keep(suspicion, (suspicion.case,), shown=0)
 
     def _keep_last_words(self, suspicion: Suspicion) -> None:
-        """Keep the batch of which the target died, when it cannot be asked again."""
-        self.died = True
-        self._keep(suspicion, suspicion.batch, shown=1, runs=1)
+        """Keep those of which the target died or hangs, when it cannot be asked again."""
+        is_dead = suspicion.trouble.violated == DEAD
+        why = NO_TIME if not self.died else STAYS_DEAD if is_dead else STAYS_HUNG
+        self._keep(suspicion, suspicion.suspects, shown=int(is_dead or self.died), why=why)
 
     def _keep(
-        self, suspicion: Suspicion, cases: tuple[Case, ...], *, shown: int, runs: int
+        self, suspicion: Suspicion, cases: tuple[Case, ...], *, shown: int, why: str = ""
     ) -> None:
-        signature = signature_of(suspicion, suspicion.case or cases[-1])
+        signature = signature_of(suspicion, cases[-1])
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
             return
         at_s = round(self.elapsed_s, 3)
         seed, trouble = self.plan.choice.seed, suspicion.trouble
         empty = Transcript()
-        self._fold(Finding(signature, trouble, seed, cases, shown, runs, empty, at_s))
+        self._fold(
+            Finding(signature, trouble, seed, cases, shown, 1, empty, at_s, unconfirmed=why)
+        )
 
     def _fold(self, finding: Finding) -> None:
         self.findings[finding.id] = finding
@@ -344,7 +342,7 @@ class Campaign:
             for case in cases:
                 self._engine.perform_one(case, transcript)
             if self._is_over():
-                self.close()
+                self.close(leave=True)
             elif not self._engine.is_well() and not self._engine.is_well():
                 self._revive(stuck=True)
         return transcript
@@ -362,13 +360,15 @@ class Campaign:
         kinds = {each.trouble.violated for each in found}
         if DEAD in kinds:
             return self._revive()
-        is_stuck = ROUND_TRIP in kinds and self.arena.can_restart
-        if kinds & _ILL and self._engine is not None:
+        is_stuck = bool(kinds & _STUCK) and self.arena.can_restart
+        if kinds & _ILL and self._engine is not None and not self._is_over():
             is_stuck = is_stuck or not self._engine.is_well()
         return self._revive(stuck=True) if is_stuck else True
 
     def _revive(self, *, stuck: bool = False) -> bool:
         self.close(leave=True)
+        if self._is_over():
+            return False
         if self.arena.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
                 self.open()
@@ -383,7 +383,9 @@ class Campaign:
         self.fingerprint = grounds.fingerprint
         self.patience_s = grounds.patience_s
         self._generation = grounds.generation(self.plan.choice)
-        self._engine = Engine(grounds, self._generation, self.is_interrupted, self.counts)
+        self._engine = Engine(
+            grounds, self._generation, self.is_interrupted, self._ends_at, self.counts
+        )
         pid = self.arena.pid
         self._watch = Watch(pid) if pid is not None else None
 

@@ -5,6 +5,7 @@ Cases that leave their connection as it was go many at a time over one connectio
 After each batch the bystanders are asked, and what was acknowledged is waited for.
 """
 
+import math
 import select
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,27 +16,43 @@ from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.door import Generation, Grounds, Trouble
 from wireproof_kit.fuzz.lane import Lane, Piped, may_end
-from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.sorting import Sorted, Sorter, trigger
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.transcript import Transcript
 
 SIDE_BY_SIDE = 32
+BRIEF = 0.25
+"""The share of patience that answers get while only a death or a hang is looked for."""
 SILENCES = 3
 """So many answers are waited for in vain in one batch before the rest of it is left."""
 TICK_S = 0.05
+LAST_S = 1.0
+"""So long what was found is recorded, though time is over."""
 Meanwhile = Iterator[None]
 """Work in small pieces, done while the target is busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """Something violated: by this case, or by any of the batch when nobody knows."""
+    """Something violated: by this case, or by any of the batch when nobody knows.
+
+    The first `likely` ones of the batch are likelier to have done it than the others; 0: all are
+    as likely.
+    """
 
     trouble: Trouble
     batch: tuple[Case, ...]
     case: Case | None = None
     answer: str = ""
+    likely: int = 0
+
+    @property
+    def suspects(self) -> tuple[Case, ...]:
+        """Those that are likely to have done it, the likeliest last."""
+        likely = self.batch[: self.likely] or self.batch
+        first = self.case or likely[0]
+        return (*(case for case in likely if case is not first), first)
 
 
 @dataclass(slots=True)
@@ -52,12 +69,19 @@ class Counts:
 
 @dataclass(slots=True)
 class Engine:
-    """Performs batches on one target."""
+    """Performs batches on one target, nothing after `ends_at`, on the monotonic clock.
+
+    `is_brief`: answers are not waited for with all patience, since the bystanders are asked.
+    `was_cut`: time was over while some were waited for.
+    """
 
     grounds: Grounds
     generation: Generation
     is_stopped: Callable[[], bool] = lambda: False
+    ends_at: float = math.inf
     counts: Counts = field(default_factory=Counts)
+    is_brief: bool = False
+    was_cut: bool = False
     _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
     _sorter: Sorter = field(init=False)
     _number: int = 0
@@ -106,6 +130,8 @@ class Engine:
             Suspicion(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
         ]
+        if self._is_cut():
+            return found
         is_watched = batch.is_watched and not found
         if is_watched and (trouble := health.end_watch(stored)) is not None:
             sender = self._sender(batch.sent, trouble.lost)
@@ -113,16 +139,26 @@ class Engine:
         trouble = health.check(patient=patient)
         if trouble is None:
             return found
-        # All else that was seen may have come of it; what was not answered, and was sent first,
-        # is the likeliest cause.
+        return self._blamed(trouble, batch, found, in_lane)
+
+    def _blamed(
+        self, trouble: Trouble, batch: Sorted, found: list[Suspicion], in_lane: int
+    ) -> list[Suspicion]:
+        """Return what is suspected of what the bystanders noticed.
+
+        All else that was seen may have come of it; what was not answered, and was sent first, is
+        the likeliest cause.
+        """
+        whole = tuple(batch.batch)
         late = sorted(self._unfinished, key=lambda talk: talk.number)
         first = found[0].case if found else None
         if late and not in_lane:
             first = batch.original(late[0].case)
-        suspects = [batch.original(talk.case) for talk in late]
-        if trouble.violated == DEAD or self._silences >= SILENCES:
+        suspects = [each.case for each in found[:in_lane] if each.case is not None]
+        suspects += [batch.original(talk.case) for talk in late]
+        if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
             others = [case for case in whole if all(case is not each for each in suspects)]
-            return [Suspicion(trouble, (*suspects, *others), first)]
+            return [Suspicion(trouble, (*suspects, *others), first, likely=len(suspects))]
         return [Suspicion(trouble, whole, first), *found]
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
@@ -130,7 +166,7 @@ class Engine:
         talk = self._conversation(case, transcript)
         try:
             talk.start()
-            self._converse([talk])
+            self._converse([talk], max(self.ends_at, time.monotonic() + LAST_S))
             judgement = talk.judgement()
         finally:
             talk.close()
@@ -172,6 +208,9 @@ class Engine:
             for state, lane in lanes.items():
                 lane.begin(todo[state])
             self._wait_for_lanes(list(lanes.values()))
+            if self._is_cut():
+                self.was_cut = True
+                break
             todo = {
                 state: rest
                 for state, lane in lanes.items()
@@ -225,13 +264,13 @@ class Engine:
         return lane
 
     def _wait_for_lanes(self, lanes: Sequence[Lane]) -> None:
-        patience_s = self.grounds.patience_s
-        deadline = time.monotonic() + patience_s
+        patience_s = self._patience_s
+        deadline = min(time.monotonic() + patience_s, self.ends_at)
         while talks := [talk for lane in lanes for talk in lane.talks()]:
             is_busy = any(True for _ in islice(self._meanwhile, 1))
             if _pump(talks, 0.0 if is_busy else deadline - time.monotonic()):
-                deadline = time.monotonic() + patience_s
-            elif time.monotonic() >= deadline:
+                deadline = min(time.monotonic() + patience_s, self.ends_at)
+            if time.monotonic() >= deadline:
                 return
 
     def _perform_single(
@@ -241,6 +280,9 @@ class Engine:
         waiting = list(reversed(cases))
         active: list[Conversation] = []
         while (waiting or active) and not (self.is_stopped() and not active):
+            if self._is_cut():
+                self._abandon(active, waiting)
+                break
             while waiting and len(active) < SIDE_BY_SIDE and self._silences < SILENCES:
                 active.append(self._started(waiting.pop()))
             if any(each.is_refused for each in active):
@@ -265,7 +307,7 @@ class Engine:
             case,
             self.grounds.referee,
             self.generation.enter(case.state),
-            self.grounds.patience_s,
+            self._patience_s,
             number=self._number,
             transcript=transcript,
         )
@@ -281,16 +323,31 @@ class Engine:
             self._is_given_up(judgement.trouble)
             found.append(Suspicion(judgement.trouble, (), talk.case, judgement.answer))
 
-    def _converse(self, talks: list[Conversation]) -> None:
+    def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
+        """Leave what time is over for."""
+        self.was_cut = True
+        self.counts.left += len(active) + len(waiting)
+        for each in active:
+            each.close()
+
+    @property
+    def _patience_s(self) -> float:
+        return self.grounds.patience_s * (BRIEF if self.is_brief else 1.0)
+
+    def _is_cut(self) -> bool:
+        """Tell whether time is over."""
+        return time.monotonic() >= self.ends_at
+
+    def _converse(self, talks: list[Conversation], until: float) -> None:
         active = list(talks)
-        while active:
+        while active and time.monotonic() < until:
             self._turn(active)
             active = [talk for talk in active if not talk.over]
 
     def _turn(self, active: Sequence[Conversation]) -> None:
         """Wait until something happens in any conversation, or one has waited long enough."""
         now = time.monotonic()
-        due = min(each.deadline for each in active)
+        due = min(max(self.ends_at, now), *(each.deadline for each in active))
         wakes = [each.wake for each in active if each.is_slow]
         _pump(
             [talk for each in active for talk in each.talks()],

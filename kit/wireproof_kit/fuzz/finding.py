@@ -33,7 +33,8 @@ class Finding:
     """What was found: the fewest cases that show it, how often they did, the exchange.
 
     ``at_s`` counts from the start of the campaign; ``seen`` counts suspicions folded into it.
-    ``known`` says until when the deviations file lists it.
+    ``known`` says until when the deviations file lists it, ``unconfirmed`` why it was not looked
+    whether it shows again.
     """
 
     signature: Signature
@@ -46,6 +47,7 @@ class Finding:
     at_s: float
     seen: int = 1
     known: str = ""
+    unconfirmed: str = ""
 
     @property
     def id(self) -> str:

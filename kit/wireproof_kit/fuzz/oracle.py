@@ -12,6 +12,7 @@ CLOSED: Final = "closed"
 NONSENSE: Final = "nonsense"
 NOT_CLOSED: Final = "not-closed"
 DEAD: Final = "dead"
+HUNG: Final = "hung"
 ROUND_TRIP: Final = "round-trip"
 DELIVERY: Final = "delivery"
 NEIGHBOUR: Final = "neighbour"
@@ -25,6 +26,7 @@ MEANINGS: Final = {
     NONSENSE: "what was sent back is no answer of the protocol",
     NOT_CLOSED: "the connection stays open though the other side has ended",
     DEAD: "the target accepts no connection any more",
+    HUNG: "no answer beyond patience: the target accepts connections and answers nobody",
     ROUND_TRIP: "a fresh connection does not complete a round trip",
     DELIVERY: "what was acknowledged was not delivered unchanged",
     NEIGHBOUR: "another connection was disturbed",

@@ -1,17 +1,19 @@
 """From a suspicion to the fewest bytes that show it: replay, bisect, shrink, confirm."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
 from wireproof_kit.fuzz.engine import Suspicion
-from wireproof_kit.fuzz.oracle import DEAD, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
+from wireproof_kit.fuzz.oracle import DEAD, HUNG, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
 
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""
 FEWER_TIMES = 3
-COSTLY = frozenset({DEAD, ROUND_TRIP})
+PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED})
+"""An answer that does not come costs all patience each time: fewer runs confirm these."""
+COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 MOST_PROBES = 300
 """Tries to make one finding smaller."""
 
@@ -32,11 +34,12 @@ class Prober(Protocol):
 
 @dataclass(slots=True)
 class Hunt:
-    """The search for what raised one suspicion."""
+    """The search for what raised one suspicion; `again` is what was seen of it since."""
 
     prober: Prober
     violated: str
     probes: int = 0
+    again: list[Suspicion] = field(default_factory=list[Suspicion])
 
     def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
         """Return the fewest cases that raise it again; none when it does not come again."""
@@ -94,7 +97,10 @@ class Hunt:
         self.probes += 1
         if self.prober.out_of_time():
             return False
-        return self.prober.probe(cases, self.violated) is not None
+        found = self.prober.probe(cases, self.violated)
+        if found is not None:
+            self.again.append(found)
+        return found is not None
 
 
 def _smaller(cases: tuple[Case, ...]) -> Iterator[tuple[Case, ...]]:
@@ -129,14 +135,15 @@ def confirm(
 ) -> tuple[int, int]:
     """Run cases several times on fresh connections; return how often they showed it, of how many.
 
-    `told` hears of every time that they did.
+    `told` hears of every time that they did. No runs: no time was left.
     """
     shown = runs = 0
-    # An answer that does not come costs all patience each time.
-    for _ in range(FEWER_TIMES if violated in (NO_ANSWER, NOT_CLOSED) else TIMES):
-        if runs and prober.out_of_time():
+    for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):
+        if prober.out_of_time():
             break
         suspicion = prober.probe(cases, violated)
+        if suspicion is None and prober.out_of_time():
+            break  # time was over before anything could be seen
         runs += 1
         if suspicion is not None:
             shown += 1

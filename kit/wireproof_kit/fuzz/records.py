@@ -58,6 +58,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
         runs=finding.runs,
         seen=finding.seen,
         at_s=finding.at_s,
+        unconfirmed=finding.unconfirmed,
         cases=tuple(map(case_record, finding.cases)),
         names=dict(names),
         transcript=transcript_record(finding.transcript),

@@ -12,11 +12,12 @@ from typing import TypeAlias
 
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.arena import AddressArena, ReferenceArena
-from wireproof_kit.fuzz.campaign import Arena, Campaign, Plan
+from wireproof_kit.fuzz.campaign import Campaign
 from wireproof_kit.fuzz.coverage import Coverage
 from wireproof_kit.fuzz.door import GroundsOptions
 from wireproof_kit.fuzz.engine import Counts
 from wireproof_kit.fuzz.finding import Finding
+from wireproof_kit.fuzz.plan import Arena, Plan
 from wireproof_kit.fuzz.records import finding_record
 from wireproof_kit.protocols import read_target
 from wireproof_kit.restart import restart_with

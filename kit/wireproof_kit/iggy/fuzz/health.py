@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.door import Answer, Trouble
-from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
 from wireproof_kit.iggy import requests
@@ -82,8 +82,8 @@ class Bystanders:
             fresh.close()
         if found is None:
             alive = is_alive(self.places.address)
-            kind = said.kind if said else "nothing"
-            return Trouble(ROUND_TRIP if alive else DEAD, f"a poll is answered with {kind}")
+            words = f"a poll is answered with {said.kind if said else 'nothing'}"
+            return Trouble(_unanswered(fresh, said) if alive else DEAD, words)
         self._offset = found[-1].offset + 1 if found else 0
         return None
 
@@ -130,8 +130,10 @@ class Bystanders:
         finally:
             fresh.close()
         if said is None or said.kind != OK_KIND or body(said):
-            kind = said.kind if said else "nothing"
-            return Trouble(ROUND_TRIP, f"a fresh connection's message is answered with {kind}")
+            words = (
+                f"a fresh connection's message is answered with {said.kind if said else 'nothing'}"
+            )
+            return Trouble(_unanswered(fresh, said), words)
         return self._seen(self._neighbour, payload)
 
     def _seen(self, neighbour: Talk, payload: bytes) -> Trouble | None:
@@ -169,6 +171,11 @@ class Bystanders:
         message = SentMessage(0, (), payload)
         sent = SendMessages(topic.stream.id, topic.id, chosen, (message,))
         return requests.request(commands.SEND_MESSAGES, sent).data
+
+
+def _unanswered(talk: Talk, said: Answer | None) -> str:
+    """Return what it violates that a request was not answered as it should be."""
+    return HUNG if said is None and not (talk.ended or talk.fault) else ROUND_TRIP
 
 
 def is_alive(address: Address) -> bool:

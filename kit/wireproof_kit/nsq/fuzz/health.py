@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.door import Answer, Trouble
-from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
 from wireproof_kit.nsq import frames
@@ -90,7 +90,7 @@ class Bystanders:
             except _Disturbed as error:
                 self._watcher = None
                 alive = is_alive(self._address)
-                return Trouble(ROUND_TRIP if alive else DEAD, str(error))
+                return Trouble(error.violated if alive else DEAD, str(error))
         self._received(self._watcher)
         return None
 
@@ -161,7 +161,7 @@ class Bystanders:
             self._publisher = self._connected()
             self._idle = self._connected()
         except _Disturbed as error:
-            return Trouble(ROUND_TRIP, str(error))
+            return Trouble(error.violated, str(error))
         return None
 
     def _connected(self) -> Talk:
@@ -182,8 +182,10 @@ class Bystanders:
             _wait([talk], deadline)
         if len(talk.answers) < 2 or talk.answers[1].kind != OK_KIND:
             said = ", ".join(answer.kind for answer in talk.answers) or "nothing"
+            is_silent = not (talk.answers or talk.ended)
             talk.close()
-            raise _Disturbed(f"subscribing anew is answered with {said}")
+            words = f"subscribing anew is answered with {said}"
+            raise _Disturbed(words, HUNG if is_silent else ROUND_TRIP)
         del talk.answers[:2]
         return talk
 
@@ -218,6 +220,8 @@ class Bystanders:
             (publisher, NEIGHBOUR, "a neighbour's publish"),
         ):
             said = talk.answers[0].kind if talk.answers else talk.ended or talk.fault or "nothing"
+            if said == "nothing" and talk is fresh:
+                return Trouble(HUNG, f"{who} is answered with {said}")
             if said != OK_KIND:
                 return Trouble(violated, f"{who} is answered with {said}")
             if len(talk.answers) > 1 or talk.fault:
@@ -261,6 +265,10 @@ class Bystanders:
 
 class _Disturbed(Exception):
     """A bystander does not get in."""
+
+    def __init__(self, words: str, violated: str = ROUND_TRIP) -> None:
+        super().__init__(words)
+        self.violated = violated
 
 
 def is_alive(address: Address) -> bool:
