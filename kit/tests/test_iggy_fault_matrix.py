@@ -19,7 +19,9 @@ SEED = 1
 FAULTS = listed(PROTOCOL, FAULT)
 VARIANTS = listed(PROTOCOL, VARIANT)
 SAMPLE = sample((*FAULTS, *VARIANTS, *mixes(VARIANTS, seed=SEED)), seed=SEED)
-KINDS = {"must": 3, "should": 1}
+KINDS = {"must": 3, "should": 1, "observed": 1}
+NOT_PUBLISHED = {"login"}
+"""What the reference has in its tagged generation only; what is rehearsed is the published one."""
 CASES = 600
 
 
@@ -50,7 +52,9 @@ def test_every_tested_clause_has_its_kinds_of_fault() -> None:
     short = [
         f"{clause.id} ({clause.level}): {', '.join(sorted(ways[clause.id])) or 'no fault'}"
         for clause in load_catalogue(PROTOCOL).clauses()
-        if clause.status == "tested" and len(ways[clause.id]) < KINDS.get(clause.level, 0)
+        if clause.status == "tested"
+        and NOT_PUBLISHED.isdisjoint(clause.needs)
+        and len(ways[clause.id]) < KINDS.get(clause.level, 0)
     ]
     assert short == []
 

@@ -32,9 +32,12 @@ from wireproof_reference_impl.iggy.core.requests import (
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_reference_impl.iggy.http.exchange import (
+    Answer,
     HeaderFields,
     Reason,
+    Unfit,
     as_they_are,
+    in_plain_text,
     no_reason,
 )
 from wireproof_reference_impl.settings import Settings
@@ -115,8 +118,12 @@ class MessageBehaviour:
 
 @dataclass(frozen=True, slots=True)
 class DiskBehaviour:
-    """How messages stand in the log, and what stands in its indexes."""
+    """How messages stand in the log, and what stands in its indexes.
 
+    `named` gives the number that a segment's files are called by, of its first offset.
+    """
+
+    named: Callable[[int], int] = defaults.same_number
     record: Callable[[Message], bytes] = message.record
     position: Callable[[int], int] = defaults.same_number
     timestamp: Callable[[int], int] = defaults.same_number
@@ -139,7 +146,7 @@ class HttpBehaviour:
     """What HTTP takes, how it refuses, and what stands in front of a body.
 
     `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
-    answer of those that tell length and type.
+    answer of those that tell length and type; `unfit` answers what no handler can read.
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
@@ -148,6 +155,7 @@ class HttpBehaviour:
     error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
     fields: Callable[[HeaderFields], HeaderFields] = as_they_are
     reason: Reason = no_reason
+    unfit: Callable[[Unfit], Answer] = in_plain_text
 
 
 @dataclass(frozen=True, slots=True)

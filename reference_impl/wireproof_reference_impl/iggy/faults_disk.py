@@ -80,4 +80,12 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks="disk.time-index",
     ),
+    fault(
+        "log-named-from-one",
+        "the files of a segment are named by the offset behind its first one",
+        number("disk.named", lambda start: start + 1),
+        way=BOUNDARY,
+        breaks="disk.names",
+        may_break=DISK,
+    ),
 )

@@ -14,10 +14,11 @@ from wireproof_reference_impl.preset import (
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
-from wireproof_spec.iggy.header_kinds import BOOL, RAW, STRING, UINT64
+from wireproof_spec.iggy.header_kinds import BOOL, FLOAT64, KIND_WIDTHS, RAW, STRING, UINT64
 
 _NODE = HeaderValue(STRING, b"1")
 _MOST_KEPT = 15
+_MOST_KEY = 254
 _READ = (
     "headers.delivered headers.kinds headers.other-kinds headers.block headers.limits "
     "headers.key-text headers.width message.layout message.headers-length json.headers-object "
@@ -46,6 +47,12 @@ def _without(kind: int) -> Settings:
     return _kept(
         lambda headers: {key: value for key, value in headers.items() if value.kind != kind}
     )
+
+
+def _fitted(header: HeaderValue) -> HeaderValue:
+    """Return a value of the width that its kind has."""
+    width = KIND_WIDTHS.get(header.kind) or len(header.value)
+    return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
 
 
 def _leftovers() -> Callable[[Headers | None], Headers | None]:
@@ -160,5 +167,40 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks="headers.kinds json.headers-object",
         may_break=_READ,
+    ),
+    fault(
+        "header-float64-lost",
+        "headers of kind float64 are lost",
+        _without(FLOAT64),
+        way=MISSING,
+        breaks="headers.other-kinds json.other-kinds",
+        may_break=_READ,
+    ),
+    fault(
+        "header-values-fitted",
+        "values are filled up, or cut, to the width of their kind",
+        _each(_fitted),
+        way=BOUNDARY,
+        breaks="headers.width headers.block",
+        may_break=_READ,
+        has_late_twin=False,
+    ),
+    fault(
+        "header-keys-lower",
+        "keys of headers are kept in lower case",
+        _kept(lambda headers: {key.lower(): value for key, value in headers.items()}),
+        way=WRONG_VALUE,
+        breaks="headers.key-text",
+        may_break=_READ,
+        has_late_twin=False,
+    ),
+    fault(
+        "header-keys-cut-at-254",
+        "keys of headers keep 254 characters",
+        _kept(lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}),
+        way=BOUNDARY,
+        breaks="headers.limits",
+        may_break=_READ,
+        has_late_twin=False,
     ),
 )

@@ -244,7 +244,7 @@ FAULTS: tuple[Preset, ...] = (
         "offsets told over TCP are one too high",
         _changed(lambda message: replace(message, offset=message.offset + 1)),
         way=BOUNDARY,
-        breaks="message.offset",
+        breaks="message.offset message.offset-sequence",
         may_break=BINARY,
     ),
     fault(

@@ -52,14 +52,17 @@ def fault(
     breaks: str,
     may_break: str = "",
     kind: str = CLAUSE,
+    has_late_twin: bool = True,
 ) -> Preset:
     """Return a fault; clauses are words of one string, without `iggy.`.
 
-    One that tells messages wrongly has a twin that does so only late.
+    One that tells messages wrongly has a twin that does so only late, unless no message that
+    cases poll for seconds would show it.
     """
     broken = _clauses(breaks)
     others = tuple(each for each in _clauses(may_break) if each not in broken)
-    return Preset(name, kind, text, settings, broken, others, way, late_settings(settings))
+    late = late_settings(settings) if has_late_twin else None
+    return Preset(name, kind, text, settings, broken, others, way, late)
 
 
 def late_twin(preset: Preset) -> Preset | None:

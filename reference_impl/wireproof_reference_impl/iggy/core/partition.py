@@ -82,7 +82,7 @@ class Partition:
             [disk.position(each) for each in ends[:-1]],
             [disk.timestamp(each.timestamp) for each in messages],
         )
-        self._files.append(segment.start, rows)
+        self._files.append(disk.named(segment.start), rows)
         if segment not in self.segments:
             self.segments.append(segment)
         self._messages += messages
@@ -126,9 +126,9 @@ class Partition:
             OSError: it could not be written.
         """
         message = change(self.kept(offset))
-        start = self.segment_of(offset).start
-        record = self._behaviour.disk.record(message)
-        self._files.rewrite(start, self._positions[offset], record)
+        disk = self._behaviour.disk
+        start = disk.named(self.segment_of(offset).start)
+        self._files.rewrite(start, self._positions[offset], disk.record(message))
         self._messages[offset] = message
 
     def segment_of(self, offset: int) -> Segment:
@@ -205,7 +205,7 @@ class Partition:
                 place += len(each)
         if not self.segments:
             self.segments.append(Segment(0))
-            self._files.append(0, Rows((), (), ()))
+            self._files.append(self._behaviour.disk.named(0), Rows((), (), ()))
 
 
 def flipped(message: Message, bit: int) -> Message:

@@ -16,6 +16,7 @@ from wireproof_reference_impl.iggy.http.exchange import (
     Routes,
     Unfit,
     as_they_are,
+    in_plain_text,
     no_reason,
     split_path,
     text,
@@ -41,6 +42,7 @@ class HttpConnection(Generic[S]):
         most_body_bytes: int,
         fields: Callable[[HeaderFields], HeaderFields] = as_they_are,
         reason: Reason = no_reason,
+        unfit: Callable[[Unfit], Answer] = in_plain_text,
     ) -> None:
         self.closed = False
         self._site = site
@@ -49,6 +51,7 @@ class HttpConnection(Generic[S]):
         self._most_body_bytes = most_body_bytes
         self._fields = fields
         self._reason = reason
+        self._unfit = unfit
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD_BYTES)
         self._output: list[bytes] = []
         self._request: h11.Request | None = None
@@ -115,7 +118,7 @@ class HttpConnection(Generic[S]):
         try:
             answer = self._handled(self._request)
         except Unfit as unfit:
-            answer = text(unfit.text, unfit.status)
+            answer = self._unfit(unfit)
         except Refusal as refusal:
             answer = self._refuse(refusal)
         except OSError:

@@ -62,6 +62,11 @@ def text(data: str, status: int = 200) -> Answer:
     return Answer(status, data.encode(errors="backslashreplace"), TEXT)
 
 
+def in_plain_text(unfit: Unfit) -> Answer:
+    """Return the answer to a request that no handler can read."""
+    return text(unfit.text, unfit.status)
+
+
 def as_they_are(fields: HeaderFields) -> HeaderFields:
     """Return what was given."""
     return fields

@@ -48,4 +48,5 @@ def connection(server: Server) -> HttpConnection[Server]:
         most_body_bytes=http.most_body_bytes,
         fields=http.fields,
         reason=http.reason,
+        unfit=http.unfit,
     )

@@ -59,21 +59,28 @@ def strategy(fields: Fields) -> int:
 def messages(fields: Fields) -> list[Sent]:
     """Read messages until nothing is left.
 
-    id u128, headers length u32, headers, payload length u32, payload.
-
     Raises:
         Refusal: one is cut, has a bad header, or no payload.
     """
     found: list[Sent] = []
     while fields.left:
-        number = fields.u128()
-        block = fields.take(fields.u32())
-        headers = read_headers(block) if block else None
-        length = fields.u32()
-        if not length:
-            raise empty_payload()
-        found.append(Sent(number, headers, fields.take(length)))
+        found.append(message(fields))
     return found
+
+
+def message(fields: Fields) -> Sent:
+    """Read a message: id u128, headers length u32, headers, payload length u32, payload.
+
+    Raises:
+        Refusal: it is cut, has a bad header, or no payload.
+    """
+    number = fields.u128()
+    block = fields.take(fields.u32())
+    headers = read_headers(block) if block else None
+    length = fields.u32()
+    if not length:
+        raise empty_payload()
+    return Sent(number, headers, fields.take(length))
 
 
 def text(data: bytes) -> str:
