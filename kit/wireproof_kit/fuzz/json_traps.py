@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TypeAlias, cast
 
 from wireproof_kit.fuzz.chance import Chance
@@ -31,10 +32,10 @@ def _first_value(written: bytes) -> Trap:
     """Return the trap that writes something in the place of a member's value."""
 
     def make(text: bytes, chance: Chance) -> bytes:
-        members = _members(text) or {"a": "b"}
-        name = chance.one_of(list(members))
-        rest = {key: value for key, value in members.items() if key != name}
-        return _with(rest, name, written)
+        there = _written(text) or _SOME
+        name = chance.one_of(list(there))
+        rest = (member for key, member in there.items() if key != name)
+        return _object(*rest, _named(name, written))
 
     return make
 
@@ -43,31 +44,28 @@ def _member(name: bytes, value: bytes = b'"v"') -> Trap:
     """Return the trap that adds a member whose name is written so."""
 
     def make(text: bytes, chance: Chance) -> bytes:
-        members = _members(text) or {}
-        inner = _dumped(members)[1:-1]
-        return b"{" + inner + b"," * bool(inner) + name + b":" + value + b"}"
+        return _object(*(_written(text) or {}).values(), name + b":" + value)
 
     return make
 
 
 def _twice(text: bytes, chance: Chance) -> bytes:
-    members = _members(text) or {"a": "b"}
-    name = chance.one_of(list(members))
-    return _with(members, name, b'"other"')
+    there = _written(text) or _SOME
+    name = chance.one_of(list(there))
+    return _object(*there.values(), _named(name, b'"other"'))
 
 
 def _dropped(text: bytes, chance: Chance) -> bytes:
-    members = _members(text) or {}
-    if members:
-        del members[chance.one_of(list(members))]
-    return _dumped(members)
+    there = _written(text) or {}
+    name = chance.one_of(list(there)) if there else ""
+    return _object(*(member for key, member in there.items() if key != name))
 
 
 def sized(size: int) -> Trap:
     """Return the trap that makes an object of a size, with what was there where it fits."""
 
     def make(text: bytes, chance: Chance) -> bytes:
-        inner = _dumped(_members(text) or {})[1:-1]
+        inner = b",".join((_written(text) or {}).values())
         inner += b"," * bool(inner)
         if len(inner) + len(b'{"_":""}') > size:
             inner = b""
@@ -92,10 +90,6 @@ def _trailing_comma(text: bytes, chance: Chance) -> bytes:
     return text[:-1] + b",}" if len(text) > 2 else b'{"a":"b",}'
 
 
-def _wide(text: bytes, chance: Chance) -> bytes:
-    return b"{" + b",".join(b'"k%d":""' % number for number in range(1000)) + b"}"
-
-
 NUMBERS = (
     *(b"0", b"1", b"-1", b"-2", b"-3", b"-0", b"0.5", b"1e5", b"1E400", b"-1e400", b"1e-400"),
     *(b"255", b"256", b"-128", b"-129", b"32767", b"65535", b"65536", b"2147483647"),
@@ -113,9 +107,11 @@ def _number(text: bytes, chance: Chance) -> bytes:
     members = _members(text) or {"a": 1}
     numbers = [name for name, value in members.items() if type(value) is int]
     name = chance.one_of(numbers or list(members))
-    rest = {key: value for key, value in members.items() if key != name}
-    return _with(rest, name, chance.one_of(NUMBERS))
+    rest = (_named(key, _dumped(value)) for key, value in members.items() if key != name)
+    return _object(*rest, _named(name, chance.one_of(NUMBERS)))
 
+
+_WIDE = b"{" + b",".join(b'"k%d":""' % number for number in range(1000)) + b"}"
 
 JSON: Mapping[str, Trap] = {
     "JSON: nothing": _instead(b""),
@@ -166,7 +162,7 @@ JSON: Mapping[str, Trap] = {
     "JSON: value a long text": _first_value(b'"' + b"a" * 5000 + b'"'),
     "JSON: value missing": _first_value(b""),
     "JSON: another number": _number,
-    "JSON: many names": _wide,
+    "JSON: many names": _instead(_WIDE),
     "JSON: 299 deep": _nested(299),
     "JSON: 300 deep": _nested(300),
     "JSON: 5000 deep": _nested(5000),
@@ -183,13 +179,26 @@ def _members(text: bytes) -> Members | None:
     return dict(cast(Members, value)) if isinstance(value, dict) else None
 
 
-def _with(members: Members, name: str, written: bytes) -> bytes:
-    """Write an object with one more member, its value written as given."""
-    inner = _dumped(members)[1:-1]
-    quoted = json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return b"{" + inner + b"," * bool(inner) + quoted + b":" + written + b"}"
+@lru_cache(maxsize=256)
+def _written(text: bytes) -> Mapping[str, bytes] | None:
+    """Return the members of an object by name, as they are written; many cases have the same."""
+    members = _members(text)
+    if members is None:
+        return None
+    return {name: _named(name, _dumped(value)) for name, value in members.items()}
+
+
+def _named(name: str, written: bytes) -> bytes:
+    return _dumped(name) + b":" + written
+
+
+def _object(*members: bytes) -> bytes:
+    return b"{" + b",".join(members) + b"}"
 
 
 def _dumped(value: object) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
+
+
+_SOME: Mapping[str, bytes] = {"a": b'"a":"b"'}
