@@ -255,7 +255,6 @@ class Campaign:
         self.hunting_s += time.monotonic() - started
 
     def _hunt(self, suspicion: Suspicion) -> None:
-        until = self._hunt_until
         hunt = Hunt(self, suspicion.trouble.violated)
         cases = hunt.culprits(suspicion)
         if not cases:
@@ -268,13 +267,9 @@ class Campaign:
             self._fold(self.findings[signature.id].again())
             return
         if self.plan.shrink:
-            self._hunt_until = self._shrink_until()
-            cases = hunt.smallest(cases)
-            self._hunt_until = until
+            cases = self._shrunk(hunt, cases)
         again = hunt.again
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
-        if not runs:
-            shown = runs = 1  # no time was left, but for the run that told which cases they are
         if not shown:
             self._keep_unconfirmed(suspicion)
             return
@@ -296,10 +291,13 @@ class Campaign:
             )
         )
 
-    def _shrink_until(self) -> float:
-        """Return until when a finding may be made smaller, so that it can be confirmed as well."""
-        now = time.monotonic()
-        return min(now + SHRINK_S, (now + min(self._hunt_until, self._ends_at)) / 2)
+    def _shrunk(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Make a finding smaller for as long as it can be confirmed afterwards."""
+        now, until = time.monotonic(), self._hunt_until
+        self._hunt_until = min(now + SHRINK_S, (now + min(until, self._ends_at)) / 2)
+        cases = hunt.smallest(cases)
+        self._hunt_until = until
+        return cases
 
     def _keep_unconfirmed(self, suspicion: Suspicion) -> None:
         """Keep what was seen once and never again, unless the machine may have been slow."""

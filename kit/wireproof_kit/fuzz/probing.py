@@ -135,7 +135,8 @@ def confirm(
 ) -> tuple[int, int]:
     """Run cases several times on fresh connections; return how often they showed it, of how many.
 
-    `told` hears of every time that they did. No runs: no time was left.
+    `told` hears of every time that they did. Where no time is left it is the one run that told
+    which cases they are.
     """
     shown = runs = 0
     for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):
@@ -148,4 +149,4 @@ def confirm(
         if suspicion is not None:
             shown += 1
             told(suspicion)
-    return shown, runs
+    return (shown, runs) if runs else (1, 1)
