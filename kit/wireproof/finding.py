@@ -54,6 +54,8 @@ def _named(what: str, bundle: Bundle) -> CaseRecord:
         for case in bundle.cases:
             if (case.signature or "").startswith(what) or case.case_hash.startswith(what):
                 return case
-    near = nearest_words(what, [case.case for case in bundle.cases], count=3)
+    names = [case.case for case in bundle.cases]
+    near = nearest_words(what, [*names, *(each.id for each in bundle.findings)], count=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
-    raise UsageFault(f"{bundle.path}: no case or signature {what!r}{hint}")
+    kinds = "finding, case or signature" if bundle.findings else "case or signature"
+    raise UsageFault(f"{bundle.path}: no {kinds} {what!r}{hint}")

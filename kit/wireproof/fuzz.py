@@ -22,6 +22,7 @@ from wireproof.targets import (
     given_keys,
     key_options,
     named_target,
+    refuse_others,
     settings_for,
 )
 from wireproof.view.fuzzing import choose_fuzz_view
@@ -32,6 +33,7 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.campaign import BATCH
 from wireproof_kit.fuzz.door import Choice
 from wireproof_kit.fuzz.plan import Plan
+from wireproof_kit.fuzz.process import usage
 from wireproof_kit.fuzz.workers import Place, run_workers
 from wireproof_kit.options import today
 from wireproof_kit.protocols import PROTOCOLS, read_target
@@ -83,6 +85,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     """
     named = _named(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
+    _refuse_gone(options["pid"])
     corpus = open_corpus(options["corpus"])
     seed, first = corpus.start(options["seed"], _wanted(options))
     deviations = _deviations(options["baseline"])
@@ -107,6 +110,8 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     view.begin(named.url, seed, bundle, first)
     if not pcap.is_installed():
         click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+    if left_behind := corpus.left_behind(seed, _wanted(options)):
+        click.echo(f"wireproof: {left_behind}", err=True)
     with _interruptible() as is_interrupted:
         run_workers(
             _place(named, options, seed),
@@ -126,11 +131,7 @@ def _named(arguments: tuple[str, ...], options: FuzzOptions) -> Named:
         return Named(REFERENCE, protocol=protocol)
     settings = settings_for(manner())
     named = named_target(arguments, settings, given=given_keys())
-    if named.prefixes:
-        raise UsageFault(
-            f"{named.prefixes[0]!r}: expected one URL; choose with --frames, --states"
-        )
-    return named
+    return refuse_others(named, "; choose with --frames, --states")
 
 
 def _refuse_afar(named: Named, *, hazardous: bool) -> None:
@@ -141,6 +142,15 @@ def _refuse_afar(named: Named, *, hazardous: bool) -> None:
         raise UsageFault(
             f"{target.url} is not on this machine's loopback, and fuzzing may kill what it is "
             "pointed at, fill its disk and leave topics behind; give --hazardous if it may"
+        )
+
+
+def _refuse_gone(pid: int | None) -> None:
+    """Refuse a process that cannot be watched: nothing would climb in it."""
+    if pid is not None and usage(pid) is None:
+        raise UsageFault(
+            f"--pid {pid}: expected a process of this machine whose /proc entry can be read, "
+            "found none"
         )
 
 

@@ -41,6 +41,20 @@ class Corpus:
                 return stopped.seed, stopped.batch
         return (secrets.randbelow(SEEDS) if seed is None else seed), 0
 
+    def left_behind(self, seed: int, wanted: str) -> str:
+        """Say which interrupted campaign does not go on, and why; empty where none is left so."""
+        stopped = self._stopped()
+        if stopped is None or not stopped.interrupted:
+            return ""
+        reasons = {
+            f"this one has seed {seed}": stopped.seed != seed,
+            "this one has other --frames, --states or --drawn": stopped.wanted != wanted,
+            f"it was of kit {stopped.kit}": stopped.kit != KIT_VERSION,
+        }
+        why = " and ".join(words for words, holds in reasons.items() if holds)
+        where = f"--corpus {self.folder}: a campaign of seed {stopped.seed}"
+        return f"{where} was interrupted and does not go on: {why}" if why else ""
+
     def findings(self) -> tuple[FindingRecord, ...]:
         """Return all findings kept, in order of their names.
 

@@ -30,6 +30,7 @@ from wireproof_spec.record import (
 CLAUSE = "fuzz"
 """What an entry of the deviations file names as its clause, for a finding."""
 FOUND, NOT_DONE, UNSURE, INTERRUPTED = 1, 2, 3, 130
+TOO_SHORT = "no case was executed: the time was over before the target was ready; give more --time"
 
 
 @dataclass(slots=True)
@@ -76,7 +77,9 @@ class FuzzLedger:
         """
         if self._writer is None or self.header is None:
             self._remove_empty()
-            raise KitError(self.failures[0] if self.failures else "no case was executed")
+            if interrupted and not self.failures:
+                return INTERRUPTED
+            raise KitError(self.failures[0] if self.failures else TOO_SHORT)
         campaign = self._campaign()
         code = self._code(campaign, interrupted=interrupted)
         for finding in self.findings.values():

@@ -24,6 +24,8 @@ from wireproof_kit.protocols import read_target
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
+MOST_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
@@ -38,19 +40,25 @@ class Repetition:
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Find a finding by its id or the beginning of it; None when there is none such."""
+    """Find a finding by its id or the beginning of it; None when there is none such.
+
+    Raises:
+        UsageFault: there are several such.
+    """
     path = Path(what)
     if path.is_file():
         found = read_bundle(path)
-        alone = not found.cases and len(found.findings) == 1
-        return (found, found.findings[0]) if alone else None
-    if len(what) < SHORTEST_SIGNATURE:
+        alike = () if found.cases else found.findings
+    elif len(what) < SHORTEST_SIGNATURE:
         return None
-    found = read_bundle(bundle or newest_bundle())
-    for finding in found.findings:
-        if finding.id.startswith(what):
-            return found, finding
-    return None
+    else:
+        found = read_bundle(bundle or newest_bundle())
+        alike = tuple(each for each in found.findings if each.id.startswith(what))
+    if len(alike) > 1:
+        named = ", ".join(each.id for each in alike[:MOST_NAMED])
+        more = ", …" * (len(alike) > MOST_NAMED)
+        raise UsageFault(f"{what}: expected one finding, found {len(alike)}: {named}{more}")
+    return (found, alike[0]) if alike else None
 
 
 def repeat_finding(repetition: Repetition) -> int:
