@@ -12,6 +12,7 @@ from typing import cast
 from wireproof_kit.embedded import EmbeddedReference, first_line, reference_url
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.door import Grounds, GroundsOptions, OpenGrounds
+from wireproof_kit.patience import Patience
 from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
 from wireproof_kit.target import Target
 
@@ -29,6 +30,8 @@ class AddressArena:
     options: GroundsOptions
     restart: Callable[[], bool] | None = None
     process: int | None = None
+    _openings: int = field(default=0, init=False)
+    _patience: Patience | None = field(default=None, init=False)
 
     @property
     def can_restart(self) -> bool:
@@ -41,8 +44,12 @@ class AddressArena:
         return self.process
 
     def open(self) -> Grounds:
-        """Open the target."""
-        return open_grounds(self.target, self.options)
+        """Open the target; what was learned of it the first time holds later on."""
+        options = replace(self.options, opening=self._openings, patience=self._patience)
+        self._openings += 1
+        grounds = open_grounds(self.target, options)
+        self._patience = grounds.patience
+        return grounds
 
     def revive(self, *, stuck: bool = False) -> bool:
         """Bring it back with the user's command, or find that it came back by itself."""

@@ -9,9 +9,10 @@ from itertools import count
 from typing import Final, Protocol
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.fuzz.avoided import Avoided, is_like_another
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.coverage import Coverage
-from wireproof_kit.fuzz.door import Generation
+from wireproof_kit.fuzz.door import Generation, Grounds
 from wireproof_kit.fuzz.engine import Counts, Engine, Meanwhile, Suspicion
 from wireproof_kit.fuzz.finding import Finding, signature_of
 from wireproof_kit.fuzz.oracle import (
@@ -29,8 +30,9 @@ from wireproof_kit.fuzz.oracle import (
     WRONG_ANSWER,
 )
 from wireproof_kit.fuzz.plan import Arena, Plan
-from wireproof_kit.fuzz.probing import Hunt, confirm
-from wireproof_kit.fuzz.records import cases_of
+from wireproof_kit.fuzz.probing import COSTLY, Hunt, confirm
+from wireproof_kit.fuzz.records import cases_of, renaming
+from wireproof_kit.fuzz.renamed import Renaming, are_as_long
 from wireproof_kit.fuzz.sorting import Made, Sorted
 from wireproof_kit.fuzz.watching import Watch
 from wireproof_kit.transcript import Transcript
@@ -41,6 +43,8 @@ PIECE: Final = 16
 """Cases made between two looks at what the target sends."""
 WATCHED: Final = 4
 """Of so many batches, one is watched for deliveries."""
+QUIET: Final = 8
+"""In one of so many, no two cases meet: whoever waits for another one's doing waits in vain."""
 HUNT_S: Final = 30.0
 """Seconds at most between a suspicion and its finding."""
 SHRINK_S: Final = 15.0
@@ -64,8 +68,6 @@ _ALIKE = (
 STAYS_HUNG: Final = "unconfirmed, since the target stays hung; give --restart CMD"
 STAYS_DEAD: Final = "unconfirmed, since the target stays dead; give --restart CMD"
 NO_TIME: Final = "unconfirmed, since the campaign's time was over"
-
-Trigger = tuple[str, str, str]
 
 
 class Listener(Protocol):
@@ -105,7 +107,8 @@ class Campaign:
     _started: float = 0.0
     _ends_at: float = math.inf
     _hunt_until: float = 0.0
-    _avoided: set[Trigger] = field(default_factory=set[Trigger])
+    _is_watched: bool = False
+    _avoided: Avoided = field(default_factory=Avoided)
 
     def run(self) -> None:
         """Go on until time, cases or patience of the user end."""
@@ -154,10 +157,12 @@ class Campaign:
         if violated in (FILES, MEMORY):
             trouble = watch.probed(violated, cases, self._send) if watch else None
             return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
-        # Who looks for a death or a hang need not wait for deliveries, and asks afterwards.
+        # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
+        # some die of what they deliver, and only when somebody receives it.
         beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
+        receiving = beside or (violated == DEAD and self._is_watched)
         engine.is_brief = violated in (DEAD, HUNG)
-        found = engine.perform(cases, watch=beside, patient=beside)
+        found = engine.perform(cases, watch=receiving, patient=beside)
         engine.is_brief = False
         engine.close()
         self._heal(found)
@@ -178,7 +183,7 @@ class Campaign:
             kept = self._kept(made)
             made = self._begun(batch + step)
             making = self._making(made, batch + step)
-            self._perform(kept, making)
+            self._perform(kept, making, quiet=batch // step % QUIET == 1)
             self.listener.went_on(self)
             if self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values()):
                 break
@@ -218,13 +223,16 @@ class Campaign:
 
     def _is_sent(self, case: Case) -> bool:
         is_allowed = self.plan.hazardous or not case.hazardous
-        return is_allowed and _trigger(case) not in self._avoided
+        return is_allowed and not self._avoided.holds(case, self._generation)
 
-    def _perform(self, batch: Sorted | None, meanwhile: Meanwhile | None = None) -> None:
+    def _perform(
+        self, batch: Sorted | None, meanwhile: Meanwhile | None = None, *, quiet: bool = False
+    ) -> None:
         engine, watching = self._engine, self._watch
         if batch is None or not batch.batch or engine is None:
             return
-        found = engine.perform_sorted(batch, patient=False, meanwhile=meanwhile)
+        self._is_watched = batch.is_watched
+        found = engine.perform_sorted(batch, patient=False, quiet=quiet, meanwhile=meanwhile)
         cases = batch.batch
         self.executed += len(cases)
         if not found and watching is not None:
@@ -260,13 +268,15 @@ class Campaign:
         if not cases:
             self._keep_unconfirmed(suspicion)
             return
+        is_known = is_like_another(self.findings.values(), hunt.violated, cases[-1])
+        cases = self._in_right_form(hunt, cases)
         signature = signature_of(suspicion, cases[-1])
         if suspicion.trouble.violated not in _ANSWERED:
-            self._avoided.add(_trigger(cases[-1]))
+            self._avoided.add(cases[-1])
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
             return
-        if self.plan.shrink:
+        if self.plan.shrink and not (is_known and hunt.violated in COSTLY):
             cases = self._shrunk(hunt, cases)
         again = hunt.again
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
@@ -290,6 +300,17 @@ class Campaign:
                 round(self.elapsed_s, 3),
             )
         )
+
+    def _in_right_form(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return the frame that a case was made from, where that costs as much as the case."""
+        generation = self._generation
+        if generation is None or hunt.violated not in COSTLY or len(cases) > 1:
+            return cases
+        right = generation.right(cases[0])
+        if right is None or not hunt.shows((right,)):
+            return cases
+        self._avoided.add_frame(right)
+        return (right,)
 
     def _shrunk(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Make a finding smaller for as long as it can be confirmed afterwards."""
@@ -377,15 +398,22 @@ class Campaign:
     def open(self) -> None:
         """Open the target, and learn what cases name there."""
         grounds = self.arena.open()
-        self._names = grounds.names
         self.fingerprint = grounds.fingerprint
         self.patience_s = grounds.patience_s
-        self._generation = grounds.generation(self.plan.choice)
+        generation = self._made_for(grounds)
+        now = Renaming(renaming(self._names, grounds.names))
         self._engine = Engine(
-            grounds, self._generation, self.is_interrupted, self._ends_at, self.counts
+            grounds, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
         )
         pid = self.arena.pid
         self._watch = Watch(pid) if pid is not None else None
+
+    def _made_for(self, grounds: Grounds) -> Generation:
+        """Return the cases; those made for names as long are good for the new ones."""
+        if self._generation is None or not are_as_long(self._names, grounds.names):
+            self._names = grounds.names
+            self._generation = grounds.generation(self.plan.choice)
+        return self._generation
 
     def close(self, *, leave: bool = False) -> None:
         """End all connections, and delete what was made unless it must be left."""
@@ -393,7 +421,3 @@ class Campaign:
             self._engine.close()
             self._engine.grounds.close(leave=leave)
             self._engine = None
-
-
-def _trigger(case: Case) -> Trigger:
-    return case.frame_kind, case.field, case.mutation

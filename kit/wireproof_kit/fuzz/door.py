@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.http import Address
+from wireproof_kit.patience import Patience
 from wireproof_kit.target import Target
 
 Ends: TypeAlias = Literal["no", "may", "must"]
@@ -167,6 +168,10 @@ class Generation(Protocol):
         """Return what brings a connection into a state."""
         ...
 
+    def right(self, case: Case) -> Case | None:
+        """Return the frame that a case was made from, as it should be; None where none is."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -197,6 +202,11 @@ class Grounds(Protocol):
         ...
 
     @property
+    def patience(self) -> Patience:
+        """What was measured of the target; good for it when it is opened again."""
+        ...
+
+    @property
     def fingerprint(self) -> Mapping[str, str]:
         """What the target says of itself."""
         ...
@@ -219,12 +229,15 @@ class Grounds(Protocol):
 class GroundsOptions:
     """How to talk to a target; `token` makes names unique to a campaign, the same on resuming.
 
-    A `passing` target ends with the campaign, so that nothing need be cleaned up.
+    A `passing` target ends with the campaign, so that nothing need be cleaned up. What a target
+    that died has kept must not meet it again: the names of each `opening` are others, as long.
     """
 
     token: str
     passing: bool = False
     timeout_s: float | None = None
+    patience: Patience | None = None
+    opening: int = 0
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

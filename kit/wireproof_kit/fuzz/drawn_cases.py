@@ -52,6 +52,10 @@ class DrawnCases:
         """Return what brings a connection into a state."""
         return self.grammar.entry[state]
 
+    def right(self, case: Case) -> Case | None:
+        """Return none: each case was drawn as it is."""
+        return None
+
     def cases(self, first: int = 0) -> Iterator[Case]:
         """Make all cases from an index on, without end."""
         index = first

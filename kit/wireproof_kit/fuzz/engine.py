@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import Case, Slow
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.door import Generation, Grounds, Trouble
 from wireproof_kit.fuzz.lane import Lane, Piped, may_end
 from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.renamed import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.sorting import Sorted, Sorter, trigger
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.transcript import Transcript
@@ -80,6 +81,7 @@ class Engine:
     is_stopped: Callable[[], bool] = lambda: False
     ends_at: float = math.inf
     counts: Counts = field(default_factory=Counts)
+    renaming: Renaming = NO_RENAMING
     is_brief: bool = False
     was_cut: bool = False
     _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
@@ -90,7 +92,7 @@ class Engine:
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
 
     def __post_init__(self) -> None:
-        self._sorter = Sorter(self.grounds.referee, self.generation)
+        self._sorter = Sorter(self.grounds.referee, self.generation, self.renaming)
 
     def perform(
         self, batch: Sequence[Case], *, watch: bool, patient: bool = True
@@ -106,9 +108,18 @@ class Engine:
         return self._sorter.sorted(batch, watch=watch)
 
     def perform_sorted(
-        self, batch: Sorted, *, patient: bool = True, meanwhile: Meanwhile | None = None
+        self,
+        batch: Sorted,
+        *,
+        patient: bool = True,
+        quiet: bool = False,
+        meanwhile: Meanwhile | None = None,
     ) -> list[Suspicion]:
-        """Send a batch that is ready. `meanwhile` is done to its end while the target is busy."""
+        """Send a batch that is ready. `meanwhile` is done to its end while the target is busy.
+
+        `quiet`: no case on a connection of its own has others beside it, which might wake a
+        target that waits for somebody.
+        """
         health = self.grounds.health
         whole = tuple(batch.batch)
         if batch.is_watched and (trouble := health.begin_watch()) is not None:
@@ -125,7 +136,10 @@ class Engine:
         in_lane = len(found)
         for _ in self._meanwhile:
             pass
-        self._perform_single(single, found, stored)
+        alone = [case for case in single if not _is_slow(case)] if quiet else []
+        self._perform_single(alone, found, stored, side_by_side=1)
+        beside = [case for case in single if _is_slow(case)] if quiet else single
+        self._perform_single(beside, found, stored)
         found = [
             Suspicion(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
@@ -163,7 +177,7 @@ class Engine:
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
         """Send one case on connections of its own, recorded if so asked."""
-        talk = self._conversation(case, transcript)
+        talk = self._conversation(self.renaming.case(case), transcript)
         try:
             talk.start()
             self._converse([talk], max(self.ends_at, time.monotonic() + LAST_S))
@@ -274,7 +288,12 @@ class Engine:
                 return
 
     def _perform_single(
-        self, cases: Sequence[Case], found: list[Suspicion], stored: list[bytes]
+        self,
+        cases: Sequence[Case],
+        found: list[Suspicion],
+        stored: list[bytes],
+        *,
+        side_by_side: int = SIDE_BY_SIDE,
     ) -> None:
         started = time.monotonic()
         waiting = list(reversed(cases))
@@ -283,7 +302,7 @@ class Engine:
             if self._is_cut():
                 self._abandon(active, waiting)
                 break
-            while waiting and len(active) < SIDE_BY_SIDE and self._silences < SILENCES:
+            while waiting and len(active) < side_by_side and self._silences < SILENCES:
                 active.append(self._started(waiting.pop()))
             if any(each.is_refused for each in active):
                 waiting.clear()
@@ -306,7 +325,7 @@ class Engine:
         return Conversation(
             case,
             self.grounds.referee,
-            self.generation.enter(case.state),
+            self.renaming.steps(self.generation.enter(case.state)),
             self._patience_s,
             number=self._number,
             transcript=transcript,
@@ -357,6 +376,10 @@ class Engine:
             each.advance()
             if not each.over and time.monotonic() >= each.deadline:
                 each.expire()
+
+
+def _is_slow(case: Case) -> bool:
+    return any(isinstance(step.manner, Slow) for step in case.steps)
 
 
 def _pump(talks: Sequence[Talk], seconds: float) -> bool:

@@ -5,17 +5,17 @@ frame is then made wrong, and how, follows from seed and index alone.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz.case import Case, Step
+from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.chance import Chance, mixed
 from wireproof_kit.fuzz.drawing import Drawer
 from wireproof_kit.fuzz.grammar import Grammar, Kind
-from wireproof_kit.fuzz.mutations import Mutant
+from wireproof_kit.fuzz.mutations import FRAME, Mutant
 from wireproof_kit.fuzz.scripts import CONVERSATION, written
 from wireproof_kit.fuzz.seed_frames import (
     Places,
@@ -90,6 +90,24 @@ class Generator:
         while True:
             yield self.case(index)
             index += 1
+
+    def right(self, case: Case) -> Case | None:
+        """Return the frame that a case was made from, as it should be; none of a conversation."""
+        epoch, place = divmod(case.index, self.epoch)
+        which = place % self._round
+        if which >= self._calm:
+            return None
+        pool = self._pool(epoch)
+        calm = pool.calm or pool.all
+        frame = pool.all[which] if which < self._singles else calm[place % len(calm)]
+        return replace(
+            case,
+            field=FRAME,
+            mutation=GRAMMAR,
+            steps=(Step(frame.frame.data, label=frame.kind.name),),
+            delimited=frame.delimited,
+            hazardous=frame.hazardous,
+        )
 
     def case(self, index: int) -> Case:
         """Make one case."""

@@ -13,6 +13,8 @@ TIMES = 5
 FEWER_TIMES = 3
 PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED})
 """An answer that does not come costs all patience each time: fewer runs confirm these."""
+ALONE = 48
+"""Cases of a batch that are tried one by one before it is halved."""
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 MOST_PROBES = 300
 """Tries to make one finding smaller."""
@@ -43,14 +45,15 @@ class Hunt:
 
     def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
         """Return the fewest cases that raise it again; none when it does not come again."""
-        if suspicion.case is not None and self._shows((suspicion.case,)):
+        if suspicion.case is not None and self.shows((suspicion.case,)):
             return (suspicion.case,)
         if self.violated in COSTLY:
             # To see that a case does no harm takes no time; to see that one does takes a restart.
-            for case in suspicion.batch:
-                if self._shows((case,)):
+            # Those that were under way come first.
+            for case in suspicion.batch[:ALONE]:
+                if self.shows((case,)):
                     return (case,)
-        if not self._shows(suspicion.batch):
+        if not self.shows(suspicion.batch):
             return ()
         return self._fewest(list(suspicion.batch))
 
@@ -63,7 +66,7 @@ class Hunt:
             for smaller in _smaller(cases):
                 if self.probes >= budget or self.prober.out_of_time():
                     break
-                if self._shows(smaller):
+                if self.shows(smaller):
                     cases, is_smaller = smaller, True
                     break
         return cases
@@ -85,15 +88,16 @@ class Hunt:
         size = -(-len(cases) // parts)
         pieces = [cases[at : at + size] for at in range(0, len(cases), size)]
         for piece in reversed(pieces):  # what came last is more telling
-            if self._shows(piece):
+            if self.shows(piece):
                 return piece
         for number in range(len(pieces)) if len(pieces) > 2 else ():
             rest = [case for n, piece in enumerate(pieces) if n != number for case in piece]
-            if self._shows(rest):
+            if self.shows(rest):
                 return rest
         return None
 
-    def _shows(self, cases: Cases) -> bool:
+    def shows(self, cases: Cases) -> bool:
+        """Tell whether cases raise it again; no more when time is out."""
         self.probes += 1
         if self.prober.out_of_time():
             return False

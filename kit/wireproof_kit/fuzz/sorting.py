@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.door import Generation, Referee
 from wireproof_kit.fuzz.lane import Piped, is_pipeable
+from wireproof_kit.fuzz.renamed import NO_RENAMING, Renaming
 
 Trigger = tuple[str, str, str, str]
 """State, frame, field and mutation of a case."""
@@ -26,6 +27,7 @@ class Sorter:
 
     referee: Referee
     generation: Generation
+    renaming: Renaming = NO_RENAMING
     closers: set[Trigger] = field(default_factory=set[Trigger])
     _entries: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _are_lanes: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -41,7 +43,8 @@ class Sorter:
         """Return the bytes that bring a connection into a state."""
         found = self._entries.get(state)
         if found is None:
-            found = b"".join(step.data for step in self.generation.enter(state))
+            steps = self.renaming.steps(self.generation.enter(state))
+            found = b"".join(step.data for step in steps)
             self._entries[state] = found
         return found
 
@@ -76,8 +79,10 @@ class Sorted:
     def add(self, case: Case) -> None:
         """Take one more case."""
         self.batch.append(case)
+        made, case = case, self.sorter.renaming.case(case)
         if self.is_watched:
-            case, made = self.sorter.referee.watched(case), case
+            case = self.sorter.referee.watched(case)
+        if case is not made:
             self._originals[id(case)] = made
         self.sent.append(case)
         step = case.steps[0]

@@ -31,7 +31,7 @@ from wireproof_kit.iggy.fuzz.owed import Homes, expect, homes
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import IggySession, open_session
 from wireproof_kit.iggy.topics import Stream
-from wireproof_kit.patience import machine_load
+from wireproof_kit.patience import Patience, machine_load
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
@@ -130,6 +130,11 @@ class IggyGrounds:
         return self._session.patience.answer * machine_load()
 
     @property
+    def patience(self) -> Patience:
+        """What was measured of the target."""
+        return self._session.patience
+
+    @property
     def fingerprint(self) -> Mapping[str, str]:
         """What the target says of itself."""
         return self._session.fingerprint()
@@ -181,7 +186,11 @@ def open_grounds(target: Target, options: GroundsOptions) -> IggyGrounds:
 
 def _opened(target: Target, options: GroundsOptions, token: str) -> IggyGrounds:
     chosen = SessionOptions(
-        seed=0, run_token=token, timeout=options.timeout_s, passing=options.passing
+        seed=0,
+        run_token=token,
+        timeout=options.timeout_s,
+        patience=options.patience,
+        passing=options.passing,
     )
     session = open_session(target, chosen)
     if session.fingerprint()["generation"] != "published":

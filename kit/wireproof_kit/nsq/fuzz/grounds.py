@@ -30,7 +30,7 @@ from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.patience import machine_load
+from wireproof_kit.patience import Patience, machine_load
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
@@ -38,6 +38,8 @@ from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.command import command_line
 
 _TOKENS = 1 << 40
+OPENING_DIGITS = 3
+OPENINGS = 10**OPENING_DIGITS
 GREATER_LIMITS = (1 << 24, 1 << 27, (1 << 30) - 4096, (1 << 31) - 4097)
 """What a broker with another limit than the usual one may have; the last is no limit at all."""
 
@@ -117,6 +119,11 @@ class NsqGrounds:
         return self._session.patience.answer * machine_load()
 
     @property
+    def patience(self) -> Patience:
+        """What was measured of the target."""
+        return self._session.patience
+
+    @property
     def fingerprint(self) -> Mapping[str, str]:
         """What the target says of itself."""
         return self._session.fingerprint()
@@ -162,8 +169,9 @@ def open_grounds(target: Target, options: GroundsOptions) -> NsqGrounds:
         target,
         SessionOptions(
             seed=0,
-            run_token=options.token,
+            run_token=f"{options.token}_{options.opening % OPENINGS:0{OPENING_DIGITS}}",
             timeout=options.timeout_s,
+            patience=options.patience,
             topics=options.topics,
             passing=options.passing,
         ),
