@@ -187,7 +187,7 @@ def test_the_configuration_may_name_the_file(capsys: pytest.CaptureFixture[str])
                 "--expires",
                 "2999-01-01",
             ],
-            "at most twelve months",
+            "deviations file n.toml: nsq/publish/header expires 2999-01-01; expected at most",
         ),
     ],
 )

@@ -46,6 +46,8 @@ def test_a_dead_port_gets_one_sentence(capsys: pytest.CaptureFixture[str]) -> No
     [
         ([], "no target named"),
         ([""], "the broker URL is empty"),
+        (["localhost"], "; 'localhost' is no URL"),
+        (["nsq/publish", "--reference"], "'nsq/publish': expected one URL"),
         (["nsq://a:1", "--reference"], "expected either a URL or --reference"),
         (["nsq://a:1", "--timeout", "0"], "'--timeout'"),
         (["nsq://a:1", "--http", "nowhere"], "found no port"),

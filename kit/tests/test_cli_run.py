@@ -276,6 +276,7 @@ def test_dry_run_talks_to_nobody(dead_port: int, tmp_path: Path) -> None:
         (["--reference", "--timeout", "0"], "'0' is neither auto nor seconds"),
         (["--reference", "--case-timeout", "-1"], "'--case-timeout'"),
         (["--reference", "--config", "none.toml"], "the file does not exist"),
+        (["--reference", "--restart", "start 'it"], '--restart "start \'it" is no command'),
     ],
 )
 def test_a_wrong_call_gets_one_sentence(

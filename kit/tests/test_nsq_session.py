@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from scripted_peer import HEARTBEAT, OK, Peer, Script, ScriptedPeer, pushing, refusing, saying
 
-from wireproof_kit.errors import KitError, TargetSilent, TargetUnreachable
+from wireproof_kit.errors import KitError, TargetSilent, TargetUnreachable, UsageFault
 from wireproof_kit.nsq import greeting, session
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
@@ -197,6 +197,23 @@ def test_topics_the_user_named_are_used() -> None:
 
     assert isinstance(topic, Topic)
     assert (topic.name, topic.partition, topic.way) == ("mine", 3, "given")
+
+
+@pytest.mark.parametrize(
+    ("topics", "told"),
+    [
+        ({"ext_topics": "mine"}, "expected one of ext_topic, plain_topic, .*; found 'ext_topics'"),
+        ({"ext_topic": "mine:x"}, "expected ext_topic=NAME or ext_topic=NAME:PARTITION"),
+        ({"ext_topic": ""}, "expected ext_topic=NAME"),
+    ],
+)
+def test_a_topic_that_cannot_be_used_is_refused(topics: dict[str, str], told: str) -> None:
+    options = SessionOptions(seed=1, run_token="token", timeout=0.2, topics=topics)
+    with (
+        pytest.raises(UsageFault, match=f"^--topic .*: {told}"),
+        opened(yes_sayer, options=options),
+    ):
+        pass
 
 
 def test_control_tells_prompt_from_dead() -> None:

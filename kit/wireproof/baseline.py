@@ -13,7 +13,14 @@ from wireproof.lazy import Command, Group
 from wireproof.manner import manner
 from wireproof.targets import settings_for
 from wireproof_kit.bundle import Bundle, read_bundle
-from wireproof_kit.deviations import Deviation, apply, is_known, read_deviations, to_toml
+from wireproof_kit.deviations import (
+    Deviation,
+    apply,
+    is_known,
+    parse_deviations,
+    read_deviations,
+    to_toml,
+)
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.instance import known_ids
 
@@ -192,10 +199,10 @@ def _without(text: str, numbers: Sequence[int], *, of: int, kept: Sequence[Devia
 
 def _write(place: Path, text: str, today: date) -> None:
     """Write the file whole or not at all; what would not be read again is not written."""
+    parse_deviations(text, place, known_ids=None, today=today)
     beside = place.with_name(f".{place.name}.new")
     try:
         beside.write_text(text, "utf-8")
-        read_deviations(beside, known_ids=None, today=today)
         beside.replace(place)
     except OSError as error:
         raise UsageFault(f"{place}: cannot be written ({error.strerror})") from error

@@ -119,6 +119,17 @@ def named_target(
     return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 
+def refuse_others(named: Named, advice: str = "") -> Named:
+    """Return a target that was named with nothing beside it.
+
+    Raises:
+        UsageFault: there is an argument that is no URL.
+    """
+    if named.prefixes:
+        raise UsageFault(f"{named.prefixes[0]!r}: expected one URL{advice}")
+    return named
+
+
 def _one_url(urls: Sequence[str], settings: Settings, *, reference: bool) -> str | None:
     if reference and urls:
         raise UsageFault("expected either a URL or --reference, found both; leave one out")
@@ -133,7 +144,7 @@ def _hint(prefixes: Sequence[str]) -> str:
     for prefix in prefixes:
         if ":" in prefix:
             return f"; {prefix!r} has no protocol, did you mean {url_of(prefix.lstrip('/'))}?"
-    return ""
+    return f"; {prefixes[0]!r} is no URL" if prefixes else ""
 
 
 def _keys(settings: Settings, given: Pairs) -> Iterator[tuple[str, str]]:

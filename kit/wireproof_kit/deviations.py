@@ -64,10 +64,21 @@ def read_deviations(
             lasts longer than twelve months.
     """
     try:
-        entries = msgspec.convert(tomllib.loads(path.read_text("utf-8")), _File).deviation
+        text = path.read_text("utf-8")
     except OSError as error:
         raise UsageFault(f"deviations file {path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except UnicodeDecodeError as error:
+        raise UsageFault(f"deviations file {path}: {error}") from error
+    return parse_deviations(text, path, known_ids=known_ids, today=today)
+
+
+def parse_deviations(
+    text: str, path: Path, *, known_ids: Iterable[str] | None, today: date
+) -> tuple[Deviation, ...]:
+    """Check what stands, or is to stand, in a deviations file; raises as `read_deviations`."""
+    try:
+        entries = msgspec.convert(tomllib.loads(text), _File).deviation
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise UsageFault(f"deviations file {path}: {error}") from error
     ids = None if known_ids is None else tuple(known_ids)
     for entry in entries:

@@ -4,6 +4,8 @@ import shlex
 import subprocess
 from collections.abc import Callable
 
+from wireproof_kit.errors import UsageFault
+
 RESTART_WITHIN_S = 60.0
 
 
@@ -12,12 +14,19 @@ def restart_with(command: str) -> Callable[[], bool]:
 
     The command must return once the target is on its way up (a service manager, a script that
     starts it in the background); that it accepts connections again is checked by the session.
+
+    Raises:
+        UsageFault: a quote in the command is not closed.
     """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageFault(f"--restart {command!r} is no command: {error}") from error
 
     def restart() -> bool:
         try:
             done = subprocess.run(
-                shlex.split(command),
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -211,7 +211,7 @@ def test_a_port_in_use_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> No
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         assert serve.main(["--tcp", address, "--http", "127.0.0.1:0"]) == 2
     said = capsys.readouterr().err
-    assert "in use" in said
+    assert f"cannot serve: {address}: Address already in use" in said
     assert said.count("\n") == 1
 
 

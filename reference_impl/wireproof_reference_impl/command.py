@@ -86,7 +86,7 @@ def run_until_told(served: Callable[[], Awaitable[int]], *faults: type[Exception
     try:
         return asyncio.run(whole())
     except faults as error:
-        raise BadOption(f"cannot serve: {error}") from error
+        raise BadOption(f"cannot serve: {_words(error)}") from error
     except KeyboardInterrupt:
         return 0
 
@@ -113,6 +113,13 @@ def announce(
     for name in further:
         if fields.get(name):
             print(f"{name}: {fields[name]}", flush=True)
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says, without the number of the operating system."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
 
 
 def _print_list(presets: Mapping[str, Preset], variants: Mapping[str, Preset]) -> int:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.errors import ArrangementFailed, UsageFault
 from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient
@@ -81,13 +81,21 @@ class Surroundings:
 
 
 class TopicMaker:
-    """Creates, upgrades and deletes topics, each by the first way the target offers."""
+    """Creates, upgrades and deletes topics, each by the first way the target offers.
+
+    ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
+
+    Raises:
+        UsageFault: one of them is of no kind, or its partition is no number.
+    """
 
     def __init__(
         self, around: Surroundings, *, run_token: str, given: Mapping[str, str] | None = None
     ) -> None:
         self._around = around
         self._given = dict(given or {})
+        for argument, text in self._given.items():
+            _refuse_wrong(argument, text)
         self._prefix = f"{PREFIX}{run_token}"
         # The measured lookup server refuses an upgrade while it is busy with another one.
         self._upgrading = threading.Lock()
@@ -155,7 +163,7 @@ class TopicMaker:
             self._around.http.request("POST", DELETE_PATH, query=query)
 
     def _named(self, kind: TopicKind, text: str) -> Topic:
-        """Take a topic the user named, NAME or NAME:PARTITION."""
+        """Take a topic the user named."""
         name, _, partition = text.partition(":")
         lookup = self._around.lookup
         if lookup is None or partition:
@@ -256,4 +264,15 @@ class TopicMaker:
             way=way,
             channel_prefix=f"{self._prefix}_c",
             places=tuple(sorted(places, key=lambda place: place.partition)),
+        )
+
+
+def _refuse_wrong(argument: str, text: str) -> None:
+    if argument not in KINDS:
+        known = ", ".join(KINDS)
+        raise UsageFault(f"--topic {argument}={text}: expected one of {known}; found {argument!r}")
+    name, colon, partition = text.partition(":")
+    if not name or (colon and not (partition.isascii() and partition.isdigit())):
+        raise UsageFault(
+            f"--topic {argument}={text}: expected {argument}=NAME or {argument}=NAME:PARTITION"
         )
