@@ -2,9 +2,9 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.synchronize import Event
@@ -24,6 +24,9 @@ from wireproof_kit.restart import restart_with
 from wireproof_spec.record import FindingRecord
 
 POLL_S = 0.2
+ENDS_WITHIN_S = 10.0
+"""A worker that was told to stop, and says nothing more, is killed after so long."""
+LOST = "worker {} ended without a last word: what it covered is not counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +48,15 @@ class Status:
     """How far a worker is."""
 
     worker: int
-    batch: int
-    executed: int
-    skipped: int
-    left_out: int
-    not_again: int
-    hunting_s: float
-    counts: Counts
-    rows: int
-    died: bool
+    batch: int = 0
+    executed: int = 0
+    skipped: int = 0
+    left_out: int = 0
+    not_again: int = 0
+    hunting_s: float = 0.0
+    counts: Counts = field(default_factory=Counts)
+    rows: int = 0
+    died: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def run_workers(
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     crew: list[BaseProcess] = []
-    heard: list[Connection] = []
+    heard: dict[Connection, int] = {}
     for number in range(count):
         ours, theirs = context.Pipe(duplex=False)
         own = replace(plan, worker=number, workers=count)
@@ -96,28 +99,46 @@ def run_workers(
         crew.append(context.Process(target=_child, args=(at, own, theirs, stop), daemon=True))
         crew[-1].start()
         theirs.close()
-        heard.append(ours)
+        heard[ours] = number
     try:
-        _listen(heard, tell, is_interrupted, stop)
+        listen(heard, tell, is_interrupted, stop.set)
     finally:
         stop.set()
         for process in crew:
+            process.join(ENDS_WITHIN_S)
+            process.kill()
             process.join()
 
 
-def _listen(
-    heard: Sequence[Connection], tell: Tell, is_interrupted: Callable[[], bool], stop: Event
+def listen(
+    heard: Mapping[Connection, int],
+    tell: Tell,
+    is_interrupted: Callable[[], bool],
+    stop: Callable[[], None],
 ) -> None:
-    open_ones = list(heard)
+    """Tell what workers say until all have ended; `heard` are their connections and numbers.
+
+    One that ends without a last word has failed.
+    """
+    open_ones = dict(heard)
+    last = {number: Status(number) for number in heard.values()}
     while open_ones:
         if is_interrupted():
-            stop.set()
-        for connection in wait(open_ones, POLL_S):
+            stop()
+        for connection in wait(list(open_ones), POLL_S):
             assert isinstance(connection, Connection), "only those were waited for"
             try:
-                tell(connection.recv())
+                news: News = connection.recv()
             except EOFError:
-                open_ones.remove(connection)
+                lost = last.pop(open_ones.pop(connection), None)
+                if lost is not None:
+                    tell(Ended(lost, Coverage(), LOST.format(lost.worker)))
+                continue
+            if isinstance(news, Status):
+                last[news.worker] = news
+            elif isinstance(news, Ended):
+                del last[news.status.worker]
+            tell(news)
 
 
 def _child(place: Place, plan: Plan, heard: Connection, stop: Event) -> None:
