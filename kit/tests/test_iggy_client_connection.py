@@ -206,7 +206,16 @@ def test_a_body_is_owed_that_was_sent_and_none_that_was_not() -> None:
         assert connection.ask(requests.raw(bytes(small), "a lot")) == Done(body)
 
 
-def test_closing_takes_a_megabyte_off_what_never_ends() -> None:
+def test_who_answers_for_ever_and_never_reads_does_not_hold_the_sender() -> None:
+    with talking(endless(OK * 4096)) as (connection, _):
+        started = time.monotonic()
+        connection.send(requests.raw(bytes(16_000_000), "a lot"))
+        assert time.monotonic() - started < connections.SEND_SECONDS / 2
+        answers = [connection.receive() for _ in range(incoming.ANSWERS_LIMIT + 1)]
+    assert isinstance(answers[-1], Nonsense)
+
+
+def test_closing_takes_a_part_of_what_never_ends() -> None:
     with talking(endless(bytes(65536))) as (connection, transcript):
         started = time.monotonic()
         connection.close()

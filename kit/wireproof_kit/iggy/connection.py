@@ -28,7 +28,7 @@ CONNECT_SECONDS = 5.0
 SEND_SECONDS = 10.0
 CHUNK = 65536
 # Many cases close at once: what each takes off an endless target adds up.
-UNREAD_CHUNKS = 16
+UNREAD_CHUNKS = 4
 CHECK = "one more ping, to see whether the connection goes on"
 
 
@@ -121,8 +121,9 @@ class Connection:
     def close(self) -> None:
         """End the connection; again does nothing.
 
-        What came and was not read is taken from the socket, the first megabyte of it: closing
-        over unread bytes would reset the connection and might cost the target what was sent last.
+        What came and was not read is taken from the socket, a part of it from one that never
+        ends: closing over unread bytes would reset the connection and might cost the target what
+        was sent last.
         """
         if self._shut:
             return
@@ -171,9 +172,13 @@ class Connection:
         self._transcript.add("receive", self.name, data=data, note=note)
 
     def _write(self, data: bytes) -> None:
+        self._incoming.expect_little()
+        self._write_out(memoryview(data))
+        self._incoming.expect_answers()
+
+    def _write_out(self, left: memoryview) -> None:
         deadline = time.monotonic() + SEND_SECONDS
-        left = memoryview(data)
-        while left and self._ended is None:
+        while left and self._ended is None and self._incoming.fault is None:
             if not self._wait(select.POLLIN | select.POLLOUT, deadline):
                 note = f"the peer did not take {len(left)} bytes"
                 self._transcript.add("note", self.name, note=note)

@@ -30,6 +30,7 @@ class Incoming:
         self._reader = ResponseReader(BODY_LIMIT)
         self._bytes = 0
         self._answers = 0
+        self._most_unasked: int | None = None
         self.fault: WireError | None = None
 
     @property
@@ -37,12 +38,20 @@ class Incoming:
         """Return the bytes of an answer that is not whole yet."""
         return self._reader.pending
 
+    def expect_little(self) -> None:
+        """Bound what comes while a request is on its way, for which nothing is owed yet."""
+        self._most_unasked = self._bytes + BODY_LIMIT
+
+    def expect_answers(self) -> None:
+        """Bound what comes by what was sent, from now on."""
+        self._most_unasked = None
+
     def feed(self, data: bytes) -> None:
         """Take bytes; beyond the bound they are a fault, after a fault they are let go."""
         if self.fault is not None:
             return
         self._bytes += len(data)
-        limit = BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
+        limit = self._limit()
         if self._bytes > limit:
             self._overrun("bytes", limit)
             return
@@ -65,6 +74,11 @@ class Incoming:
             self._overrun("answers", ANSWERS_LIMIT)
             return None
         return response
+
+    def _limit(self) -> int:
+        if self._most_unasked is not None:
+            return self._most_unasked
+        return BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
 
     def _overrun(self, what: str, limit: int) -> None:
         self.fault = WireError(
