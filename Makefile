@@ -62,7 +62,7 @@ bench:
 
 fuzz-proof:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python kit/bench/fuzz_proof.py $(if $(SAMPLE),--sample) $(if $(LEGAL),--legal)
+	@$(BIN)/python kit/bench/fuzz_proof.py $(if $(SAMPLE),--sample) $(if $(LEGAL),--legal) $(if $(RESUME),--resume) $(ARGS)
 
 bench-fuzz:
 	@$(PYTHON) tools/setup.py dev

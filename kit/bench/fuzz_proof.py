@@ -1,17 +1,21 @@
 """Prove the fuzzer: each fault of a reference's parser is found, with every seed, in its time.
 
-``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and seed, some
-at a time, each stopped as soon as something is confirmed. Then the correct references, and with
-``--legal`` every variant, must yield nothing.
+``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and seed, as
+many at a time as there are cores, each ended as soon as something is confirmed. With ``--legal``
+the correct references and every variant must yield nothing. What has come out is kept under
+``out/fuzz-proof``: ``--resume`` goes on there, and tries again what came out wrong. ``--part 2/5``
+takes the second fifth of all that.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import msgspec
@@ -21,37 +25,40 @@ SEEDS = (1, 2, 3)
 TIME_S = 60
 GRACE_S = 90
 FOUND, NOTHING_FOUND = 1, 0
+CORRECT = "correct"
+USUAL_S = 15.0
+"""Seconds that a campaign takes until its fault is found, start and end included, as measured."""
+PLACE = Path("out/fuzz-proof")
+KEPT = PLACE / "outcomes.jsonl"
 SAMPLE = {
-    "nsq": ("parser-size-magnitude", "parser-unknown-hoards", "parser-size-least-closes-another"),
+    "nsq": ("parser-size-magnitude",),
     "iggy": ("parser-ones-lost", "parser-poll-nothing-closes-another"),
 }
-SAMPLE_S = 25
+SAMPLE_S = 20
 SAMPLE_LEGAL_S = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """One campaign: against which reference, how long, and what is due."""
 
     protocol: str
-    preset: tuple[str, str] | None
+    kind: str
+    preset: str
     seed: int
     time_s: int
 
     @property
     def name(self) -> str:
         """Name it in a table."""
-        preset = " ".join(self.preset) if self.preset else "correct"
-        return f"{self.protocol} {preset}"
+        return f"{self.protocol} {self.preset}"
 
     @property
     def due(self) -> int:
         """Return the exit code that is due."""
-        return FOUND if self.preset and self.preset[0] == "fault" else NOTHING_FOUND
+        return FOUND if self.kind == "fault" else NOTHING_FOUND
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What came of a trial: exit code, seconds to the first finding, what it was, cases sent."""
 
     trial: Trial
@@ -67,62 +74,104 @@ class Outcome:
         return self.code == self.trial.due
 
 
+@dataclass(slots=True)
+class Keeper:
+    """Keeps outcomes in a file, one a line."""
+
+    path: Path
+
+    def begin(self, *, resume: bool) -> dict[Trial, Outcome]:
+        """Return what came out right before; nothing unless it is gone on with."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            self.path.write_bytes(b"")
+            return {}
+        lines = self.path.read_bytes().splitlines() if self.path.exists() else []
+        kept = [msgspec.json.decode(line, type=Outcome) for line in lines]
+        return {each.trial: each for each in kept if each.is_right}
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keep one more."""
+        with self.path.open("ab") as file:
+            file.write(msgspec.json.encode(outcome) + b"\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the trials asked for; 0 when all came out right."""
+    """Run the trials asked for; 0 when all came out right, 130 when interrupted."""
     options = _options(argv)
     trials = list(_trials(options))
+    keeper = Keeper(options.kept)
+    done = keeper.begin(resume=options.resume)
+    outcomes = {trial: done[trial] for trial in trials if trial in done}
+    todo = [trial for trial in trials if trial not in outcomes]
+    _announce(todo, len(outcomes), options.n)
     started = time.monotonic()
-    with ThreadPoolExecutor(options.n) as crew:
-        outcomes = []
-        for outcome in crew.map(_tried, trials):
-            outcomes.append(outcome)
+    crew = ThreadPoolExecutor(options.n)
+    try:
+        for outcome in crew.map(_tried, todo):
+            outcomes[outcome.trial] = outcome
+            keeper.keep(outcome)
             _tell(outcome)
-    wrong = [each for each in outcomes if not each.is_right]
-    times = [each.at_s for each in outcomes if each.trial.due == FOUND and each.is_right]
-    faults = sum(each.trial.due == FOUND for each in outcomes)
-    middle = f", median {median(times):.1f} s, longest {max(times):.1f} s" if times else ""
-    print(f"faults found {len(times)} of {faults}{middle}")
-    legal = [each for each in outcomes if each.trial.due == NOTHING_FOUND]
-    if legal:
-        quiet = sum(each.is_right for each in legal)
-        print(f"nothing found in {quiet} of {len(legal)} legal campaigns")
-    print(f"{len(outcomes)} campaigns in {time.monotonic() - started:.0f} s")
-    return 1 if wrong else 0
+    except KeyboardInterrupt:
+        crew.shutdown(wait=False, cancel_futures=True)
+        print(f"interrupted after {len(outcomes)} of {len(trials)}; --resume goes on")
+        return 130
+    _conclude(list(outcomes.values()))
+    print(f"{len(todo)} campaigns in {time.monotonic() - started:.0f} s")
+    return 0 if all(each.is_right for each in outcomes.values()) else 1
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Prove the fuzzer on faults of parsers.")
-    parser.add_argument("names", nargs="*", help="faults or variants; default: all faults")
+    parser.add_argument("names", nargs="*", help="faults or variants; default: all")
     parser.add_argument("--protocol", choices=PROTOCOLS, action="append")
     parser.add_argument("--seed", type=int, action="append")
-    parser.add_argument("--time", type=int, default=TIME_S, metavar="SEC")
-    parser.add_argument("-n", type=int, default=2, help="campaigns at a time")
+    parser.add_argument("--time", type=int, default=TIME_S, metavar="SEC", help="of a campaign")
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("-n", type=int, default=cores, help="campaigns at a time; default: cores")
     parser.add_argument("--sample", action="store_true", help="a few faults, one seed")
     parser.add_argument("--legal", action="store_true", help="correct references and variants")
+    parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N", help="of all trials")
+    parser.add_argument("--resume", action="store_true", help="go on where the last one ended")
+    parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="of outcomes")
     return parser.parse_args(argv)
 
 
+def _part(text: str) -> tuple[int, int]:
+    number, mark, of = text.partition("/")
+    if not (mark and number.isdigit() and of.isdigit() and 0 < int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected such as 2/5")
+    return int(number), int(of)
+
+
 def _trials(options: argparse.Namespace) -> Iterator[Trial]:
-    seeds = options.seed or (SEEDS[:1] if options.sample else SEEDS)
+    number, of = options.part
+    for place, trial in enumerate(_all_trials(options)):
+        if place % of == number - 1:
+            yield trial
+
+
+def _all_trials(options: argparse.Namespace) -> Iterator[Trial]:
+    is_short = options.sample or options.legal
+    seeds = options.seed or (SEEDS[:1] if is_short else SEEDS)
     time_s = min(options.time, SAMPLE_S) if options.sample else options.time
     for seed in seeds:
         for protocol in options.protocol or PROTOCOLS:
-            for preset in _presets(protocol, options):
-                is_short = options.sample and preset is None
-                yield Trial(protocol, preset, seed, SAMPLE_LEGAL_S if is_short else time_s)
+            for kind, preset in _presets(protocol, options):
+                is_brief = options.sample and kind == CORRECT
+                yield Trial(protocol, kind, preset, seed, SAMPLE_LEGAL_S if is_brief else time_s)
 
 
-def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, str] | None]:
+def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    if options.legal or options.sample:
+        names = options.names or [CORRECT]
+        yield from ((CORRECT, name) for name in names if name == CORRECT)
     if options.legal:
         variants = _listed(protocol, "variants")
-        if not options.names:
-            yield None
         yield from (("variant", name) for name in variants if _is_asked(name, options))
-        return
-    faults = SAMPLE[protocol] if options.sample else _listed(protocol, "faults")
-    yield from (("fault", name) for name in faults if _is_asked(name, options))
-    if options.sample:
-        yield None
+    else:
+        faults = SAMPLE[protocol] if options.sample else _listed(protocol, "faults")
+        yield from (("fault", name) for name in faults if _is_asked(name, options))
 
 
 def _is_asked(name: str, options: argparse.Namespace) -> bool:
@@ -137,15 +186,20 @@ def _listed(protocol: str, what: str) -> list[str]:
 
 
 def _tried(trial: Trial) -> Outcome:
-    extra = [f"--{trial.preset[0]}", trial.preset[1]] if trial.preset else []
+    extra = [] if trial.kind == CORRECT else [f"--{trial.kind}", trial.preset]
+    bundle = PLACE / f"{trial.protocol}-{trial.preset}-{trial.seed}.jsonl"
     command = [sys.executable, "-m", "wireproof", "fuzz", "--reference", trial.protocol]
     command += ["--json", "-x", "--no-shrink", "--time", str(trial.time_s)]
-    command += ["--seed", str(trial.seed), "--bundle", _bundle(trial)]
+    command += ["--seed", str(trial.seed), "--bundle", str(bundle)]
     command += [f"--reference-option={each}" for each in extra]
     started = time.monotonic()
-    done = subprocess.run(
-        command, capture_output=True, timeout=trial.time_s + GRACE_S, check=False
-    )
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=trial.time_s + GRACE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        wall_s = time.monotonic() - started
+        return Outcome(trial, 2, trial.time_s, "the campaign did not end in its time", 0, wall_s)
     wall_s = time.monotonic() - started
     events = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
     findings = [each for each in events if each["event"] == "finding"]
@@ -154,24 +208,59 @@ def _tried(trial: Trial) -> Outcome:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         what = said[-1] if said and done.returncode not in (0, 1) else "nothing"
         return Outcome(trial, done.returncode, trial.time_s, what, executed, wall_s)
-    first = findings[0]
-    what = f"{first['violated']}: {first['frame']} {first['field']}, {first['words']}"
+    first = max(findings, key=lambda each: each["shown"] > 0)
+    what = f"{first['violated']}: {first['frame']} {first['field']}: {first['mutation']}"
     return Outcome(trial, done.returncode, first["at_s"], what, executed, wall_s)
 
 
-def _bundle(trial: Trial) -> str:
-    preset = "-".join(trial.preset) if trial.preset else "correct"
-    return f"out/fuzz-proof/{trial.protocol}-{preset}-{trial.seed}.jsonl"
+def _announce(todo: Sequence[Trial], kept: int, crew: int) -> None:
+    most_s = sum(each.time_s for each in todo) / crew
+    usual_s = sum(min(USUAL_S, t.time_s) if t.due == FOUND else t.time_s for t in todo) / crew
+    before = f", {kept} came out right before" if kept else ""
+    print(
+        f"{len(todo)} campaigns, {crew} at a time{before}: about {usual_s / 60:.0f} min, "
+        f"at most {most_s / 60:.0f} min",
+        flush=True,
+    )
 
 
 def _tell(outcome: Outcome) -> None:
     word = "right" if outcome.is_right else "WRONG"
     trial = outcome.trial
     print(
-        f"{word}  {trial.name:<50} seed {trial.seed}  exit {outcome.code}  "
+        f"{word}  {trial.name:<48} seed {trial.seed}  exit {outcome.code}  "
         f"{outcome.at_s:6.1f} s  {outcome.executed:>6} cases  {outcome.what[:110]}",
         flush=True,
     )
+
+
+def _conclude(outcomes: Sequence[Outcome]) -> None:
+    """Print the table: a line for each fault or variant, its seeds side by side."""
+    seeds = sorted({each.trial.seed for each in outcomes})
+    print(f"\n{'seconds to the finding':<48}" + "".join(f"{f'seed {n}':>9}" for n in seeds))
+    for name in dict.fromkeys(each.trial.name for each in outcomes):
+        cells = {each.trial.seed: each for each in outcomes if each.trial.name == name}
+        row = "".join(f"{_cell(cells.get(seed)):>9}" for seed in seeds)
+        what = next((each.what for each in cells.values() if each.what != "nothing"), "")
+        print(f"{name:<48}{row}   {what[:60]}")
+    faults = [each for each in outcomes if each.trial.due == FOUND]
+    if faults:
+        times = [each.at_s for each in faults if each.is_right]
+        middle = f", median {median(times):.1f} s, longest {max(times):.1f} s" if times else ""
+        print(f"found {len(times)} of {len(faults)} faults, each seed counted{middle}")
+    legal = [each for each in outcomes if each.trial.due == NOTHING_FOUND]
+    if legal:
+        quiet = sum(each.is_right for each in legal)
+        cases = sum(each.executed for each in legal)
+        print(f"nothing found in {quiet} of {len(legal)} legal campaigns, {cases} cases")
+
+
+def _cell(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "-"
+    if outcome.trial.due == FOUND:
+        return f"{outcome.at_s:.1f}" if outcome.is_right else "MISSED"
+    return "nothing" if outcome.is_right else f"exit {outcome.code}"
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ class Campaign:
             making = self._making(made, batch + step)
             self._perform(kept, making, quiet=batch // step % QUIET == 1)
             self.listener.went_on(self)
-            if self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values()):
+            if self._has_enough():
                 break
 
     def _begun(self, batch: int) -> Made:
@@ -239,7 +239,8 @@ class Campaign:
             trouble = watching.climbs(cases)
             found = [Suspicion(trouble, tuple(cases))] if trouble else []
         for suspicion in found:
-            self._follow(suspicion)
+            if not self._has_enough():
+                self._follow(suspicion)
 
     def _send(self, cases: Sequence[Case]) -> None:
         """Send cases without a look at what comes of them but their connections' ends."""
@@ -365,6 +366,10 @@ class Campaign:
             elif not self._engine.is_well() and not self._engine.is_well():
                 self._revive(stuck=True)
         return transcript
+
+    def _has_enough(self) -> bool:
+        """Tell whether the first finding is there, and no other is wanted."""
+        return self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values())
 
     def _is_over(self) -> bool:
         plan = self.plan
