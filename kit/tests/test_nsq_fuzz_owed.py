@@ -124,7 +124,11 @@ def test_identify_decides_what_may_be_subscribed() -> None:
 
 
 def test_behind_compression_nothing_can_be_read() -> None:
-    assert expect(GROUND, MAGIC, frames.identify(deflate=True).data).opaque
+    compressing = frames.identify(deflate=True).data
+    assert expect(GROUND, MAGIC, compressing).opaque
+    unclear = b"PUB_TRACE wp_e\n"
+    assert expect(GROUND, MAGIC, unclear + compressing).opaque
+    assert not expect(GROUND, MAGIC, unclear + frames.identify(extend_support=True).data).opaque
 
 
 def test_frames_are_read_whatever_pieces_they_come_in() -> None:

@@ -91,10 +91,15 @@ def _pairs(data: bytes) -> list[tuple[str, object]] | None:
 _PAIRS = json.JSONDecoder(object_pairs_hook=lambda pairs: pairs, strict=True)
 
 
+def may_change_the_stream(data: bytes) -> bool:
+    """Tell whether bytes may ask for another encoding of what follows, whatever else they are."""
+    lowered = data.lower()
+    return any(name.encode() in lowered for name in _CHANGING) or b"\\u" in lowered
+
+
 def read_identity(data: bytes) -> Identity:
     """Sort the JSON of IDENTIFY."""
-    lowered = data.lower()
-    if any(name.encode() in lowered for name in _CHANGING) or b"\\u" in lowered:
+    if may_change_the_stream(data):
         return Identity.OPAQUE
     pairs = _pairs(data)
     if pairs is None or len(dict(pairs)) != len(pairs) or not data.startswith(b"{"):

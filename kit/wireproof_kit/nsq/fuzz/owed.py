@@ -11,6 +11,7 @@ from typing import Final
 from wireproof_kit.fuzz.door import Ends, Expectation, Owed
 from wireproof_kit.nsq.fuzz import clients
 from wireproof_kit.nsq.fuzz.answers import ERRORS
+from wireproof_kit.nsq.fuzz.documents import may_change_the_stream
 from wireproof_kit.nsq.fuzz.ground import Ground, Walk
 from wireproof_kit.nsq.fuzz.publishes import publish, publish_many
 from wireproof_spec.nsq import limits, names
@@ -54,7 +55,10 @@ def expect(ground: Ground, before: bytes, data: bytes) -> Expectation:
     if walk.waits:
         owed += (Owed(ERRORS, "may", optional=True),)
     moves = walk.state != start.state
-    return Expectation(owed, walk.certain, walk.waits, moves, walk.opaque)
+    # Behind bytes whose meaning is not known, an IDENTIFY may be read all the same.
+    unknown = not walk.certain and b"IDENTIFY" in data[walk.at :]
+    opaque = walk.opaque or (unknown and may_change_the_stream(data[walk.at :]))
+    return Expectation(owed, walk.certain, walk.waits, moves, opaque)
 
 
 def _go(walk: Walk) -> None:
