@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fuzz_grammars import GRAMMARS, IGGY_NAMES, NSQ_NAMES
+from fuzz_grammars import GRAMMARS
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
@@ -20,9 +20,7 @@ from wireproof_kit.fuzz.strategies import (
     cases,
     conversations,
     frames,
-    iggy_grammar,
     many_cases,
-    nsq_grammar,
 )
 
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
@@ -169,30 +167,16 @@ def test_the_machine_shrinks_to_what_is_at_fault() -> None:
     assert [step.label.partition(": ")[2] for step in last[0].steps] == ["RDY out of order"]
 
 
-def test_grammars_are_made_by_name() -> None:
-    nsq = nsq_grammar(NSQ_NAMES.extended, NSQ_NAMES.plain)
-    iggy = iggy_grammar(
-        stream_id=1,
-        stream=IGGY_NAMES.stream,
-        topic_id=1,
-        topic=IGGY_NAMES.topic,
-        group_id=7,
-        scratch_id=9,
-        scratch=IGGY_NAMES.scratch,
-    )
-
-    assert [kind.name for kind in nsq.kinds] == [kind.name for kind in GRAMMARS["nsq"].kinds]
-    assert [kind.name for kind in iggy.kinds] == [kind.name for kind in GRAMMARS["iggy"].kinds]
-
-
 USER_TEST = """
 from hypothesis import given, settings
-from wireproof_kit.fuzz.strategies import cases, nsq_grammar
+from wireproof_kit.fuzz.strategies import cases
+from wireproof_kit.nsq.fuzz.grammar import grammar
+from wireproof_kit.nsq.fuzz.names import Names
 
 PROFILE = settings.default
 
 @settings(max_examples=30)
-@given(cases(nsq_grammar("wp_ext", "wp_plain"), frames=["PUB_EXT"]))
+@given(cases(grammar(Names("wp_ext", "wp_plain", "wp_channel")), frames=["PUB_EXT"]))
 def test_mine(case):
     with open("seen.txt", "ab") as seen:
         seen.write(repr(case).encode() + b"\\n")

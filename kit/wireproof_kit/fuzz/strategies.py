@@ -1,16 +1,14 @@
 """Hypothesis strategies for frames, cases and conversations, for tests of one's own.
 
-A `Grammar` says which protocol, and which names are there on a target: `nsq_grammar` and
-`iggy_grammar` make one. Everything shrinks towards right frames and short conversations. Under
-the profile `ci` runs are the same every time and nothing is kept; `deep` looks further and keeps
-what it found. `register_profiles` names both to Hypothesis, in a conftest for instance; then
+A `Grammar` says which protocol, and which names are there on a target; each protocol makes its
+own, in its module `fuzz.grammar`. Everything shrinks towards right frames and short conversations.
+Under the profile `ci` runs are the same every time and nothing is kept; `deep` looks further and
+keeps what it found. `register_profiles` names both to Hypothesis, in a conftest for instance; then
 `pytest --hypothesis-profile=deep`.
 """
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -93,24 +91,6 @@ def many_cases(
 def conversations(grammar: Grammar, *, states: Sequence[str] = ()) -> st.SearchStrategy[Case]:
     """Draw conversations: frames in order, out of order and broken, over several connections."""
     return _conversation(grammar, tuple(states or grammar.states[grammar.talking]))
-
-
-def nsq_grammar(extended: str, plain: str, *, channel: str = "wp_channel") -> Grammar:
-    """Return the grammar of NSQ for a topic with headers and one without, both at partition 0."""
-    names = _of("nsq", "names", "Names")(extended, plain, channel)
-    return cast(Grammar, _of("nsq", "grammar", "grammar")(names))
-
-
-def iggy_grammar(**names: int | str) -> Grammar:
-    """Return the grammar of Iggy, for what `wireproof_kit.iggy.fuzz.names.Names` asks for."""
-    there = _of("iggy", "names", "Names")(**names)
-    return cast(Grammar, _of("iggy", "grammar", "grammar")(there))
-
-
-def _of(protocol: str, module: str, name: str) -> Callable[..., object]:
-    """Import what is a protocol's own, which this module knows by name only."""
-    found = importlib.import_module(f"wireproof_kit.{protocol}.fuzz.{module}")
-    return cast(Callable[..., object], getattr(found, name))
 
 
 def _of_kind(
