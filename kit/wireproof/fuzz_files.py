@@ -27,7 +27,7 @@ def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> t
     if not sent:
         return (f"{finding.id}: no exchange could be recorded, so there is no script",)
     (folder / f"{finding.id}.py").write_text(script(case, header))
-    return _write_capture(folder / f"{finding.id}.pcap", finding, header)
+    return _write_capture(folder / f"{finding.id}.pcapng", finding, header)
 
 
 def _write_capture(path: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ from typing import Final
 
 import h11
 
-from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.case import Case, HalfClose
 from wireproof_kit.fuzz.door import Answer, Expectation, Owed
 
 METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
 STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
 BODY_LIMIT: Final = 16 * 1024 * 1024
+OWN_FAULT: Final = 500
+"""From here on a status blames the broker; both protocols say in the body what went wrong."""
+UNEXPLAINED: Final = "without a word of what went wrong"
 _LINE = re.compile(rb"(GET|POST|PUT|DELETE) (/[!-~]*) HTTP/1\.1")
 _FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
 
@@ -22,7 +25,11 @@ def is_http(case: Case) -> bool:
 
 
 class HttpReader:
-    """Responses out of a stream; each is an answer of the kind `HTTP` and its status."""
+    """Responses out of a stream; each is an answer of the kind `HTTP` and its status.
+
+    Brokers answer 500 to bad input as well, and name the error; one that says nothing is of a
+    kind of its own, which nobody is owed.
+    """
 
     def __init__(self, method: str = "POST") -> None:
         """Without a body for the answer when the method is HEAD."""
@@ -32,6 +39,7 @@ class HttpReader:
         self._peer = _peer(self._method)
         self._status = 0
         self._size = 0
+        self._is_telling = False
 
     def feed(self, data: bytes) -> Sequence[Answer]:
         """Take bytes, empty at the end; return the responses that are whole now."""
@@ -54,12 +62,13 @@ class HttpReader:
                 self._status = event.status_code
             elif isinstance(event, h11.Data):
                 self._size += len(event.data)
+                self._is_telling = self._is_telling or bool(bytes(event.data).strip())
                 if self._size > BODY_LIMIT:
                     self.fault = "the response never ends"
             elif isinstance(event, h11.EndOfMessage):
-                found.append(Answer(f"HTTP {self._status}", self.pending))
+                found.append(Answer(self._kind(), self.pending))
                 rest, _ = self._peer.trailing_data
-                self.pending, self._size = rest, 0
+                self.pending, self._size, self._is_telling = rest, 0, False
                 self._peer = _peer(self._method)
                 if not rest:
                     return found
@@ -67,9 +76,19 @@ class HttpReader:
             elif not isinstance(event, h11.InformationalResponse):
                 return found
 
+    def _kind(self) -> str:
+        kind = f"HTTP {self._status}"
+        is_silent = self._status >= OWN_FAULT and not self._is_telling and self._method != "HEAD"
+        return f"{kind} {UNEXPLAINED}" if is_silent else kind
 
-def expect_http(data: bytes) -> Expectation:
-    """Return what is owed for a request: one answer when it is whole, as long as it is one."""
+
+def expect_http(data: bytes, case: Case | None = None) -> Expectation:
+    """Return what is owed for a request: one answer when it is whole, as long as it is one.
+
+    Many servers give up a request when the client's side ends before it is answered.
+    """
+    if case is not None and any(isinstance(step.manner, HalfClose) for step in case.steps):
+        return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
     head, mark, rest = data.partition(b"\r\n\r\n")
     line, *fields = head.split(b"\r\n")
     pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
