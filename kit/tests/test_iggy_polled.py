@@ -12,7 +12,7 @@ from wireproof_kit.iggy.observing import (
     observe_messages,
     observe_unread,
 )
-from wireproof_kit.iggy.polled import Head, read_polled
+from wireproof_kit.iggy.polled import MOST_MESSAGES, Head, read_polled
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.header_kinds import STRING
@@ -69,6 +69,12 @@ def test_a_count_that_lies_hides_no_message() -> None:
     polled = read_polled(Done(data))
 
     assert (polled.declared, len(polled.seen)) == (9, 2)
+
+
+def test_no_more_messages_are_read_than_any_case_asks_for() -> None:
+    for count, fault in ((MOST_MESSAGES, None), (MOST_MESSAGES + 1, "messages")):
+        polled = read_polled(Done(body(*STORED[1:] * count, head="none")), "none")
+        assert (polled.fault.field if polled.fault else None) == fault
 
 
 def test_places_are_those_of_the_body() -> None:

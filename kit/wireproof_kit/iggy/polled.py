@@ -7,6 +7,7 @@ not what was due.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from wireproof_kit.iggy.answers import Answer, Done
@@ -22,6 +23,8 @@ COUNT: Final = "count"
 PARTITION_OFFSET_COUNT: Final = "partition-offset-count"
 HEAD_SIZES: Final[dict[Head, int]] = {"count": 4, "partition-offset-count": 16, "none": 0}
 COUNT_SIZE = 4
+# Ten times what the greatest poll of a case asks for: reading them takes time.
+MOST_MESSAGES = 1_000
 LAYOUTS: Final[dict[Layout, Schema[Message]]] = {"published": MESSAGE, "old": OLD_MESSAGE}
 
 
@@ -92,11 +95,25 @@ def _read(answer: Done, head: Head, layout: Layout) -> Polled:
         return Polled(answer, head, layout, fault=fault, size=len(body))
     declared = int.from_bytes(body[size - COUNT_SIZE : size], "little") if size else None
     try:
-        seen = tuple(walk(body[size:], LAYOUTS[layout], base=size))
+        seen = _bounded(walk(body[size:], LAYOUTS[layout], base=size))
     except WireError as error:
         fault = error.at(size)
         return Polled(answer, head, layout, declared, fault=fault, size=len(body))
     return Polled(answer, head, layout, declared, seen, size=len(body))
+
+
+def _bounded(messages: Iterator[Seen]) -> tuple[Seen, ...]:
+    seen = tuple(islice(messages, MOST_MESSAGES))
+    following = next(messages, None)
+    if following is None:
+        return seen
+    raise WireError(
+        clause="iggy.poll.count",
+        field="messages",
+        offset=0,
+        expected=f"at most {MOST_MESSAGES} messages",
+        found="more",
+    )
 
 
 def walk(data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0) -> Iterator[Seen]:
