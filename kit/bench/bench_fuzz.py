@@ -44,10 +44,10 @@ SENDER = Path(__file__).with_name("boofuzz_sender.py")
 FRAMES, STATES = ("PUB_EXT",), ("identified",)
 BATCH, PIECE, WATCHED = 256, 16, 4
 """As in a campaign: cases of a batch, cases between two looks, batches for each watched one."""
-EPOCHS = 6
+EPOCHS = 3
 """So many sets of seed frames the picked cases are made from."""
-PIPED, SINGLE = 2048, 512
-"""Cases picked from each: those in frame, those that cost a reconnect."""
+PIPED, SINGLE = 8192, 3072
+"""Cases picked from each, fewer than a campaign makes: those in frame, those that reconnect."""
 FIND_S = 60
 GOALS = (
     ("property", "boofuzz", 10.0),

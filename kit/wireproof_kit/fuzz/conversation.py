@@ -39,6 +39,7 @@ class _Line:
 
     talk: Talk
     before: bytes
+    entered: Expectation
     sent: bytes = b""
     unsent: bytes = b""
     expected: Expectation = field(default_factory=lambda: Expectation(()))
@@ -122,6 +123,11 @@ class Conversation:
         return any(line.talk.ended == REFUSED for line in self._lines.values())
 
     @property
+    def ports(self) -> list[int]:
+        """Return our ends of the connections."""
+        return [line.talk.port for line in self._lines.values()]
+
+    @property
     def is_slow(self) -> bool:
         """Tell whether pieces are held back until `wake`."""
         return bool(self._slow)
@@ -142,7 +148,8 @@ class Conversation:
             )
             steps = [step for step in self.enter if step.connection == connection]
             before = b"".join(step.data for step in steps or self.enter)
-            line = self._lines[connection] = _Line(talk, before, unsent=before)
+            entered = self.referee.expect(self.case, b"", before) if before else Expectation(())
+            line = self._lines[connection] = _Line(talk, before, entered, unsent=before)
             self._expect(line, b"")
             line.due = 0  # what opens it goes with its first step
         return line
@@ -176,9 +183,7 @@ class Conversation:
 
     def _expect(self, line: _Line, data: bytes) -> None:
         line.sent += data
-        entered = (
-            self.referee.expect(self.case, b"", line.before) if line.before else Expectation(())
-        )
+        entered = line.entered
         after = self.referee.expect(self.case, line.before, line.sent)
         line.expected = Expectation(
             entered.owed + after.owed, after.certain, after.waits, after.moves, after.opaque

@@ -4,6 +4,7 @@ import select
 import socket
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 
 from wireproof_kit.fuzz.door import Answer, AnswerReader, Listener
 from wireproof_kit.http import Address
@@ -13,6 +14,10 @@ CHUNK = 262_144
 CONNECT_S = 5.0
 REFUSED = "refused"
 """How a connection ended that never was."""
+
+
+_Place = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+_Resolved = tuple[socket.AddressFamily, socket.SocketKind, int, str, _Place]
 
 
 class Talk:
@@ -33,6 +38,7 @@ class Talk:
         "events",
         "half_closed",
         "name",
+        "port",
         "sock",
     )
 
@@ -56,6 +62,7 @@ class Talk:
         self.events = select.POLLIN
         self.name = transcript.connection_label() if transcript else ""
         self.sock = _connected(address)
+        self.port: int = self.sock.getsockname()[1] if self.sock is not None else 0
         if self.sock is None:
             self.ended = REFUSED
         if transcript is not None:
@@ -166,9 +173,23 @@ class Talk:
 
 def _connected(address: Address) -> socket.socket | None:
     try:
-        sock = socket.create_connection(address, CONNECT_S)
+        for family, kind, number, _, place in _resolved(address):
+            sock = socket.socket(family, kind, number)
+            try:
+                sock.settimeout(CONNECT_S)
+                sock.connect(place)
+            except OSError:
+                sock.close()
+                continue
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
     except OSError:
         return None
-    sock.setblocking(False)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return sock
+    return None
+
+
+@lru_cache(maxsize=16)
+def _resolved(address: Address) -> Sequence[_Resolved]:
+    """Return the places of an address; looking it up costs as much as connecting."""
+    return socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
