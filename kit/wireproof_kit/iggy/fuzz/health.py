@@ -1,14 +1,14 @@
 """The bystanders of Iggy cases: a neighbour on a connection, and who reads what was stored."""
 
 import itertools
-import select
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wireproof_kit.fuzz.bystanders import or_dead, strike, undelivered, wait
 from wireproof_kit.fuzz.door import Answer, Trouble
-from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
 from wireproof_kit.iggy import requests
@@ -69,8 +69,7 @@ class Bystanders:
         if trouble is None:
             return None
         self.close()
-        refusing = f"{self.places.address[0]}:{self.places.address[1]} accepts no connection"
-        return trouble if is_alive(self.places.address) else Trouble(DEAD, refusing)
+        return or_dead(trouble, self.places.address)
 
     def begin_watch(self) -> Trouble | None:
         """Find the end of what is stored under the watched name."""
@@ -81,38 +80,35 @@ class Bystanders:
         finally:
             fresh.close()
         if found is None:
-            alive = is_alive(self.places.address)
             words = f"a poll is answered with {said.kind if said else 'nothing'}"
-            return Trouble(_unanswered(fresh, said) if alive else DEAD, words)
+            return or_dead(Trouble(_unanswered(fresh, said), words), self.places.address)
         self._offset = found[-1].offset + 1 if found else 0
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
-        """Poll until all these were delivered unchanged; say which was not."""
+        """Poll until all these were delivered unchanged; say which was not.
+
+        What has not come in time is lost, however much else comes.
+        """
         missing = Counter(stored)
         strange = 0
         deadline = time.monotonic() + self.places.push_s
         fresh = self._connected()
         try:
             while missing:
-                request = self._poll(self.places.watched, OFFSET, self._offset, AT_ONCE)
-                found = _messages(self._asked(fresh, request))
-                for message in found or ():
-                    strange += not _strike(missing, message)
+                struck = 0
+                for message in self._polled(fresh):
+                    is_due = strike(missing, _readings(message))
+                    struck += is_due
+                    strange += not is_due
                     self._offset = message.offset + 1
-                if not found and time.monotonic() > deadline:
+                if not struck and (fresh.ended or time.monotonic() > deadline):
                     break
-                if not found:
+                if not struck:
                     time.sleep(PAUSE_S)
         finally:
             fresh.close()
-        if not missing:
-            return None
-        lost = next(iter(missing))
-        words = f"{missing.total()} of {len(stored)} acknowledged messages were not delivered"
-        return Trouble(
-            DELIVERY, f"{words}; {strange} others were; the first is {lost[:50]!r}", lost
-        )
+        return undelivered(missing, len(stored), strange=strange) if missing else None
 
     def close(self) -> None:
         """End the bystanders' connections."""
@@ -156,8 +152,13 @@ class Bystanders:
         talk.send(request)
         deadline = time.monotonic() + self.places.answer_s * machine_load()
         while not (talk.answers or talk.ended or talk.fault) and time.monotonic() < deadline:
-            _wait(talk, deadline)
+            wait([talk], deadline)
         return talk.answers.pop(0) if talk.answers else None
+
+    def _polled(self, talk: Talk) -> tuple[Message, ...]:
+        """Return the watched messages behind those seen; none where the answer has none."""
+        request = self._poll(self.places.watched, OFFSET, self._offset, AT_ONCE)
+        return _messages(self._asked(talk, request)) or ()
 
     def _poll(self, topic: Topic, strategy: int, value: int, count: int) -> bytes:
         poll = PollMessages(
@@ -178,15 +179,6 @@ def _unanswered(talk: Talk, said: Answer | None) -> str:
     return HUNG if said is None and not (talk.ended or talk.fault) else ROUND_TRIP
 
 
-def is_alive(address: Address) -> bool:
-    """Tell whether connections are accepted."""
-    talk = Talk(address, ResponseReader(), _ATTENTIVE)
-    try:
-        return not talk.ended
-    finally:
-        talk.close()
-
-
 def _messages(said: Answer | None) -> tuple[Message, ...] | None:
     """Return the messages of a poll; None when the answer is none to a poll."""
     if said is None or said.kind != OK_KIND:
@@ -195,23 +187,7 @@ def _messages(said: Answer | None) -> tuple[Message, ...] | None:
     return polled.messages if polled.is_readable else None
 
 
-def _strike(missing: "Counter[bytes]", message: Message) -> bool:
-    """Cross a message off, with its number or with any; tell whether it was there."""
-    for number in (message.id, 0):
-        key = stored(number, message.headers, message.payload)
-        if key in missing:
-            missing[key] -= 1
-            if not missing[key]:
-                del missing[key]
-            return True
-    return False
-
-
-def _wait(talk: Talk, deadline: float) -> None:
-    """Wait until something comes, and take it."""
-    poll = select.poll()
-    if talk.sock is not None and not talk.ended:
-        poll.register(talk.sock, talk.events)
-    poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
-    talk.write()
-    talk.read()
+def _readings(message: Message) -> tuple[bytes, bytes]:
+    """Return what a message may be known by: with its number, or with any."""
+    headers, payload = message.headers, message.payload
+    return stored(message.id, headers, payload), stored(0, headers, payload)

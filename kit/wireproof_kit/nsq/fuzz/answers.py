@@ -106,6 +106,8 @@ def _error(data: bytes) -> str:
 
 
 _MESSAGE_HEAD = Struct(">qHQQ")
+HEADER_LENGTH_SIZE: Final = 4
+"""Bytes before the header and body that a message is known by."""
 _ID = slice(_HEAD_SIZE + 10, _HEAD_SIZE + 26)
 
 
@@ -116,7 +118,7 @@ def message_id(frame: bytes) -> bytes:
 
 def stored(header: bytes, body: bytes) -> bytes:
     """Return what a message is known by: its JSON header, or none, and its body."""
-    return len(header).to_bytes(4) + header + body
+    return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
 
 
 def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:

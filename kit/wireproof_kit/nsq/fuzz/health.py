@@ -1,19 +1,20 @@
 """The bystanders of NSQ cases: a publisher, its subscriber, one who idles, and who reads along."""
 
 import itertools
-import select
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wireproof_kit.fuzz.bystanders import or_dead, refusing, strike, undelivered, wait
 from wireproof_kit.fuzz.door import Answer, Trouble
-from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
 from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.fuzz.answers import (
     BEAT,
+    HEADER_LENGTH_SIZE,
     MESSAGE,
     OK_KIND,
     FrameReader,
@@ -80,7 +81,7 @@ class Bystanders:
         if trouble is None:
             return None
         self.close()
-        return trouble if is_alive(self._address) else Trouble(DEAD, _refusing(self._address))
+        return or_dead(trouble, self._address)
 
     def begin_watch(self) -> Trouble | None:
         """Begin to receive what is stored under the watched name."""
@@ -89,8 +90,7 @@ class Bystanders:
                 self._watcher = self._subscribed(self.places.watched, extend=True)
             except _Disturbed as error:
                 self._watcher = None
-                alive = is_alive(self._address)
-                return Trouble(error.violated if alive else DEAD, str(error))
+                return or_dead(Trouble(error.violated, str(error)), self._address)
         self._received(self._watcher)
         return None
 
@@ -111,10 +111,9 @@ class Bystanders:
         self._watcher = None
         if ended:
             return Trouble(NEIGHBOUR, "a subscriber's connection was ended")
-        lost = next(iter(missing))
-        words = f"{missing.total()} of {len(stored)} acknowledged messages were not delivered"
-        also = f"; {strange} others were" if strange else ""
-        return Trouble(DELIVERY, f"{words}{also}; the first is {lost[4:][:40]!r}", lost)
+        return undelivered(
+            missing, len(stored), strange=strange, before_content=HEADER_LENGTH_SIZE
+        )
 
     def _awaited(self, watcher: Talk, missing: "Counter[bytes]") -> int:
         """Strike off what comes, for as long as it may come; count what nobody waited for."""
@@ -123,13 +122,13 @@ class Bystanders:
         while missing and not watcher.ended and time.monotonic() < deadline:
             if last is None:
                 last = self._last_message()
-            _wait([watcher], min(deadline, time.monotonic() + LOOK_S))
+            wait([watcher], min(deadline, time.monotonic() + LOOK_S))
             for frame in self._received(watcher):
                 found = delivered(frame, extend=True)
                 if last in found:
                     deadline = min(deadline, time.monotonic() + BEHIND_S * machine_load())
                 else:
-                    strange += not _strike(missing, found)
+                    strange += not strike(missing, found)
         return strange
 
     def _last_message(self) -> bytes:
@@ -137,7 +136,7 @@ class Bystanders:
         body = self._body()
         fresh = Talk(self.places.watched.address, FrameReader(), _ATTENTIVE)
         fresh.send(names.MAGIC + self._pub(body, self.places.watched))
-        _wait([fresh], time.monotonic() + self._answer_s)
+        wait([fresh], time.monotonic() + self._answer_s)
         fresh.close()
         return stored(b"", body)
 
@@ -167,7 +166,7 @@ class Bystanders:
     def _connected(self) -> Talk:
         talk = Talk(self._address, FrameReader(), _ATTENTIVE)
         if talk.ended:
-            raise _Disturbed(_refusing(self._address))
+            raise _Disturbed(refusing(self._address))
         talk.send(names.MAGIC)
         return talk
 
@@ -179,7 +178,7 @@ class Bystanders:
         talk.send(names.MAGIC + identity + line + ready)
         deadline = time.monotonic() + self._answer_s
         while len(talk.answers) < 2 and not talk.ended and time.monotonic() < deadline:
-            _wait([talk], deadline)
+            wait([talk], deadline)
         if len(talk.answers) < 2 or talk.answers[1].kind != OK_KIND:
             said = ", ".join(answer.kind for answer in talk.answers) or "nothing"
             is_silent = not (talk.answers or talk.ended)
@@ -213,7 +212,7 @@ class Bystanders:
         deadline = time.monotonic() + self._answer_s
         talks = [fresh, publisher]
         while talks and time.monotonic() < deadline:
-            _wait(talks, deadline)
+            wait(talks, deadline)
             talks = [talk for talk in talks if not (talk.answers or talk.ended or talk.fault)]
         for talk, violated, who in (
             (fresh, ROUND_TRIP, "a fresh connection's publish"),
@@ -232,7 +231,7 @@ class Bystanders:
     def _came(self, subscriber: Talk, idle: Talk, wait_s: float) -> Trouble | None:
         deadline = time.monotonic() + wait_s
         while self._awaiting and not subscriber.ended and time.monotonic() < deadline:
-            _wait([subscriber], deadline)
+            wait([subscriber], deadline)
             for frame in self._received(subscriber):
                 for known in delivered(frame, extend=False):
                     self._awaiting.pop(known, None)
@@ -269,39 +268,3 @@ class _Disturbed(Exception):
     def __init__(self, words: str, violated: str = ROUND_TRIP) -> None:
         super().__init__(words)
         self.violated = violated
-
-
-def is_alive(address: Address) -> bool:
-    """Tell whether connections are accepted."""
-    talk = Talk(address, FrameReader(), _ATTENTIVE)
-    try:
-        return not talk.ended
-    finally:
-        talk.close()
-
-
-def _refusing(address: Address) -> str:
-    return f"{address[0]}:{address[1]} accepts no connection"
-
-
-def _strike(missing: "Counter[bytes]", found: Sequence[bytes]) -> bool:
-    """Cross off the first of several readings of a message; tell whether one was there."""
-    for reading in found:
-        if reading in missing:
-            missing[reading] -= 1
-            if not missing[reading]:
-                del missing[reading]
-            return True
-    return False
-
-
-def _wait(talks: Sequence[Talk], deadline: float) -> None:
-    """Wait until something comes on a connection, and take it."""
-    poll = select.poll()
-    for talk in talks:
-        if talk.sock is not None and not talk.ended:
-            poll.register(talk.sock, talk.events)
-    poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
-    for talk in talks:
-        talk.write()
-        talk.read()
