@@ -114,9 +114,11 @@ class Connection:
             late = time.monotonic() >= deadline
 
     def seconds(self, wait: Wait) -> float:
-        """Return the budget of one wait; answers get more while this machine is busy."""
-        seconds = self._patience.seconds(wait)
-        return seconds * machine_load() if wait is ANSWER else seconds
+        """Return the budget of one wait, which is more while this machine is busy.
+
+        Whatever is waited for on a connection is an answer: nothing comes by itself.
+        """
+        return self._patience.seconds(wait) * machine_load()
 
     def close(self) -> None:
         """End the connection; again does nothing.
