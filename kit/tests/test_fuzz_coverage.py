@@ -29,7 +29,7 @@ def test_coverage_adds_up() -> None:
     assert Coverage.of_json(counted.as_json()) == counted
 
 
-def test_the_table_is_for_narrow_screens() -> None:
+def test_the_table_has_a_line_for_each_field_and_is_for_narrow_screens() -> None:
     counted = Coverage()
     for case in some(IGGY, 20_000):
         counted.add(case)

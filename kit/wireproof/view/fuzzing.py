@@ -13,6 +13,7 @@ import msgspec
 from wireproof.manner import Manner
 from wireproof.view.events import write_event
 from wireproof.view.ink import Ink, Tone, wrapped
+from wireproof_kit.fuzz.coverage import Coverage
 from wireproof_kit.fuzz.oracle import MEANINGS
 from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.workers import Status
@@ -55,7 +56,7 @@ def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
     if manner.json:
         return EventView(plan)
     ink = Ink(manner.is_coloured(sys.stdout))
-    return TextView(plan, ink, quiet=manner.quiet)
+    return TextView(plan, ink, quiet=manner.quiet, verbose=bool(manner.verbose))
 
 
 @dataclass(slots=True)
@@ -65,6 +66,7 @@ class TextView:
     plan: Plan
     ink: Ink
     quiet: bool = False
+    verbose: bool = False
     err: TextIO = field(default_factory=lambda: sys.stderr)
     _started: float = field(default_factory=time.monotonic)
     _told: float = 0.0
@@ -112,6 +114,8 @@ class TextView:
             click.echo(f"wireproof: {words}", err=True)
         if not self.quiet:
             for line in _summary(conclusion):
+                click.echo(line)
+            for line in _table(conclusion.campaign) if self.verbose else ():
                 click.echo(line)
         click.echo(_last(conclusion, self.ink))
 
@@ -229,6 +233,12 @@ def _coverage(campaign: CampaignRecord) -> Iterator[str]:
         cases = sum(n for done in fields.values() for c in done.values() for n in c.values())
         row = f"{len(fields):>8}{len(mutations):>11}{len(states):>8}{cases:>10}"
         yield f"  {printable(frame):<30}{row}"
+
+
+def _table(campaign: CampaignRecord) -> Iterator[str]:
+    """Yield what was covered, field by field."""
+    yield ""
+    yield from map(printable, Coverage.of_json(campaign.coverage).lines())
 
 
 def _last(conclusion: Conclusion, ink: Ink) -> str:

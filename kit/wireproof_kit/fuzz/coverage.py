@@ -5,7 +5,7 @@ campaign is; tables of several workers add up.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias, cast
 
 from wireproof_kit.fuzz.case import Case
@@ -96,11 +96,3 @@ def _grouped(rows: Mapping[Row, int], *, by: int) -> Iterator[tuple[str, Mapping
     for row, count in sorted(rows.items()):
         groups.setdefault(row[by], {})[row] = count
     yield from groups.items()
-
-
-def merged(tables: Iterable[Coverage]) -> Coverage:
-    """Return the sum of several tables."""
-    whole = Coverage()
-    for table in tables:
-        whole.merge(table)
-    return whole
