@@ -106,6 +106,8 @@ def test_addresses() -> None:
     assert address("localhost:1") == ("127.0.0.1", 1)
     assert address("broker.example:4150") == ("192.0.2.2", 4150)
     assert address("") == ("192.0.2.2", 0)
+    assert address("127.0.0.1:65536") == ("127.0.0.1", 0)
+    assert address("127.0.0.1:" + "9" * 5000) == ("127.0.0.1", 0)
     assert made(step("open", note="10.1.2.3:4150"))[0].source[0] == "192.0.2.1"
     assert made(step("open", note="[::1]:4150"))[0].source[0] == "::1"
 

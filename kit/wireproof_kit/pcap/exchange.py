@@ -21,6 +21,7 @@ SEGMENT = 16384
 """Bytes of a segment, at most: as loopback and network cards that cut by themselves show them."""
 FIRST_PORT = 40000
 PORTS = 20000
+PORT_DIGITS = 5
 KIT, TARGET = True, False
 _ELSEWHERE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
 """Addresses for documentation: the kit's, where its own is not known, and an unknown target's."""
@@ -105,7 +106,8 @@ def address(text: str) -> Address:
     ``:0`` where the text is none.
     """
     host, _, port = text.rpartition(":")
-    number = int(port) if port.isascii() and port.isdigit() and int(port) < 1 << 16 else 0
+    is_port = port.isascii() and port.isdigit() and len(port) <= PORT_DIGITS
+    number = int(port) if is_port and int(port) < 1 << 16 else 0
     host = "127.0.0.1" if host == "localhost" else host.strip("[]")
     try:
         return str(ipaddress.ip_address(host)), number
