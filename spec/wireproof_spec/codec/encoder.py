@@ -91,11 +91,8 @@ def _write(shape: object, to: Encoder, part: Part, written: Written, then: Rest)
 
 @_write.register(layout.Integer)
 def _(shape: layout.Integer, to: Encoder, part: Part, written: Written, then: Rest) -> None:
-    then(
-        written.and_test(f"{part.value}.__class__ is not int").and_piece(
-            _packed(shape, part.value)
-        )
-    )
+    piece = _packed(shape, part.value)
+    then(written.and_test(_no_integer(part.value)).and_piece(piece))
 
 
 def _no_integer(value: str) -> str:
