@@ -21,6 +21,7 @@ from wireproof_kit.fuzz.oracle import (
     DELIVERY,
     FILES,
     HUNG,
+    LINGERS,
     MEMORY,
     NEIGHBOUR,
     NO_ANSWER,
@@ -50,9 +51,11 @@ HUNT_S: Final = 30.0
 SHRINK_S: Final = 15.0
 """Of these, so many at most to make it small; as much as that is left to confirm it."""
 
-_ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE})
+_ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS})
 """What is known of the case at once; cases like it go on being sent."""
-_LATE = frozenset({NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, FILES, MEMORY})
+_LATE = frozenset(
+    {NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, LINGERS, FILES, MEMORY}
+)
 """What may be the machine's doing when it does not show again."""
 
 _STUCK = frozenset({HUNG, ROUND_TRIP})
@@ -277,7 +280,7 @@ class Campaign:
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
             return
-        if self.plan.shrink and not (is_known and hunt.violated in COSTLY):
+        if self.plan.shrink and not (is_known and hunt.violated in (*COSTLY, LINGERS)):
             cases = self._shrunk(hunt, cases)
         again = hunt.again
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)

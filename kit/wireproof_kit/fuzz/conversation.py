@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.case import (
     Step,
     Together,
 )
-from wireproof_kit.fuzz.door import Expectation, Owed, Referee, Sentinel, Trouble
+from wireproof_kit.fuzz.door import End, Expectation, Owed, Referee, Sentinel, Trouble
 from wireproof_kit.fuzz.oracle import (
     CLOSED,
     NO_ANSWER,
@@ -123,9 +123,10 @@ class Conversation:
         return any(line.talk.ended == REFUSED for line in self._lines.values())
 
     @property
-    def ports(self) -> list[int]:
-        """Return our ends of the connections."""
-        return [line.talk.port for line in self._lines.values()]
+    def ends(self) -> list[End]:
+        """Return where its connections went, and from which port."""
+        address = self.referee.address(self.case)
+        return [(address, line.talk.port) for line in self._lines.values()]
 
     @property
     def is_slow(self) -> bool:

@@ -4,7 +4,7 @@ A protocol's folder gives one function, named as `fuzzing` in the protocols' tab
 grounds on a target. Nothing here knows a byte of any protocol.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -15,6 +15,10 @@ from wireproof_kit.target import Target
 
 Ends: TypeAlias = Literal["no", "may", "must"]
 """Whether the target may, or must, end the connection over a request."""
+
+
+End: TypeAlias = tuple[Address, int]
+"""Where a connection went, and from which port of ours."""
 
 
 class Answer(NamedTuple):
@@ -138,6 +142,10 @@ class Health(Protocol):
 
         What takes its time to be delivered is waited for by a later check, unless `patient`.
         """
+        ...
+
+    def lingering(self, ends: Collection[End]) -> Collection[End]:
+        """Return those of our ended connections that the target still tells of, if it tells."""
         ...
 
     def begin_watch(self) -> Trouble | None:

@@ -14,9 +14,9 @@ from itertools import islice
 
 from wireproof_kit.fuzz.case import Case, Slow
 from wireproof_kit.fuzz.conversation import Conversation
-from wireproof_kit.fuzz.door import Generation, Grounds, Trouble
+from wireproof_kit.fuzz.door import End, Generation, Grounds, Trouble
 from wireproof_kit.fuzz.lane import Lane, Piped, may_end
-from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.renamed import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.sorting import Sorted, Sorter, trigger
 from wireproof_kit.fuzz.talk import Talk
@@ -90,6 +90,7 @@ class Engine:
     _silences: int = 0
     _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
     _unfinished: list[Conversation] = field(default_factory=list[Conversation])
+    _ended: dict[End, Case] = field(default_factory=dict[End, Case])
 
     def __post_init__(self) -> None:
         self._sorter = Sorter(self.grounds.referee, self.generation, self.renaming)
@@ -128,6 +129,7 @@ class Engine:
             batch = self.sorted(batch.batch, watch=batch.is_watched)
         self._silences = 0
         self._unfinished = []
+        self._ended = {}
         found: list[Suspicion] = []
         stored: list[bytes] = []
         single = list(batch.single)
@@ -144,6 +146,7 @@ class Engine:
             Suspicion(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
         ]
+        found += self._lingering(batch, whole)
         if self._is_cut():
             return found
         is_watched = batch.is_watched and not found
@@ -337,10 +340,20 @@ class Engine:
             self._unfinished.append(talk)
         talk.close()
         self.counts.single += 1
+        self._ended.update(dict.fromkeys(talk.ends, talk.case))
         stored += judgement.stored
         if judgement.trouble is not None:
             self._is_given_up(judgement.trouble)
             found.append(Suspicion(judgement.trouble, (), talk.case, judgement.answer))
+
+    def _lingering(self, batch: Sorted, whole: tuple[Case, ...]) -> list[Suspicion]:
+        """Suspect the cases whose connections the target tells of though they have ended."""
+        ends = self.grounds.health.lingering(self._ended.keys())
+        cases = {trigger(self._ended[end]): self._ended[end] for end in sorted(ends)}
+        trouble = Trouble(LINGERS, "our side and its own have ended; its client is still told")
+        return [
+            Suspicion(trouble, whole, batch.original(case), LINGERS) for case in cases.values()
+        ]
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
         """Leave what time is over for."""

@@ -13,6 +13,7 @@ NONSENSE: Final = "nonsense"
 NOT_CLOSED: Final = "not-closed"
 DEAD: Final = "dead"
 HUNG: Final = "hung"
+LINGERS: Final = "lingers"
 ROUND_TRIP: Final = "round-trip"
 DELIVERY: Final = "delivery"
 NEIGHBOUR: Final = "neighbour"
@@ -26,6 +27,7 @@ MEANINGS: Final = {
     NONSENSE: "what was sent back is no answer of the protocol",
     NOT_CLOSED: "the connection stays open though the other side has ended",
     DEAD: "the target accepts no connection any more",
+    LINGERS: "a connection that has ended is still told among the clients",
     HUNG: "no answer beyond patience: the target accepts connections and answers nobody",
     ROUND_TRIP: "a fresh connection does not complete a round trip",
     DELIVERY: "what was acknowledged was not delivered unchanged",

@@ -64,7 +64,7 @@ class IggyReferee:
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return what is owed for bytes on a connection of a case, behind those that opened it."""
         if case is not None and is_http(case):
-            return expect_http(data)
+            return expect_http(data, case)
         return expect(self.homes, data)
 
     def is_pushed(self, kind: str) -> bool:

@@ -3,11 +3,11 @@
 import itertools
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.bystanders import or_dead, strike, undelivered, wait
-from wireproof_kit.fuzz.door import Answer, Trouble
+from wireproof_kit.fuzz.door import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
@@ -17,16 +17,21 @@ from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, store
 from wireproof_kit.iggy.polled import read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.patience import machine_load
+from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.commands import Nothing
 from wireproof_spec.iggy.consumer import Consumer
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.partitioning import partition_id
 from wireproof_spec.iggy.poll_messages import LAST, OFFSET, PollMessages
 from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.system import CLIENTS
+from wireproof_spec.wire_error import WireError
 
 CONSUMER = Consumer(1, 77)
 AT_ONCE = 1000
 PAUSE_S = 0.05
+FORGETS_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class Bystanders:
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _neighbour: Talk | None = None
     _offset: int = 0
+    _known: set[int] = field(default_factory=set[int])
 
     def check(self, *, patient: bool = True) -> Trouble | None:
         """Let the neighbour and a fresh connection complete a round trip; say what went wrong."""
@@ -70,6 +76,35 @@ class Bystanders:
             return None
         self.close()
         return or_dead(trouble, self.places.address)
+
+    def lingering(self, ends: Collection[End]) -> Collection[End]:
+        """Return those of our ended connections that get_clients still tells of, and did not yet.
+
+        A server may need a moment to forget one.
+        """
+        deadline = time.monotonic() + FORGETS_S * machine_load()
+        told = self._told()
+        here = self.places.address
+        found = {port for address, port in ends if address == here} & told - self._known
+        while found and time.monotonic() < deadline:
+            time.sleep(PAUSE_S)
+            told = self._told()
+            found &= told
+        self._known |= told
+        return [(here, port) for port in found]
+
+    def _told(self) -> set[int]:
+        """Return our ends of connections, as get_clients tells of them."""
+        fresh = self._connected()
+        try:
+            said = self._asked(fresh, requests.request(commands.GET_CLIENTS, Nothing()).data)
+            clients = decode(CLIENTS, body(said)).clients if said is not None else ()
+        except WireError:
+            clients = ()
+        finally:
+            fresh.close()
+        ports = (client.address.rpartition(":")[2] for client in clients)
+        return {int(port) for port in ports if port.isdigit()}
 
     def begin_watch(self) -> Trouble | None:
         """Find the end of what is stored under the watched name."""

@@ -66,7 +66,7 @@ class NsqReferee:
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return what is owed for bytes on a connection of a case, behind those that opened it."""
         if case is not None and is_http(case):
-            return expect_http(data)
+            return expect_http(data, case)
         return expect(self.ground, before, data)
 
     def is_pushed(self, kind: str) -> bool:

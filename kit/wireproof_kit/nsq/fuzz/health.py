@@ -3,11 +3,11 @@
 import itertools
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.bystanders import or_dead, refusing, strike, undelivered, wait
-from wireproof_kit.fuzz.door import Answer, Trouble
+from wireproof_kit.fuzz.door import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
@@ -82,6 +82,10 @@ class Bystanders:
             return None
         self.close()
         return or_dead(trouble, self._address)
+
+    def lingering(self, ends: Collection[End]) -> Collection[End]:
+        """Return none: brokers tell of clients by channel only."""
+        return ()
 
     def begin_watch(self) -> Trouble | None:
         """Begin to receive what is stored under the watched name."""
