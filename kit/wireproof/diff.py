@@ -13,7 +13,7 @@ from wireproof.manner import manner
 from wireproof.nearness import suggestion
 from wireproof.view.comparison import comparison, ending
 from wireproof.view.comparison_markdown import comparison_markdown
-from wireproof.view.events import target_object
+from wireproof.view.events import judgement, target_object
 from wireproof.view.ink import Ink
 from wireproof.view.output import write_lines
 from wireproof_kit.bundle import Bundle, read_bundle
@@ -109,15 +109,4 @@ def _change(change: Change) -> Mapping[str, object]:
 
 
 def _record(record: CaseRecord | None) -> Mapping[str, object] | None:
-    if record is None:
-        return None
-    return {
-        "clause": record.clause,
-        "level": record.level,
-        "verdict": record.verdict,
-        "observation": record.observation,
-        "reason": record.reason,
-        "reading": record.reading,
-        "signature": record.signature,
-        "hash": record.case_hash,
-    }
+    return None if record is None else {**judgement(record), "hash": record.case_hash}

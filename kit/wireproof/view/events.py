@@ -44,6 +44,15 @@ def case_event(record: CaseRecord) -> Event:
     return {
         "event": "case",
         "case": record.case,
+        **judgement(record),
+        "note": record.note,
+        "duration_us": record.duration_us,
+    }
+
+
+def judgement(record: CaseRecord) -> Event:
+    """Tell how a case was judged, and under which law."""
+    return {
         "clause": record.clause,
         "level": record.level,
         "verdict": record.verdict,
@@ -51,8 +60,6 @@ def case_event(record: CaseRecord) -> Event:
         "reason": record.reason,
         "reading": record.reading,
         "signature": record.signature,
-        "note": record.note,
-        "duration_us": record.duration_us,
     }
 
 
