@@ -27,6 +27,13 @@ def test_what_was_made_wrong_and_what_differs_is_marked() -> None:
     assert differing == [("frame_type", "1 (error) was due")]
 
 
+def test_an_exchange_tells_whether_it_is_marked() -> None:
+    case = next(iter(failures()))
+
+    assert exchange(case.transcript, protocol="nsq", difference=case.difference).is_marked
+    assert not exchange(case.transcript, protocol="nsq").is_marked
+
+
 def test_a_difference_without_a_place_marks_nothing() -> None:
     found = DifferenceRecord("nowhere", None, "1", "2")
     steps = exchange(published().record(), protocol="nsq", difference=found).steps

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from bundle_fixture import case, failed, header, published, write_bundle
+from bundle_fixture import case, failed, failures, header, published, write_bundle
 from page_reader import PageReader
 
 from wireproof_reports.bundle_file import BundleFault, read_bundle
 from wireproof_reports.html import render, write
 from wireproof_spec.catalogue import load_catalogue
-from wireproof_spec.record import CaseRecord, HeaderRecord
+from wireproof_spec.record import CaseRecord, HeaderRecord, TranscriptRecord
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(1)></style>{{7*7}}\u202e\0"
 KEPT = {"kind", "verdict", "state", "level", "control", "hex", "deflate", "protocol", "sha256"}
@@ -47,6 +47,20 @@ def hostile(value: object, name: str = "") -> object:
 
 def test_well_formed(page: PageReader) -> None:
     assert page.faults == []
+
+
+def test_a_difference_has_one_place(tmp_path: Path) -> None:
+    """Where the exchange marks the differing line, its offset is told there alone."""
+    marked = next(iter(failures()))
+    bare = msgspec.structs.replace(marked, case="nsq/publish/bare", transcript=TranscriptRecord())
+
+    assert "at byte 18" not in first_difference_of(tmp_path, marked)
+    assert "at byte 18" in first_difference_of(tmp_path, bare)
+
+
+def first_difference_of(folder: Path, record: CaseRecord) -> str:
+    text = render(write_bundle(folder / "run.jsonl", [record]))
+    return text.partition("<dt>First difference</dt>")[2].partition("</div>")[0]
 
 
 def test_ids_are_unique_and_links_lead_somewhere(page: PageReader) -> None:

@@ -66,6 +66,12 @@ class Exchange:
         """The steps after those left out."""
         return self.steps[len(self.steps) - LAST_STEPS :] if self.omitted else ()
 
+    @property
+    def is_marked(self) -> bool:
+        """Tell whether a line that is shown says what was due instead of it."""
+        shown = (line for step in (*self.head, *self.tail) for line in step.lines)
+        return any(line.differs for line in shown)
+
 
 def exchange(
     transcript: TranscriptRecord,
