@@ -20,6 +20,7 @@ VERSIONS = ("", "1.0.0", "1.0.0-rc1", "1.2", "1.10", "1.9.3", "0.3.7-HA.1.5.7", 
 LEVELS = ("must", "should", "may", "observed")
 VERDICTS = ("pass", "reading", "fail", "known", "unsupported", "inconclusive", "unstable", "error")
 EDGES = (0, 1, 9, 10, 99, 100, 101, 199, 200, 201, 499, 500, 999, 1000, 1999, 2000, 123_456_789)
+_ACCEPTED = 13
 READINGS = ("order-command=deployed", "trace-empty=deployed", "header-value=any")
 
 
@@ -153,6 +154,7 @@ def _outcome(chance: random.Random, shape: Shape, case: Row) -> Row:
     return {
         "verdict": verdict,
         "reading": chance.choice(READINGS) if verdict == "reading" else "",
+        **_exchange(chance, fails=fails),
         "case_hash": str(case["case_hash"]) + ("-2" if chance.random() < 0.05 else ""),
         "cause_field": chance.choice(("", "trace_id")) if fails else "",
         "cause_value": chance.choice(("ok", f"id:{2**64 - 1}")) if fails else "",
@@ -161,6 +163,20 @@ def _outcome(chance: random.Random, shape: Shape, case: Row) -> Row:
         "same": chance.randint(1, runs) if chance.random() < 0.1 else runs,
         "deviation": str(case["interface"]) if verdict == "known" else "",
         "deviation_expires": f"2026-{chance.randint(1, 12):02d}-15" if verdict == "known" else "",
+    }
+
+
+def _exchange(chance: random.Random, *, fails: bool) -> Row:
+    large = str(2 ** chance.choice((64, 128)) - 1)
+    return {
+        "observation": chance.choice(("ok,open", f"id:{large}", "ü" * 200, "\U0001f4a5" * 201)),
+        "accepted": [f"ok-{number}" * chance.choice((1, 60)) for number in range(_ACCEPTED)]
+        if fails and chance.random() < 0.1
+        else ["ok,open", "ok,closed"][: chance.randrange(3)],
+        "reason": "no outcome of the accept set",
+        "difference_field": "trace_id" if fails else "",
+        "difference_expected": large if fails else "",
+        "difference_found": chance.choice((large, "")) if fails else "",
     }
 
 

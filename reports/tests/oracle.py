@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import cast
 
 from fleet import Fleet
+from oracle_evidence import evidence
 
 from wireproof_reports.history.rows import Row
 
@@ -74,8 +75,6 @@ def matrix(fleet: Fleet, _today: date) -> Told:
     told: list[tuple[tuple[str, ...], list[object]]] = []
     for key, rows in grouped(fleet.results, "protocol", "vendor", "version", "clause").items():
         counts = Counter(str(row["verdict"]) for row in rows)
-        failing = [row for row in rows if row["verdict"] in BAD]
-        worst = max(failing, key=lambda r: (moment(r), r["bundle"], r["case"]), default=None)
         order = (key[0], key[1], str(rows[0]["version_key"]), key[2], key[3])
         line: list[object] = [
             *key,
@@ -84,8 +83,6 @@ def matrix(fleet: Fleet, _today: date) -> Told:
             sorted({str(row["reading"]) for row in rows} - {""}),
             next(words for verdict, words in STANDINGS if counts[verdict]),
             last(rows),
-            worst["case"] if worst else "",
-            worst["bundle"] if worst else "",
         ]
         told.append((order, line))
     return [line for _, line in sorted(told, key=lambda each: each[0])]
@@ -368,6 +365,7 @@ def entropy(share: float) -> float:
 
 ORACLES: dict[str, Callable[[Fleet, date], Told]] = {
     "matrix": matrix,
+    "evidence": evidence,
     "levels": levels,
     "regressions": regressions,
     "flaky": flaky,

@@ -35,8 +35,6 @@ def matrix() -> tuple[Columns, list[list[object]]]:
         ("readings", "texts"),
         ("standing", "text"),
         ("last", "time"),
-        ("evidence", "text"),
-        ("bundle", "text"),
     ]
     rows: list[list[object]] = []
     for place, (vendor, version) in enumerate(VENDORS):
@@ -46,11 +44,20 @@ def matrix() -> tuple[Columns, list[list[object]]]:
                 number + 1 if name == "fail" and standing == "fails" else 0 for name in _VERDICTS
             ]
             counts[0] = 5
-            evidence = f"nsq/publish/{HOSTILE}" if standing == "fails" else ""
             facts: list[object] = ["nsq", vendor, version, clause, "must", *counts]
-            facts += [["ext-layout=deployed"], standing, "2026-11-21T18:21:16Z", evidence]
-            rows.append([*facts, "ab" * 32])
+            rows.append([*facts, ["ext-layout=deployed"], standing, "2026-11-21T18:21:16Z"])
     return columns, rows
+
+
+def evidence() -> tuple[Columns, list[list[object]]]:
+    columns = [*_TARGET, ("clause", "text"), ("verdict", "text"), ("case", "text")]
+    columns += [("accepted", "texts"), ("observation", "text"), ("reason", "text")]
+    columns += [(f"difference_{name}", "text") for name in ("field", "expected", "found")]
+    columns += [("same", "integer"), ("runs", "integer"), ("last", "time"), ("bundle", "text")]
+    of_cell = ["nsq", "harbor", "1.2", "ext.publish.header-json", "fail"]
+    seen = [f"nsq/publish/{HOSTILE}", ["error:E_BAD,open", HOSTILE], f"id:{LARGE}", "it differs"]
+    differs = ["trace_id", LARGE, ""]
+    return columns, [[*of_cell, *seen, *differs, 5, 5, "2026-11-21T18:21:16Z", "ab" * 32]]
 
 
 def causes() -> tuple[Columns, list[list[object]]]:
@@ -235,6 +242,7 @@ ANSWERS = {
     made.__name__: made
     for made in (
         matrix,
+        evidence,
         causes,
         flaky,
         levels,

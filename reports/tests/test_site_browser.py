@@ -25,6 +25,7 @@ SHOWN = {
     "campaigns": "campaigns",
     "surprise": "surprise",
     "matrix": "matrix",
+    "evidence": "matrix",
 }
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -189,7 +190,11 @@ def test_a_cell_opens_the_law_and_the_evidence_and_has_an_address(visit: Visit) 
 
     assert "A header that is not JSON is refused" in detail.inner_text()
     assert "5 pass, 2 fail" in detail.inner_text()
-    assert f"wireproof replay nsq/publish/{HOSTILE} --bundle" in detail.inner_text()
+    facts = detail.locator(".evidence").inner_text()
+    assert f"wireproof replay nsq/publish/{HOSTILE} --bundle" in facts
+    assert f"Observed\nid:{LARGE}\nWould conform\nerror:E_BAD,open\n{HOSTILE}\n" in facts
+    assert f"trace_id: expected {LARGE}, found nothing" in facts
+    assert "5 of 5 times" in facts
     assert f"trace_id: {LARGE} (harbor; 1,234 results)" in detail.inner_text()
     address = page.url
     page.keyboard.press("Escape")
@@ -198,6 +203,14 @@ def test_a_cell_opens_the_law_and_the_evidence_and_has_an_address(visit: Visit) 
 
     again = visit.open("matrix", f"#{address.partition('#')[2]}")
     assert "5 pass, 2 fail" in again.locator(".detail").inner_text()
+
+
+def test_a_cell_that_conforms_has_no_evidence(visit: Visit) -> None:
+    page = visit.open("matrix")
+    page.locator("button.cell.conforms").first.click()
+
+    assert page.locator(".detail").is_visible()
+    assert page.locator(".detail .evidence").count() == 0
 
 
 def test_arrow_keys_walk_the_matrix_and_one_cell_alone_is_a_tab_stop(visit: Visit) -> None:

@@ -20,6 +20,7 @@ MOST_ROWS = 100_000
 
 QUESTIONS = (
     "matrix",
+    "evidence",
     "levels",
     "regressions",
     "flaky",

@@ -13,7 +13,7 @@ from wireproof_reports.questions.question import (
     Question,
 )
 from wireproof_reports.questions.tables import Tables
-from wireproof_reports.questions.verdicts import TARGET, cases, fails, version_order
+from wireproof_reports.questions.verdicts import TARGET, cases, version_order
 from wireproof_spec.record import VERDICTS
 
 KEYS = (*TARGET, "clause")
@@ -44,25 +44,10 @@ def ask(tables: Tables) -> DataFrame:
         ),
         F.max("last").alias("last"),
     )
-    joined = clauses.join(_evidence(tables), [*KEYS], "left").join(
-        version_order(tables), "version"
-    )
+    joined = clauses.join(version_order(tables), "version")
     return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
-        *KEYS,
-        "level",
-        *VERDICTS,
-        "readings",
-        _standing().alias("standing"),
-        "last",
-        F.coalesce(F.col("failing.case"), F.lit("")).alias("evidence"),
-        F.coalesce(F.col("failing.bundle"), F.lit("")).alias("bundle"),
+        *KEYS, "level", *VERDICTS, "readings", _standing().alias("standing"), "last"
     )
-
-
-def _evidence(tables: Tables) -> DataFrame:
-    """Return the last failing case of each clause that has one."""
-    failing = tables.failing.where(fails()).groupBy(*KEYS)
-    return failing.agg(F.max(F.struct("started", "bundle", "case")).alias("failing"))
 
 
 def _standing() -> Column:
@@ -85,8 +70,6 @@ QUESTION = Question(
         Answered("readings", "texts", "registered readings followed, as decision=reading"),
         Answered("standing", "text", "what all of them come to; the worst counts"),
         Answered("last", "time", "start of the last run"),
-        Answered("evidence", "text", "the last case that failed"),
-        Answered("bundle", "text", "SHA-256 of the bundle with its exchange"),
     ),
     ask,
 )

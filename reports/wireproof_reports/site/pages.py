@@ -24,7 +24,7 @@ KNOWN = (
         "matrix",
         "Matrix",
         "Which clauses each version of each vendor follows, with the evidence.",
-        ("matrix",),
+        ("matrix", "evidence"),
         "matrix",
         ("causes",),
     ),

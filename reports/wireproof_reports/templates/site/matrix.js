@@ -20,6 +20,8 @@ wireproof.pictures.matrix = function matrix(place) {
   const law = wireproof.data.law || {};
   const rows = wireproof.rows("matrix");
   const causes = wireproof.rows("causes");
+  const key = (row) => [row.protocol, row.vendor, row.version, row.clause].join("|");
+  const examples = new Map(wireproof.rows("evidence").map((row) => [key(row), row]));
   const protocols = [...new Set(rows.map((row) => row.protocol))];
   const choices = { protocol: protocols, only: ["", ...Object.keys(STANDINGS)], order: ["law", "worst"] };
   const words = { protocol: "Protocol", only: "Only rows with", order: "Order" };
@@ -38,7 +40,6 @@ wireproof.pictures.matrix = function matrix(place) {
   let shown = 1;
 
   const target = (row) => `${row.vendor}|${row.version}`;
-  const key = (row) => [row.protocol, row.vendor, row.version, row.clause].join("|");
 
   function model() {
     const own = rows.filter((row) => row.protocol === selects.protocol.value);
@@ -132,6 +133,19 @@ wireproof.pictures.matrix = function matrix(place) {
     return value ? made("div", {}, made("dt", {}, name), made("dd", {}, value)) : null;
   }
 
+  function example(row) {
+    const differs = row.difference_field ? `${row.difference_field}: expected ${row.difference_expected || "nothing"}, found ${row.difference_found || "nothing"}` : "";
+    return [
+      made("h3", {}, "Evidence"),
+      made("dl", { class: "facts evidence" },
+        fact("Case", row.case), fact("Verdict", row.verdict), fact("Observed", made("code", {}, row.observation || "nothing")),
+        fact("Would conform", row.accepted.length ? made("ul", {}, ...row.accepted.map((text) => made("li", {}, made("code", {}, text)))) : ""),
+        fact("Why", row.reason), fact("Difference", differs), fact("Came out the same", `${row.same} of ${row.runs} times`),
+        fact("Run", wireproof.shown(row.last, "time")), fact("Bundle, SHA-256", row.bundle),
+        fact("See it again", made("code", {}, `wireproof replay ${row.case} --bundle BUNDLE`))),
+    ];
+  }
+
   function open(row, from, focus = true) {
     const known = law[row.clause];
     const [sign, standing] = STANDINGS[row.standing] || ["?", row.standing];
@@ -139,7 +153,6 @@ wireproof.pictures.matrix = function matrix(place) {
     for (const each of cells) each.removeAttribute("aria-current");
     if (from) from.setAttribute("aria-current", "true");
     const counts = VERDICTS.filter((verdict) => row[verdict]).map((verdict) => `${row[verdict].toLocaleString("en")} ${verdict}`).join(", ");
-    const evidence = row.evidence ? made("code", {}, `wireproof replay ${row.evidence} --bundle BUNDLE`) : null;
     detail.replaceChildren(
       made("button", { type: "button", class: "plain close", onclick: () => close() }, "Close"),
       made("h2", { id: "detail-title" }, made("code", {}, row.clause)),
@@ -148,8 +161,8 @@ wireproof.pictures.matrix = function matrix(place) {
       made("dl", { class: "facts" },
         fact("Level", row.level), fact("Source", known ? known.source : ""), fact("Results", counts),
         fact("Readings followed", row.readings.join(", ")), fact("Last run", wireproof.shown(row.last, "time")),
-        fact("Last failing case", row.evidence), fact("Bundle, SHA-256", row.bundle), fact("Explain", made("code", {}, `wireproof explain ${row.clause}`)),
-        fact("See it again", evidence)),
+        fact("Explain", made("code", {}, `wireproof explain ${row.clause}`))),
+      ...(examples.has(key(row)) ? example(examples.get(key(row))) : []),
     );
     const own = causes.filter((cause) => cause.protocol === row.protocol && cause.clause === row.clause);
     if (own.length) {

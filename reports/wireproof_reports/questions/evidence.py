@@ -1,0 +1,89 @@
+"""What was seen instead, clause by clause: one example for each cell of the matrix."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from wireproof_reports.questions.question import (
+    CASE,
+    CLAUSE,
+    PROTOCOL,
+    VENDOR,
+    VERSION,
+    Answered,
+    Question,
+)
+from wireproof_reports.questions.tables import Tables
+from wireproof_reports.questions.verdicts import TARGET, version_order
+
+KEYS = (*TARGET, "clause")
+NOT_PASSING = ("fail", "unstable", "known", "inconclusive", "unsupported", "error")
+"""Verdicts of which there is an example; of a cell's cases the first of these is shown."""
+
+MOST_CHARACTERS = 200
+MOST_OUTCOMES = 12
+"""Shown of a text, and of an accept set; what is left out is said by ``…``."""
+
+_TEXTS = ("observation", "reason", "difference_field", "difference_expected", "difference_found")
+_COUNTS = ("same", "runs")
+
+
+def ask(tables: Tables) -> DataFrame:
+    """Return the last case with the worst verdict that each clause has."""
+    seen = tables.results.where(F.col("verdict").isin(*NOT_PASSING)).withColumn("rank", _rank())
+    told = F.struct("rank", "started", "bundle", "case", "verdict", "accepted", *_TEXTS, *_COUNTS)
+    worst = seen.groupBy(*KEYS).agg(F.max(told).alias("worst"))
+    joined = worst.join(version_order(tables), "version")
+    return joined.orderBy("protocol", "vendor", "version_key", "version", "clause").select(
+        *KEYS,
+        "worst.verdict",
+        "worst.case",
+        _some(F.col("worst.accepted")).alias("accepted"),
+        *(_cut(F.col(f"worst.{name}")).alias(name) for name in _TEXTS),
+        *(F.col(f"worst.{name}") for name in _COUNTS),
+        F.col("worst.started").alias("last"),
+        F.col("worst.bundle").alias("bundle"),
+    )
+
+
+def _rank() -> Column:
+    rank = F.lit(0)
+    for place, verdict in enumerate(reversed(NOT_PASSING)):
+        rank = F.when(F.col("verdict") == verdict, F.lit(place)).otherwise(rank)
+    return rank
+
+
+def _cut(text: Column) -> Column:
+    short = F.concat(F.substring(text, 1, MOST_CHARACTERS), F.lit("…"))
+    return F.when(F.length(text) > MOST_CHARACTERS, short).otherwise(text)
+
+
+def _some(outcomes: Column) -> Column:
+    """Keep the first outcomes of an accept set, each cut as texts are."""
+    first = F.transform(F.slice(outcomes, 1, MOST_OUTCOMES), _cut)
+    rest = F.when(F.size(outcomes) > MOST_OUTCOMES, F.array(F.lit("…"))).otherwise(F.array())
+    return F.concat(first, rest)
+
+
+QUESTION = Question(
+    "Evidence",
+    "What was seen where a clause was not met, and what would have been accepted?",
+    (
+        PROTOCOL,
+        VENDOR,
+        VERSION,
+        CLAUSE,
+        Answered("verdict", "text", "the worst verdict but for those that conform"),
+        CASE,
+        Answered("accepted", "texts", "what would have conformed"),
+        Answered("observation", "text", "what was observed"),
+        Answered("reason", "text", "why the verdict is what it is"),
+        Answered("difference_field", "text", "field in which the exchange differed"),
+        Answered("difference_expected", "text", "what that field should have held"),
+        Answered("difference_found", "text", "what it held"),
+        Answered("same", "integer", "repetitions that came out the same"),
+        Answered("runs", "integer", "repetitions"),
+        Answered("last", "time", "start of the last run that showed it"),
+        Answered("bundle", "text", "SHA-256 of the bundle with its exchange"),
+    ),
+    ask,
+)
