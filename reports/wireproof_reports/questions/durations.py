@@ -43,11 +43,15 @@ def ask(tables: Tables) -> DataFrame:
         F.sum("cases").over(growing).alias("up_to"),
         F.sum("cases").over(whole).alias("all"),
     )
-    leading = F.struct(_leading(F.col("step")).alias("leading"), "cases")
-    told = ranked.groupBy(*KEYS).agg(
-        F.sum("cases").alias("all"),
+    # By digit first: a version's steps are hundreds, and too many to hand over one by one.
+    digits = ranked.groupBy(*KEYS, _leading(F.col("step")).alias("leading")).agg(
+        F.sum("cases").alias("cases"),
         *(_percentile(percent).alias(name) for name, percent in PERCENTILES.items()),
-        F.collect_list(leading).alias("histogram"),
+    )
+    told = digits.groupBy(*KEYS).agg(
+        F.sum("cases").alias("all"),
+        *(F.min(name).alias(name) for name in PERCENTILES),
+        F.collect_list(F.struct("leading", "cases")).alias("histogram"),
     )
     return _with_drift(told.join(version_order(tables), "version"))
 
