@@ -25,14 +25,16 @@ class Done:
         return lines[0].removeprefix("wireproof: ")
 
 
-def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Done:
+def wireproof(
+    *arguments: str, cwd: Path | None = None, deadline_s: float = DEADLINE_S, **variables: str
+) -> Done:
     done = subprocess.run(
         [sys.executable, "-m", "wireproof", *arguments],
         capture_output=True,
         text=True,
         cwd=cwd,
         env={**clean_environment(), **variables},
-        timeout=DEADLINE_S,
+        timeout=deadline_s,
         check=False,
         stdin=subprocess.DEVNULL,
     )

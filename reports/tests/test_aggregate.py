@@ -63,6 +63,25 @@ def test_a_full_disk_leaves_the_site_as_it_was(
     assert tree(wish.out) == before
 
 
+def test_a_folder_that_cannot_be_moved_leaves_the_site_as_it_was(
+    wish: Wish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregate(wish)
+    before = tree(wish.out)
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == "data.new":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(HistoryFault, match=r"Input/output error.*as it was before"):
+        aggregate(wish)
+
+    assert tree(wish.out) == before
+
+
 def test_a_spark_that_fails_leaves_the_site_as_it_was(
     wish: Wish, monkeypatch: pytest.MonkeyPatch
 ) -> None:

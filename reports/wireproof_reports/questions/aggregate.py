@@ -124,7 +124,12 @@ def _replaced(folder: Path) -> Generator[Path]:
         yield new
         if folder.exists():
             folder.rename(old)
-        new.rename(folder)
+        try:
+            new.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
     finally:
         for left in (new, old):
             shutil.rmtree(left, ignore_errors=True)
