@@ -24,8 +24,7 @@ COUNTS = ", ".join(
 QUERIES = {
     "matrix": f"""
         select {T}, clause, min(level), {COUNTS},
-               list_sort(list(distinct reading) filter (reading <> '')), max(started),
-               max({{'s': started, 'b': bundle, 'c': "case"}}) filter ({BAD})
+               list_sort(list(distinct reading) filter (reading <> '')), max(started)
         from results group by all""",
     "durations": f"""
         select {T}, interface, count(*),

@@ -26,21 +26,28 @@ PLACE = (
     "case verdict when 'pass' then 0 when 'reading' then 1 when 'unstable' then 2 "
     "when 'known' then 3 else 4 end"
 )
+WORST = (
+    "case verdict when 'fail' then 5 when 'unstable' then 4 when 'known' then 3 "
+    "when 'inconclusive' then 2 when 'unsupported' then 1 else 0 end"
+)
 ORDER = "join (select distinct version, version_key from runs) using (version)"
 
 QUERIES = {
     "matrix": f"""
         with counted as (
             select {T}, clause, level, verdict, reading, count(*) n, max(started) last
-            from results group by all),
-        evidence as (
-            select {T}, clause, max(struct(started, bundle, case)) failing
-            from results where {BAD} group by all)
+            from results group by all)
         select * from (
             select {T}, clause, min(level), {COUNTS},
                    sort_array(collect_set(if(reading <> '', reading, null))) readings, max(last)
-            from counted group by {T}, clause)
-        left join evidence using ({T}, clause) {ORDER}
+            from counted group by {T}, clause) {ORDER}
+        order by protocol, vendor, version_key, clause""",
+    "evidence": f"""
+        select * from (
+            select {T}, clause, max(struct({WORST} worst, started, bundle, case, verdict, accepted,
+                   observation, reason, difference_field, difference_expected, difference_found,
+                   same, runs)) from results where verdict not in ('pass','reading')
+            group by all) {ORDER}
         order by protocol, vendor, version_key, clause""",
     "levels": f"""
         select * from (select {T}, day, `group`, {LEVELS} from results group by all) {ORDER}

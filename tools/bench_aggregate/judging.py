@@ -1,0 +1,85 @@
+"""What the figures are held against, and the table of verdicts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+SMALL, MIDDLE, LARGE = 1_000_000, 10_000_000, 50_000_000
+SIZES = (SMALL, MIDDLE, LARGE)
+FIVE = ("matrix", "durations", "flaky", "flips", "regressions")
+"""The questions that DuckDB is asked, too."""
+
+Figures = Mapping[str, object]
+WAYS = ("cold", "again", "ours", "tuned", "duck")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One figure, and the most that it may be; ``found`` is None where it was not measured."""
+
+    what: str
+    found: float | None
+    most: float
+
+    @property
+    def verdict(self) -> str:
+        if self.found is None:
+            return "not measured"
+        return "holds" if self.found <= self.most else "MISSED"
+
+
+def seconds(figures: Figures, way: str, names: Sequence[str] = ()) -> float | None:
+    """Add up what these questions took, all where none is named; None if one is not told."""
+    questions = figures["questions"]
+    told = [questions.get(name, {}).get(way) for name in names or questions]
+    return None if None in told else sum(told)
+
+
+def bounds(
+    whole: Mapping[int, Figures], alone: Mapping[str, Mapping[str, float]]
+) -> Iterator[Bound]:
+    """Return each bound; ``alone`` are questions that had a driver of their own."""
+    small, middle, large = (whole.get(size, {"questions": {"": {}}}) for size in SIZES)
+    by_duck = ratio(seconds(middle, "cold", FIVE), seconds(middle, "duck", FIVE))
+    yield Bound("10 M, five questions, first time: times DuckDB", by_duck, 10.0)
+    for size, figures in (("1 M", small), ("10 M", middle)):
+        by_hand = ratio(seconds(figures, "ours"), seconds(figures, "tuned"))
+        yield Bound(f"{size}, all questions: times what is written by hand", by_hand, 1.3)
+    growth = ratio(seconds(large, "cold"), seconds(middle, "cold"))
+    yield Bound("50 M, all questions: times 10 M", growth, 3.5)
+    for size, figures in (("1 M", small), ("10 M", middle), ("50 M", large)):
+        yield Bound(f"{size}, heap allowed, in MiB", figures.get("heap_mib"), 3072)
+    again = ratio(seconds(middle, "again"), seconds(middle, "cold"))
+    yield Bound("10 M, all questions again in one driver: times first", again, 0.7)
+    for name in FIVE:
+        told = alone.get(name, {})
+        found = ratio(told.get("again"), told.get("cold"))
+        yield Bound(f"1 M, {name} again in a driver of its own: times first", found, 0.7)
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    return above / below if above is not None and below else None
+
+
+def show(figures: Figures) -> str:
+    """Return a size's figures as a table, seconds by question."""
+    names = ("rows", "cold s", "again", "ours", "by hand", "DuckDB")
+    head = f"{'question':<18}" + "".join(f"{name:>9}" for name in names)
+    lines = [f"{figures['rows']:,} results, Spark up in {figures['start_s']} s", head]
+    for name, told in figures["questions"].items():
+        spent = "".join(f"{told[way]:>9.2f}" if way in told else " " * 9 for way in WAYS)
+        lines.append(f"{name:<18}{told['rows']:>9,}{spent}".rstrip())
+    lines.append(
+        f"{figures['wall_s']:.0f} s in all; Java {figures['java_peak_mib']} MiB at most "
+        f"(heap {figures['heap_mib']}), Python {figures['python_peak_mib']} MiB; "
+        f"load {figures['load']:.1f}"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def verdicts(found: Sequence[Bound]) -> str:
+    """Return the last table: each bound, what was found, and whether it holds."""
+    lines = [f"{'bound':<60}{'found':>9}{'at most':>9}  verdict"]
+    for bound in found:
+        value = "" if bound.found is None else f"{bound.found:.2f}"
+        lines.append(f"{bound.what:<60}{value:>9}{bound.most:>9g}  {bound.verdict}")
+    return "\n".join(lines)

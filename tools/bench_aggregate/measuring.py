@@ -1,0 +1,152 @@
+"""One driver: asks a history, and prints how long everything took as JSON."""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+
+import duck  # beside this file
+import tuned
+
+from wireproof_reports.history.manifest import read_manifest
+from wireproof_reports.questions.answers import answer
+from wireproof_reports.questions.session import session
+from wireproof_reports.questions.tables import open_tables
+
+CORES = 2
+TODAY = date(2026, 11, 21)
+
+
+def measured(
+    history: Path, passes: int, log: Path, names: Sequence[str], *, once: bool = False
+) -> dict:
+    size = sum(path.stat().st_size for path in history.rglob("*.parquet"))
+    say(f"{history.name} results, {size / 1e6:.0f} MB")
+    began = time.monotonic()
+    with session(f"local[{CORES}]", log, settings={}) as spark:
+        started = time.monotonic() - began
+        questions = first_pass(fresh_tables(spark, history), names, once=once)
+        if passes:
+            connection = duck.connect(str(history), CORES)
+            tuned.open_views(spark, str(history))
+        for _ in range(passes):
+            another_pass(spark, history, connection, questions)
+        java, heap, spent = java_process()
+    for figures in questions.values():
+        for way in ("ours", "tuned", "duck"):
+            if way in figures:
+                figures[way] = round(statistics.median(figures[way]), 3)
+    return {
+        "rows": read_manifest(history).count("results"),
+        "bytes": size,
+        "start_s": round(started, 2),
+        "wall_s": round(time.monotonic() - began, 1),
+        "java_cpu_s": spent,
+        "java_peak_mib": java,
+        "heap_mib": heap,
+        "python_peak_mib": peak_mib(os.getpid()),
+        "load": round(os.getloadavg()[0], 1),
+        "questions": questions,
+    }
+
+
+def first_pass(tables, names: Sequence[str], *, once: bool) -> dict[str, dict]:
+    """Ask each question, and again, in a session that has been asked nothing before."""
+    questions: dict[str, dict] = {}
+    for name in names:
+        cold, rows = timed(lambda name=name: len(answer(name, tables).rows))
+        questions[name] = {"rows": rows, "cold": round(cold, 3)}
+        if not once:
+            again, _ = timed(lambda name=name: len(answer(name, tables).rows))
+            questions[name]["again"] = round(again, 3)
+        say(f"  {name}: {questions[name]}; Java {java_process()[2]:.0f} s of CPU")
+    return questions
+
+
+def another_pass(spark, history: Path, connection, questions: dict[str, dict]) -> None:
+    """Ask all of all, in turn, so that what drifts meets them alike; nothing is kept before."""
+    tables = fresh_tables(spark, history)
+    for name, figures in questions.items():
+        ways = {
+            "ours": lambda name=name: len(answer(name, tables).rows),
+            "tuned": lambda name=name: tuned.ask(spark, name),
+        }
+        if name in duck.QUERIES:
+            ways["duck"] = lambda name=name: duck.ask(connection, name)
+        counts = {}
+        cpu = []
+        for way, ask in ways.items():
+            before = java_process()[2]
+            spent, counts[way] = timed(ask)
+            figures.setdefault(way, []).append(spent)
+            cpu.append(round(java_process()[2] - before, 1))
+        same_length(name, counts)
+        told = {way: round(figures[way][-1], 2) for way in ways}
+        say(f"  {name}: {told}; Java's CPU {cpu}")
+
+
+def fresh_tables(spark, history: Path):
+    spark.catalog.clearCache()
+    return open_tables(spark, str(history), read_manifest(history), today=TODAY)
+
+
+def same_length(name: str, counts: dict) -> None:
+    """Compare how many rows the answers have; ours tells of clauses never met as well."""
+    if name != "coverage_clauses" and len(set(counts.values())) > 1:
+        raise SystemExit(f"{name}: answers of different length: {counts}")
+
+
+def timed(ask: Callable[[], int]) -> tuple[float, int]:
+    began = time.monotonic()
+    rows = ask()
+    return time.monotonic() - began, rows
+
+
+def java_process() -> tuple[int, int, float]:
+    """Return the most memory of the driver's Java, its heap's limit in MiB, and its CPU in s."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            numbers = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(numbers[1]) == os.getpid() and words[0].endswith("java"):
+            heap = next((word[4:] for word in words if word.startswith("-Xmx")), "0m")
+            unit = {"g": 1024, "m": 1}[heap[-1]]
+            spent = (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+            return peak_mib(int(entry.name)), int(heap[:-1]) * unit, spent
+    raise SystemExit("the driver's Java is not to be found")
+
+
+def peak_mib(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) // 1024
+    return 0
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("history", type=Path)
+    parser.add_argument("--log", type=Path, required=True)
+    parser.add_argument("--passes", type=int, default=0, help="of all ways in turn")
+    parser.add_argument("--once", action="store_true", help="nothing is asked again")
+    parser.add_argument("--only", help="one question")
+    told = parser.parse_args()
+    names = [told.only] if told.only else list(tuned.QUERIES)
+    print(json.dumps(measured(told.history, told.passes, told.log, names, once=told.once)))
+
+
+if __name__ == "__main__":
+    main()
