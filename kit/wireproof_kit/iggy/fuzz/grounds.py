@@ -2,8 +2,8 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from wireproof_kit import pcap
@@ -16,11 +16,10 @@ from wireproof_kit.fuzz.door import (
     Expectation,
     Generation,
     GroundsOptions,
-    Health,
-    Referee,
     Sentinel,
 )
 from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.opened import OpenTarget
 from wireproof_kit.http import Address, address_of
 from wireproof_kit.iggy import requests
 from wireproof_kit.iggy.answers import Done
@@ -31,7 +30,6 @@ from wireproof_kit.iggy.fuzz.owed import Homes, expect, homes
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import IggySession, open_session
 from wireproof_kit.iggy.topics import Stream
-from wireproof_kit.patience import Patience, machine_load
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
@@ -96,78 +94,7 @@ class IggyReferee:
         return replace(case, steps=tuple(steps))
 
 
-class IggyGrounds:
-    """An open target."""
-
-    def __init__(
-        self,
-        session: IggySession,
-        server: Server,
-        referee: IggyReferee,
-        health: Bystanders,
-        *,
-        passing: bool,
-    ) -> None:
-        self._is_passing = passing
-        self._session = session
-        self._server = server
-        self._referee = referee
-        self._health = health
-
-    @property
-    def referee(self) -> Referee:
-        """Who knows what is owed."""
-        return self._referee
-
-    @property
-    def health(self) -> Health:
-        """Who watches the bystanders."""
-        return self._health
-
-    @property
-    def patience_s(self) -> float:
-        """Seconds after which an answer is overdue; more while this machine is busy."""
-        return self._session.patience.answer * machine_load()
-
-    @property
-    def patience(self) -> Patience:
-        """What was measured of the target."""
-        return self._session.patience
-
-    @property
-    def fingerprint(self) -> Mapping[str, str]:
-        """What the target says of itself."""
-        return self._session.fingerprint()
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The streams and topics that cases name, by number and by name."""
-        there = self._referee.names
-        return {
-            "stream": there.stream,
-            "stream_id": str(there.stream_id),
-            "scratch": there.scratch,
-            "scratch_id": str(there.scratch_id),
-        }
-
-    def generation(self, choice: Choice) -> Generation:
-        """Return the cases wanted, for the names on this target."""
-        # Hypothesis takes longer to import than many a command runs.
-        from wireproof_kit.fuzz.making import made
-        from wireproof_kit.iggy.fuzz.grammar import grammar
-
-        return made(grammar(self._referee.names, scapy=pcap.is_installed()), choice)
-
-    def close(self, *, leave: bool = False) -> None:
-        """Delete the streams, if the server still lives; end all connections."""
-        self._health.close()
-        with contextlib.suppress(TargetUnreachable):
-            self._server.close(leave=leave or self._is_passing)
-        if not leave:
-            self._session.close()
-
-
-def open_grounds(target: Target, options: GroundsOptions) -> IggyGrounds:
+def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
     """Make streams on a target that answers, and measure how patient to be.
 
     Raises:
@@ -184,7 +111,7 @@ def open_grounds(target: Target, options: GroundsOptions) -> IggyGrounds:
     return _opened(target, options, options.token + TRIES[-1])
 
 
-def _opened(target: Target, options: GroundsOptions, token: str) -> IggyGrounds:
+def _opened(target: Target, options: GroundsOptions, token: str) -> OpenTarget:
     chosen = SessionOptions(
         seed=0,
         run_token=token,
@@ -207,7 +134,7 @@ def _opened(target: Target, options: GroundsOptions, token: str) -> IggyGrounds:
 
 def _grounds(
     session: IggySession, server: Server, target: Target, options: GroundsOptions
-) -> IggyGrounds:
+) -> OpenTarget:
     session.prepare(Counter())
     streams = [server.new_stream() for _ in range(4)]
     own, twin, scratch, beside = streams
@@ -236,6 +163,32 @@ def _grounds(
     patience = session.patience
     watched = replace(first, stream=twin)
     places = Places(referee.tcp, topics[3], watched, patience.answer, patience.push)
-    return IggyGrounds(
-        session, server, referee, Bystanders(places, options.token), passing=options.passing
+    return OpenTarget(
+        session,
+        referee,
+        Bystanders(places, options.token),
+        {
+            "stream": own.name,
+            "stream_id": str(own.number),
+            "scratch": scratch.name,
+            "scratch_id": str(scratch.number),
+        },
+        partial(_generation, there),
+        partial(_end, session, server, options.passing),
     )
+
+
+def _generation(there: Names, choice: Choice) -> Generation:
+    # Hypothesis takes longer to import than many a command runs.
+    from wireproof_kit.fuzz.making import made
+    from wireproof_kit.iggy.fuzz.grammar import grammar
+
+    return made(grammar(there, scapy=pcap.is_installed()), choice)
+
+
+def _end(session: IggySession, server: Server, passing: bool, leave: bool) -> None:
+    """Delete the streams, if the server still lives and does not end by itself."""
+    with contextlib.suppress(TargetUnreachable):
+        server.close(leave=leave or passing)
+    if not leave:
+        session.close()

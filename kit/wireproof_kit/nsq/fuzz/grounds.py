@@ -1,8 +1,8 @@
 """An NSQ broker as fuzzing meets it: topics for the cases, twins of them for reading along."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from wireproof_kit import pcap
@@ -15,11 +15,10 @@ from wireproof_kit.fuzz.door import (
     Expectation,
     Generation,
     GroundsOptions,
-    Health,
-    Referee,
     Sentinel,
 )
 from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.opened import OpenTarget
 from wireproof_kit.http import Address
 from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
 from wireproof_kit.nsq.fuzz.asking import asked
@@ -30,7 +29,6 @@ from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.patience import Patience, machine_load
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
@@ -74,7 +72,7 @@ class NsqReferee:
         return kind in (BEAT, MESSAGE)
 
     def unasked(self, answer: Answer) -> bytes:
-        """Answer heartbeats."""
+        """Send nothing: in the midst of a case, an answer to a heartbeat would be part of it."""
         return b""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
@@ -95,66 +93,7 @@ class NsqReferee:
         return replace(case, steps=steps)
 
 
-class NsqGrounds:
-    """An open target."""
-
-    def __init__(self, session: NsqSession, referee: NsqReferee, health: Bystanders) -> None:
-        self._session = session
-        self._referee = referee
-        self._health = health
-
-    @property
-    def referee(self) -> Referee:
-        """Who knows what is owed."""
-        return self._referee
-
-    @property
-    def health(self) -> Health:
-        """Who watches the bystanders."""
-        return self._health
-
-    @property
-    def patience_s(self) -> float:
-        """Seconds after which an answer is overdue; more while this machine is busy."""
-        return self._session.patience.answer * machine_load()
-
-    @property
-    def patience(self) -> Patience:
-        """What was measured of the target."""
-        return self._session.patience
-
-    @property
-    def fingerprint(self) -> Mapping[str, str]:
-        """What the target says of itself."""
-        return self._session.fingerprint()
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The topics and the channel that cases name."""
-        there = self._referee.names
-        return {
-            "extended": there.extended,
-            "plain": there.plain,
-            "channel": there.channel,
-            "watched": self._referee.twin,
-        }
-
-    def generation(self, choice: Choice) -> Generation:
-        """Return the cases wanted, for the names on this target."""
-        # Hypothesis takes longer to import than many a command runs.
-        from wireproof_kit.fuzz.making import made
-        from wireproof_kit.nsq.fuzz.grammar import grammar
-
-        return made(grammar(self._referee.names, scapy=pcap.is_installed()), choice)
-
-    def close(self, *, leave: bool = False) -> None:
-        """Delete the topics where that is offered, end all connections."""
-        self._health.close()
-        if not leave:
-            self._session.close()
-
-
-def open_grounds(target: Target, options: GroundsOptions) -> NsqGrounds:
+def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
     """Make topics on a target that answers, and measure how patient to be.
 
     Raises:
@@ -183,7 +122,7 @@ def open_grounds(target: Target, options: GroundsOptions) -> NsqGrounds:
         raise
 
 
-def _grounds(session: NsqSession, target: Target, token: str) -> NsqGrounds:
+def _grounds(session: NsqSession, target: Target, token: str) -> OpenTarget:
     wanted = {"fresh_ext_topic": 1, "other_fresh_ext_topic": 1, "fresh_plain_topic": 1}
     session.prepare(Counter({**wanted, "plain_topic": 1}))
     made = session.arguments((*wanted, "plain_topic"), Transcript())
@@ -208,7 +147,27 @@ def _grounds(session: NsqSession, target: Target, token: str) -> NsqGrounds:
         _traces(ext, patience),
     )
     places = Places(neighbour, twin, patience, session.patience.push)
-    return NsqGrounds(session, referee, Bystanders(places, token))
+    return OpenTarget(
+        session,
+        referee,
+        Bystanders(places, token),
+        {
+            "extended": ext.name,
+            "plain": plain.name,
+            "channel": case_names.channel,
+            "watched": twin.name,
+        },
+        partial(_generation, case_names),
+        lambda leave: None if leave else session.close(),
+    )
+
+
+def _generation(there: Names, choice: Choice) -> Generation:
+    # Hypothesis takes longer to import than many a command runs.
+    from wireproof_kit.fuzz.making import made
+    from wireproof_kit.nsq.fuzz.grammar import grammar
+
+    return made(grammar(there, scapy=pcap.is_installed()), choice)
 
 
 def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
