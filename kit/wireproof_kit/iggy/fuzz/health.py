@@ -31,7 +31,7 @@ from wireproof_spec.wire_error import WireError
 CONSUMER = Consumer(1, 77)
 AT_ONCE = 1000
 PAUSE_S = 0.05
-FORGETS_S = 0.5
+FORGETS_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
