@@ -7,11 +7,16 @@ bundle beside it is recorded anew.
 from pathlib import Path
 
 import pytest
+from fuzz_grammars import GRAMMARS
 
 from wireproof_kit.bundle import Bundle, read_bundle
+from wireproof_kit.fuzz.finding import Signature
+from wireproof_kit.fuzz.oracle import MEANINGS
+from wireproof_kit.fuzz.records import cases_of
 from wireproof_kit.judge import Bench, judge
 from wireproof_spec.catalogue import load_catalogue
 
+STATES = {protocol: grammar.entry for protocol, grammar in GRAMMARS.items()}
 PEERS = Path(__file__).resolve().parents[2] / "docs" / "peers"
 BUNDLES = sorted([*PEERS.glob("*/*.jsonl"), *PEERS.glob("*/*.jsonl.gz")])
 
@@ -39,6 +44,17 @@ def test_every_recorded_verdict_is_given_again(bundle: Bundle) -> None:
         if (again := judge(record, bench)).verdict != record.verdict
     ]
     assert changed == []
+
+
+def test_every_finding_kept_can_be_sent_again(bundle: Bundle) -> None:
+    states = STATES[bundle.header.target.protocol]
+    for finding in bundle.findings:
+        parts = (finding.violated, finding.state, finding.frame, finding.field, finding.answer)
+        assert Signature(*parts).id == finding.id
+        assert finding.violated in MEANINGS
+        cases = cases_of(finding, finding.names, states.__getitem__)
+        sent = [sum(step.length for step in case.sent) for case in finding.cases]
+        assert [sum(len(step.data) for step in case.steps) for case in cases] == sent
 
 
 def test_the_readings_bound_then_are_bound_again(bundle: Bundle) -> None:

@@ -141,7 +141,8 @@ class Story:
         while self.owed:
             delivery = consumer.next(wait=REDELIVERY)
             if delivery is None:
-                note = f"{len(self.owed)} acknowledged messages did not come"
+                how = "; the connection ended" if consumer.ended else ""
+                note = f"{len(self.owed)} acknowledged messages did not come{how}"
                 return observed("missing", overdue=True, note=note)
             if delivery.body not in self.owed:
                 continue
