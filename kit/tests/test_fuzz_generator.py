@@ -26,6 +26,7 @@ from wireproof_spec.nsq.command import COMMAND_LINE
 from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.parameters import PARAMETERS
 
+COUNTED = {"nsq": "MPUB_EXT", "iggy": "send_messages"}
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
 
 
@@ -236,7 +237,7 @@ def test_every_leaf_of_every_schema_is_made_wrong(
 @PROTOCOLS
 def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
     """Over a few epochs no row of a length's or count's column stays empty for long."""
-    made = Generator(GRAMMARS[protocol], 3, frames=["MPUB_EXT", "send_messages"])
+    made = Generator(GRAMMARS[protocol], 3, frames=[COUNTED[protocol]])
     counted = Coverage()
     for case in itertools.islice(made.cases(), made.epoch * 30):
         counted.add(case)
@@ -271,3 +272,14 @@ def test_cases_are_made_quickly() -> None:
         made.case(index)
 
     assert 5000 / (time.process_time() - started) > 20_000
+
+
+def test_what_changes_the_state_and_says_json_gets_as_many_documents_as_what_does_not() -> None:
+    """Few of a frame's turns are its JSON's, and there are scores of ways to get that wrong."""
+    made = Generator(GRAMMARS["nsq"], 1)
+    cases = (made.case(index) for index in range(3000))
+    there = [
+        case.mutation for case in cases if case.frame_kind == "IDENTIFY" and case.field == "json"
+    ]
+    assert len(there) > 60
+    assert len({name for name in there if name.startswith("JSON: ")}) > 20

@@ -35,7 +35,8 @@ class SeedFrame:
     """A frame to make cases from, and what is done to it, turn by turn.
 
     The `calm` things leave the frame whole, and their connection most likely in its state: their
-    content is wrong, not their form.
+    content is wrong, not their form. Of commands that change the state only those have some that
+    say JSON: there is more to be got wrong in it than the turns of a frame come to.
     """
 
     kind: Kind
@@ -68,9 +69,14 @@ def seed_frame(
     calm = entries = Turns(())
     if order is not None:
         entries = turns(prepared, grammar.limits, order)
-        if places.in_order and kind.is_calm(frame):
+        says_json = kind.interface == grammar.talking and _says_json(frame)
+        if places.in_order and (kind.is_calm(frame) or says_json):
             calm = calm_turns(prepared, grammar.limits, order)
     return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
+
+
+def _says_json(frame: Frame) -> bool:
+    return any(field.role == "json" for field in frame.fields)
 
 
 def next_mutant(

@@ -30,8 +30,15 @@ HEAVY = 3
 """How often the turn comes of all that is heavy in a frame together."""
 RIGHT = 2
 """How often the right frame's turn comes among the calm ones."""
-OFTEN = {"empty": 5, "zero": 2, "one more": 2, "one less": 2, "all ones (-1)": 2}
-"""How many turns more the oldest mistakes have than odder ones."""
+OFTEN = {
+    "empty": 5,
+    "zero": 2,
+    "one more": 2,
+    "one less": 2,
+    "all ones (-1)": 2,
+    "JSON: another number": 8,
+}
+"""How many turns more the oldest mistakes have than odder ones, and one that stands for dozens."""
 _CONTENT: frozenset[Role] = frozenset(("body", "json"))
 
 _Slot = tuple[Field, str, Sequence[Mutation], int, int]
