@@ -24,7 +24,7 @@ PROTOCOLS = ("nsq", "iggy")
 SEEDS = (1, 2, 3)
 TIME_S = 60
 GRACE_S = 90
-FOUND, NOTHING_FOUND = 1, 0
+FOUND, NOTHING_FOUND, UNSURE = 1, 0, 3
 CORRECT = "correct"
 USUAL_S = 15.0
 """Seconds that a campaign takes until its fault is found, start and end included, as measured."""
@@ -208,8 +208,10 @@ def _tried(trial: Trial) -> Outcome:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         what = said[-1] if said and done.returncode not in (0, 1) else "nothing"
         return Outcome(trial, done.returncode, trial.time_s, what, executed, wall_s)
-    first = max(findings, key=lambda each: each["shown"] > 0)
+    first = max(findings, key=lambda each: each["shown"] > 0 and not each["unconfirmed"])
     what = f"{first['violated']}: {first['frame']} {first['field']}: {first['mutation']}"
+    if first["unconfirmed"]:
+        return Outcome(trial, UNSURE, first["at_s"], f"{first['unconfirmed']}: {what}", 0, wall_s)
     return Outcome(trial, done.returncode, first["at_s"], what, executed, wall_s)
 
 
