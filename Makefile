@@ -66,7 +66,7 @@ fuzz-proof:
 
 bench-fuzz:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/python kit/bench/bench_fuzz.py --find
+	@$(BIN)/python kit/bench/bench_fuzz.py; speed=$$?; $(BIN)/python kit/bench/bench_fuzz.py --find && exit $$speed
 
 bench-reference:
 	@$(PYTHON) tools/setup.py dev

@@ -1,8 +1,9 @@
 """boofuzz with the frame that ours are compared with; run by its own interpreter, never imported.
 
 ``python boofuzz_sender.py default|lean|find HOST PORT TOPIC CASES SECONDS`` prints one JSON line:
-cases, seconds and processor time; with ``find`` also after how many seconds something was wrong:
-the target is dead, or a fresh connection's publish is not answered OK.
+cases, seconds and processor time. With ``find`` it is given frames of ours on standard input, with
+their fields, and tells also after how many seconds something was wrong: the target is dead, or a
+fresh connection's publish is not answered OK.
 """
 
 import json
@@ -10,10 +11,13 @@ import os
 import socket
 import sys
 import time
+from typing import TypedDict
 
 from boofuzz import (  # type: ignore[import-not-found]  # in a virtual environment of its own
+    BitField,
     Block,
     Bytes,
+    Delim,
     Request,
     Session,
     Size,
@@ -24,6 +28,9 @@ from boofuzz import (  # type: ignore[import-not-found]  # in a virtual environm
 )
 
 PATIENCE_S = 2.0
+FIND_PATIENCE_S = 0.25
+"""So long is an answer waited for that may not come."""
+_NUMBERS = ("length", "count", "number", "enumerator")
 
 
 def request(topic: str) -> Request:
@@ -54,6 +61,87 @@ def request(topic: str) -> Request:
     )
 
 
+class Field(TypedDict):
+    """A field of a frame, with its bytes in hex."""
+
+    path: str
+    start: int
+    end: int
+    role: str
+    covers: list[int] | None
+    order: str | None
+    data: str
+
+
+class Frame(TypedDict):
+    """A frame, with the bytes in hex that open a connection for it."""
+
+    kind: str
+    entry: str
+    fields: list[Field]
+
+
+Span = tuple[int, int]
+
+
+def requests(frames: list[Frame]) -> list[Request]:
+    """Return the frames of ours, each behind what opens a connection for it."""
+    made = []
+    for number, frame in enumerate(frames):
+        fields = frame["fields"]
+        spans = {span for each in fields if (span := _measured(each)) is not None}
+        parts = _parts(fields, sorted(spans, key=lambda span: (span[0], -span[1])))
+        entry = Static("entry", default_value=bytes.fromhex(frame["entry"]))
+        made.append(Request(f"{frame['kind']}-{number}", children=(entry, *parts)))
+    return made
+
+
+def _measured(field: Field) -> Span | None:
+    """Return what a length measures; None for any other field."""
+    if field["role"] != "length" or not field["covers"] or not field["order"]:
+        return None
+    start, end = field["covers"]
+    return start, end
+
+
+def _parts(fields: list[Field], spans: list[Span]) -> list[object]:
+    """Return primitives for fields, those that a length measures in a block of their own."""
+    parts: list[object] = []
+    at = 0
+    while at < len(fields):
+        start = fields[at]["start"]
+        span = next((each for each in spans if each[0] == start), None)
+        if span is None:
+            parts.append(_primitive(fields[at]))
+            at += 1
+            continue
+        inside = [each for each in fields[at:] if each["end"] <= span[1]]
+        others = [each for each in spans if each != span]
+        parts.append(Block(f"span-{span[0]}-{span[1]}", children=tuple(_parts(inside, others))))
+        at += len(inside)
+    return parts
+
+
+def _primitive(field: Field) -> object:
+    data, role = bytes.fromhex(field["data"]), field["role"]
+    name = f"{field['start']}-{field['end']}-{field['path'].replace('.', '-')}"
+    endian = "<" if field["order"] == "little" else ">"
+    span = _measured(field)
+    if span is not None:
+        start, end = span
+        more = int.from_bytes(data, "little" if endian == "<" else "big") - (end - start)
+        width = len(data)
+        return Size(name, f"span-{start}-{end}", length=width, endian=endian, offset=more)
+    if role in _NUMBERS and field["order"]:
+        number = int.from_bytes(data, "little" if endian == "<" else "big")
+        return BitField(name, default_value=number, width=8 * len(data), endian=endian)
+    if role == "fixed":
+        return Static(name, default_value=data)
+    if role == "body" or not data.isascii():
+        return Bytes(name, default_value=data)
+    return (Delim if role == "line" else String)(name, default_value=data.decode())
+
+
 def publish(host: str, port: int, topic: str) -> bool:
     """Tell whether a fresh connection's publish is answered OK."""
     line = f"  V2PUB {topic} 0\n".encode() + (4).to_bytes(4, "big") + b"body"
@@ -75,25 +163,28 @@ def main() -> None:
     found_s = None
     lean = mode != "default"
     more: dict[str, object] = {"fuzz_loggers": [], "web_port": None} if lean else {}
-    connection = TCPSocketConnection(host, int(port), recv_timeout=PATIENCE_S)
+    finds = mode == "find"
+    wait_s = FIND_PATIENCE_S if finds else PATIENCE_S
+    connection = TCPSocketConnection(host, int(port), recv_timeout=wait_s)
     session = Session(
         target=Target(connection=connection),
         index_start=1,
         index_end=int(cases),
         keep_web_open=False,
-        receive_data_after_fuzz=mode == "find",
+        receive_data_after_fuzz=finds,
         restart_threshold=1_000_000,
         crash_threshold_request=1_000_000,
         crash_threshold_element=1_000_000,
         **more,
     )
-    session.connect(request(topic))
+    for each in requests(json.load(sys.stdin)) if finds else [request(topic)]:
+        session.connect(each)
     count = 0
 
     def after(target, fuzz_data_logger, session, *args, **kwargs):  # type: ignore[no-untyped-def]
         nonlocal count, found_s
         count += 1
-        if mode == "find" and not publish(host, int(port), topic):
+        if finds and not publish(host, int(port), topic):
             found_s = time.monotonic() - started
             raise KeyboardInterrupt
         if time.monotonic() - started > float(seconds):
