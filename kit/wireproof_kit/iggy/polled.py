@@ -23,8 +23,8 @@ COUNT: Final = "count"
 PARTITION_OFFSET_COUNT: Final = "partition-offset-count"
 HEAD_SIZES: Final[dict[Head, int]] = {"count": 4, "partition-offset-count": 16, "none": 0}
 COUNT_SIZE = 4
-# Ten times what the greatest poll of a case asks for: reading them takes time.
-MOST_MESSAGES = 1_000
+# More than twice what the greatest poll of a case asks for: reading them takes time.
+MOST_MESSAGES = 300
 LAYOUTS: Final[dict[Layout, Schema[Message]]] = {"published": MESSAGE, "old": OLD_MESSAGE}
 
 
