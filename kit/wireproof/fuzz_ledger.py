@@ -1,6 +1,7 @@
 """The ledger of a campaign: news of the workers, the bundle under them, the conclusion."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -95,7 +96,8 @@ class FuzzLedger:
         )
         self._writer.close(footer)
         batch = campaign.next_batch
-        self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
+        with self._told_of():
+            self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
         findings = tuple(self.findings.values())
         failures = tuple(self.failures)
         self.view.end(Conclusion(campaign, findings, footer, self.bundle, failures))
@@ -132,7 +134,17 @@ class FuzzLedger:
             left_out = write_files(self.bundle, record, self.header)
             self.view.found(record, left_out)
         if record.shown:
-            self.corpus.keep(record)
+            with self._told_of():
+                self.corpus.keep(record)
+
+    @contextmanager
+    def _told_of(self) -> Generator[None]:
+        """Go on where the corpus cannot be written: what was found stands in the bundle, too."""
+        try:
+            yield
+        except OSError as error:
+            words = f"--corpus {self.corpus.folder}: cannot be written ({error.strerror})"
+            self.failures += [] if words in self.failures else [words]
 
     def _ended(self, news: Ended) -> None:
         self.statuses[news.status.worker] = news.status
