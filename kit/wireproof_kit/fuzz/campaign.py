@@ -73,7 +73,7 @@ STAYS_DEAD: Final = "unconfirmed, since the target stays dead; give --restart CM
 NO_TIME: Final = "unconfirmed, since the campaign's time was over"
 
 
-class Listener(Protocol):
+class Audience(Protocol):
     """Hears how a campaign goes."""
 
     def went_on(self, campaign: "Campaign") -> None:
@@ -89,7 +89,7 @@ class Campaign:
 
     plan: Plan
     arena: Arena
-    listener: Listener
+    audience: Audience
     is_interrupted: Callable[[], bool] = lambda: False
     findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
     coverage: Coverage = field(default_factory=Coverage)
@@ -187,7 +187,7 @@ class Campaign:
             made = self._begun(batch + step)
             making = self._making(made, batch + step)
             self._perform(kept, making, quiet=batch // step % QUIET == 1)
-            self.listener.went_on(self)
+            self.audience.went_on(self)
             if self._has_enough():
                 break
 
@@ -356,7 +356,7 @@ class Campaign:
 
     def _fold(self, finding: Finding) -> None:
         self.findings[finding.id] = finding
-        self.listener.found(self, finding)
+        self.audience.found(self, finding)
 
     def recorded(self, cases: Sequence[Case]) -> Transcript:
         """Return the exchange of cases sent once more, one after the other."""
