@@ -5,9 +5,11 @@ longer or shorter, the lengths around follow, so that only the field is wrong. T
 the name with `KEPT` behind it leaves the lengths as they were: then they lie.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
 from wireproof_kit.fuzz import http_traps, json_traps, manners, numbers, structure, text_traps
@@ -117,13 +119,44 @@ def columns(
         yield item, pattern(item.path), Column("body", _ITEM, measured=measured)
 
 
-def menu(prepared: Prepared, limits: Mapping[str, tuple[int, ...]]) -> list[Entry]:
-    """Return all that may be done to a frame; `limits` are numbers for fields, by pattern."""
-    return [
-        Entry(field, mutation, row)
-        for field, row, column in columns(prepared, limits)
-        for mutation in mutations_of(column)
-    ]
+class Menu:
+    """All that may be done to a frame; an entry is made when it is asked for."""
+
+    __slots__ = ("_ends", "_found")
+
+    def __init__(self, found: Sequence[tuple[Field, str, Sequence[Mutation]]]) -> None:
+        self._found = found
+        self._ends = list(accumulate(len(mutations) for _, _, mutations in found))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, at: int) -> Entry:
+        """Return one entry.
+
+        Raises:
+            IndexError: there are not so many.
+        """
+        which = bisect_right(self._ends, at)
+        field, row, mutations = self._found[which]
+        return Entry(field, mutations[at - self._ends[which]], row)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self[at] for at in range(len(self)))
+
+
+def menu(
+    prepared: Prepared,
+    limits: Mapping[str, tuple[int, ...]],
+    wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
+) -> Menu:
+    """Return all that may be done to a frame, or what is wanted of it, by column.
+
+    `limits` are numbers for fields, by pattern.
+    """
+    chosen = wanted or mutations_of
+    there = columns(prepared, limits)
+    return Menu([(field, row, chosen(column)) for field, row, column in there])
 
 
 @cache

@@ -8,6 +8,7 @@ keeps what it found. `register_profiles` names both to Hypothesis, in a conftest
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -18,7 +19,16 @@ from wireproof_kit.fuzz.case import Case, Frame
 from wireproof_kit.fuzz.chance import Chance
 from wireproof_kit.fuzz.generator import chosen
 from wireproof_kit.fuzz.grammar import Grammar, Kind
-from wireproof_kit.fuzz.mutations import Entry, Mutant, menu, mutated
+from wireproof_kit.fuzz.mutations import (
+    Column,
+    Entry,
+    Menu,
+    Mutant,
+    Mutation,
+    menu,
+    mutated,
+    mutations_of,
+)
 from wireproof_kit.fuzz.scripts import MOST_CONNECTIONS, Script
 from wireproof_kit.fuzz.seed_frames import Places, SeedFrame, case_of, seed_frame
 from wireproof_kit.fuzz.turns import is_calm
@@ -112,10 +122,10 @@ def _cases_of(
 ) -> list[Case]:
     frame = draw(prepared)
     somewhere = st.sampled_from((*places.in_order * 3, *places.all))
-    entries = menu(frame.prepared, grammar.limits)
-    if places.in_order and frame.kind.is_calm(frame.frame) and draw(st.booleans()):
-        entries = [each for each in entries if is_calm(each.mutation, each.field.role)]
+    calmly = places.in_order and frame.kind.is_calm(frame.frame) and draw(st.booleans())
+    if calmly:
         somewhere = st.sampled_from(places.in_order)
+    entries = menu(frame.prepared, grammar.limits, _calm if calmly else None)
     which = st.integers(0, len(entries) - 1)
     made: list[Case] = []
     for _ in range(most):
@@ -137,9 +147,12 @@ def breaks(
     return mutant, f"{entry.row} {entry.mutation.name}"
 
 
-def _done(
-    frame: SeedFrame, entries: Sequence[Entry], at: int, chance: Chance
-) -> tuple[Entry, Mutant]:
+@cache
+def _calm(column: Column) -> tuple[Mutation, ...]:
+    return tuple(each for each in mutations_of(column) if is_calm(each, column.role))
+
+
+def _done(frame: SeedFrame, entries: Menu, at: int, chance: Chance) -> tuple[Entry, Mutant]:
     """Do what stands at a place, or behind it where that would change nothing."""
     while True:
         entry = entries[at % len(entries)]
