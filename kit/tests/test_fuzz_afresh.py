@@ -99,7 +99,11 @@ def test_only_those_who_stay_among_the_clients_linger(monkeypatch: pytest.Monkey
     told = iter([{5, 6, 7, 8}, {6, 7}, {6, 7, 9}, {6, 9}])
     monkeypatch.setattr(health, "FORGETS_S", 0.08)
     monkeypatch.setattr(health, "machine_load", lambda: 1.0)
-    monkeypatch.setattr(health.Bystanders, "_told", lambda self: next(told, {6, 9}))
+
+    def asked(_: health.Bystanders) -> set[int]:
+        return next(told, {6, 9})
+
+    monkeypatch.setattr(health.Bystanders, "_told", asked)
     here, elsewhere = ("127.0.0.1", 1), ("127.0.0.1", 2)
     topic = Topic(Stream(1, "s"), 1, "t", 1)
     found = health.Bystanders(health.Places(here, topic, topic, 1.0, 1.0), "t")

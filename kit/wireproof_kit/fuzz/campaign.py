@@ -308,7 +308,7 @@ class Campaign:
     def _in_right_form(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return the frame that a case was made from, where that costs as much as the case."""
         generation = self._generation
-        if generation is None or hunt.violated not in COSTLY or len(cases) > 1:
+        if generation is None or hunt.violated not in COSTLY or len(cases) != 1:
             return cases
         right = generation.right(cases[0])
         if right is None or not hunt.shows((right,)):
