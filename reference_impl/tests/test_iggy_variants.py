@@ -1,6 +1,7 @@
 """Variants of the Iggy reference: each shows, in the way that its sentence says."""
 
 import json
+from typing import cast
 
 import pytest
 from iggy_bench import PLACE, Bench, frame, polling, sending, sent, u32
@@ -9,6 +10,7 @@ from wireproof_reference_impl.iggy.http import routes
 from wireproof_spec.iggy import commands
 
 TOPIC_PATH = "/streams/1/topics/1"
+TOPIC_MESSAGES = f"{TOPIC_PATH}/messages"
 UNKNOWN_COMMAND = 999
 BALANCED = b"\x01\x00"
 CONSUMER = b"\x01" + u32(1)
@@ -50,7 +52,7 @@ def test_the_type_names_its_character_set() -> None:
 
 @pytest.mark.parametrize("variant", ["json-sorted", "json-between-blanks"])
 def test_json_says_the_same_in_another_way(variant: str) -> None:
-    bodies = []
+    bodies: list[bytes] = []
     for variants in ([], [variant]):
         bench = Bench(variants=variants)
         bench.with_topic()
@@ -64,7 +66,7 @@ def test_what_has_an_id_tells_when_it_was_made() -> None:
     client = bench.with_topic()
     client.ok(commands.SEND_MESSAGES, sending(sent(b"a")))
     assert b"created_at" in bench.http("GET", TOPIC_PATH).body
-    assert b"created_at" not in bench.http("GET", f"{TOPIC_PATH}/messages").body
+    assert b"created_at" not in bench.http("GET", TOPIC_MESSAGES).body
 
 
 @pytest.mark.parametrize("variant", ["json-headers-backwards", "headers-shuffled"])
@@ -73,9 +75,8 @@ def test_headers_come_in_another_order_in_json(variant: str) -> None:
     keys = [b"%02d" % each for each in range(20)]
     block = b"".join(header(key) for key in keys)
     bench.with_topic().ok(commands.SEND_MESSAGES, sending(sent(b"a", headers=block)))
-    messages = bench.http("GET", f"{TOPIC_PATH}/messages").json
-    assert isinstance(messages, list)
-    found = [*messages[0]["headers"]]
+    polled = cast(list[dict[str, dict[str, object]]], bench.http("GET", TOPIC_MESSAGES).json)
+    found = [*polled[0]["headers"]]
     assert found != sorted(found)
     assert sorted(found) == [key.decode() for key in keys]
 
