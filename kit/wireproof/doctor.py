@@ -16,13 +16,7 @@ import click
 
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.targets import (
-    given_keys,
-    key_options,
-    named_target,
-    refuse_others,
-    settings_for,
-)
+from wireproof.targets import key_options, settings_for, sole_target
 from wireproof.view.ink import Ink, Tone
 from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import PROTOCOLS, read_target, session_opener
@@ -69,7 +63,7 @@ def doctor(url: str | None) -> int:
     settings = settings_for(manner())
     if url is not None or settings.url is not None:
         arguments = [] if url is None else [url]
-        named = refuse_others(named_target(arguments, settings, given=given_keys()))
+        named = sole_target(arguments, settings)
         findings += _target(read_target(named.url, named.keys))
     _tell(findings)
     return 2 if any(f.needed and not f.ok for f in findings) else 0

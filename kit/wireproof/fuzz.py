@@ -19,11 +19,9 @@ from wireproof.run import bundle_place
 from wireproof.targets import (
     REFERENCE,
     Named,
-    given_keys,
     key_options,
-    named_target,
-    refuse_others,
     settings_for,
+    sole_target,
 )
 from wireproof.view.fuzzing import choose_fuzz_view
 from wireproof.watcher import ENDS
@@ -130,8 +128,7 @@ def _named(arguments: tuple[str, ...], options: FuzzOptions) -> Named:
             raise UsageFault(f"expected a URL or --reference, found both: {arguments[0]}")
         return Named(REFERENCE, protocol=protocol)
     settings = settings_for(manner())
-    named = named_target(arguments, settings, given=given_keys())
-    return refuse_others(named, "; choose with --frames, --states")
+    return sole_target(arguments, settings, advice="; choose with --frames, --states")
 
 
 def _refuse_afar(named: Named, *, hazardous: bool) -> None:

@@ -9,13 +9,7 @@ import msgspec
 
 from wireproof.lazy import Command
 from wireproof.manner import manner
-from wireproof.targets import (
-    given_keys,
-    key_options,
-    named_target,
-    refuse_others,
-    settings_for,
-)
+from wireproof.targets import key_options, settings_for, sole_target
 from wireproof.view.banner import CLAIM_WORDS
 from wireproof.view.events import target_object
 from wireproof.view.exchange import whole_exchange
@@ -47,9 +41,7 @@ def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
     """Show what a broker offers, and which readings of the text it follows."""
     settings = settings_for(manner())
     arguments = [] if url is None else [url]
-    named = refuse_others(
-        named_target(arguments, settings, reference=reference, given=given_keys())
-    )
+    named = sole_target(arguments, settings, reference=reference)
     claims = {name: said == "true" for name, said in settings.claims.items() if said != "probe"}
     run = Run.open(RunPlan(url=named.url, keys=named.keys, claims=claims, timeout=timeout))
     try:

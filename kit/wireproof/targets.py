@@ -119,12 +119,15 @@ def named_target(
     return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
 
 
-def refuse_others(named: Named, advice: str = "") -> Named:
-    """Return a target that was named with nothing beside it.
+def sole_target(
+    arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
+) -> Named:
+    """Find the target of a command line on which nothing else may stand, but for its keys.
 
     Raises:
-        UsageFault: there is an argument that is no URL.
+        UsageFault: as `named_target`; or there is an argument that is no URL.
     """
+    named = named_target(arguments, settings, reference=reference, given=given_keys())
     if named.prefixes:
         raise UsageFault(f"{named.prefixes[0]!r}: expected one URL{advice}")
     return named
