@@ -1,9 +1,10 @@
 """Findings as a bundle keeps them, and what can be sent again of one that was damaged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.case import (
@@ -43,15 +44,16 @@ def record() -> FindingRecord:
     return finding_record(finding, {"topic": "wp_old"})
 
 
-def damaged(change: Callable[[dict[str, object]], object]) -> FindingRecord:
-    """Return the record with something of its first step, or of it all, changed."""
-    plain = msgspec.to_builtins(record())
-    change(plain)
-    return msgspec.convert(plain, FindingRecord)
+def with_case(**changed: object) -> FindingRecord:
+    """Return the record with something of its case changed."""
+    whole = record()
+    return replace(whole, cases=(replace(whole.cases[0], **changed),))
 
 
-def first_step(plain: dict[str, object], **changed: object) -> None:
-    plain["cases"][0]["sent"][0].update(changed)  # type: ignore[index]  # made of records
+def with_step(**changed: object) -> FindingRecord:
+    """Return the record with something of its first step changed."""
+    first, *others = record().cases[0].sent
+    return with_case(sent=(replace(first, **changed), *others))
 
 
 def test_a_kept_case_comes_back_as_it_was() -> None:
@@ -68,34 +70,28 @@ def test_a_kept_case_names_what_is_there_now() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("damaged", "sentence"),
     [
-        (lambda plain: plain.update(cases=[]), "cases: expected one or more, found none"),
+        (replace(record(), cases=()), "cases: expected one or more, found none"),
+        (with_case(sent=()), "cases[0].sent: expected one step or more, found none"),
+        (with_step(conn=-1), "cases[0].sent[0].conn: expected 0 or more, found -1"),
         (
-            lambda plain: plain["cases"][0].update(sent=[]),
-            "cases[0].sent: expected one step or more, found none",
-        ),
-        (
-            lambda plain: first_step(plain, conn=-1),
-            "cases[0].sent[0].conn: expected 0 or more, found -1",
-        ),
-        (
-            lambda plain: first_step(plain, manner="sideways"),
+            with_step(manner="sideways"),
             "cases[0].sent[0].manner: expected one of whole, bytewise, together, half-close, "
             "split, slow, found sideways",
         ),
-        (lambda plain: first_step(plain, hex="zz"), "cases[0].sent[0]: expected bytes; "),
-        (lambda plain: first_step(plain, deflate="%"), "cases[0].sent[0]: expected bytes; "),
+        (with_step(hex="zz"), "cases[0].sent[0]: expected bytes; "),
+        (with_step(deflate="%"), "cases[0].sent[0]: expected bytes; "),
     ],
     ids=["no cases", "no steps", "connection", "manner", "hex", "deflate"],
 )
 def test_a_damaged_finding_is_refused_with_its_place(
-    change: Callable[[dict[str, object]], object], sentence: str
+    damaged: FindingRecord, sentence: str
 ) -> None:
     with pytest.raises(UsageFault) as raised:
-        cases_of(damaged(change), {}, STATES.__getitem__)
+        cases_of(damaged, {}, STATES.__getitem__)
 
-    assert str(raised.value).startswith(f"finding {record().id}: {sentence}")
+    assert str(raised.value).startswith(f"finding {damaged.id}: {sentence}")
 
 
 def test_a_finding_of_another_protocol_is_refused() -> None:
