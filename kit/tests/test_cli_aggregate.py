@@ -169,7 +169,8 @@ def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
     assert len(failing) == 1
     evidence = json.loads(Path("site/data/evidence.json").read_text())
     names = [column["name"] for column in evidence["columns"]]
-    (odd,) = (record for record in made.failing() if record.observation == made.ODD)
+    judged = made.read(Path("runs/b.jsonl")).cases
+    (odd,) = (record for record in judged if record.verdict == "fail")
     told = [dict(zip(names, row, strict=True)) for row in evidence["rows"]]
     (seen,) = (row for row in told if row["verdict"] == "fail")
     assert (seen["case"], seen["observation"]) == (odd.case, odd.observation)
