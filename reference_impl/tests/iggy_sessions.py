@@ -128,8 +128,8 @@ def over_http(faults: tuple[str, ...]) -> list[object]:
     bench = Bench(faults=faults)
     bench.with_topic()
     said: list[object] = [bench.http("GET", f"{TOPIC_PATH}/messages")]
-    right = {"payload": "YQ=="}
-    bodies = (
+    right: dict[str, object] = {"payload": "YQ=="}
+    bodies: tuple[list[dict[str, object]], ...] = (
         [right] * 12,
         [{**right, "id": 1 << 64}],
         [{**right, "headers": {}}],
