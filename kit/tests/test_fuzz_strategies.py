@@ -17,6 +17,7 @@ from wireproof_kit.fuzz.drawn_cases import DrawnCases
 from wireproof_kit.fuzz.machine import conversation_machine
 from wireproof_kit.fuzz.scripts import BROKEN, CONVERSATION, IN_ORDER, OUT_OF_ORDER
 from wireproof_kit.fuzz.strategies import (
+    MANY,
     cases,
     conversations,
     frames,
@@ -119,7 +120,7 @@ def test_many_cases_are_of_one_frame(protocol: str, data: st.DataObject) -> None
     made = data.draw(many_cases(GRAMMARS[protocol]))
 
     assert len({case.frame_kind for case in made}) == 1
-    assert len(made) == 8
+    assert len(made) == MANY
 
 
 @PROTOCOLS
