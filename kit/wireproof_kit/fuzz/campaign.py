@@ -11,12 +11,21 @@ from typing import Final, Protocol
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.avoided import Avoided, is_like_another
 from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.consequences import (
+    ALIKE,
+    ANSWERED,
+    ILL,
+    LATE,
+    NO_TIME,
+    STAYS_DEAD,
+    STAYS_HUNG,
+    STUCK,
+)
 from wireproof_kit.fuzz.coverage import Coverage
 from wireproof_kit.fuzz.door import Generation, Grounds
 from wireproof_kit.fuzz.engine import Counts, Engine, Meanwhile, Suspicion
 from wireproof_kit.fuzz.finding import Finding, signature_of
 from wireproof_kit.fuzz.oracle import (
-    CLOSED,
     DEAD,
     DELIVERY,
     FILES,
@@ -24,11 +33,7 @@ from wireproof_kit.fuzz.oracle import (
     LINGERS,
     MEMORY,
     NEIGHBOUR,
-    NO_ANSWER,
-    NONSENSE,
-    NOT_CLOSED,
     ROUND_TRIP,
-    WRONG_ANSWER,
 )
 from wireproof_kit.fuzz.plan import Arena, Plan
 from wireproof_kit.fuzz.probing import COSTLY, Hunt, confirm
@@ -48,29 +53,10 @@ QUIET: Final = 8
 """In one of so many, no two cases meet: whoever waits for another one's doing waits in vain."""
 HUNT_S: Final = 30.0
 """Seconds at most between a suspicion and its finding."""
+RECORD_S: Final = 10.0
+"""Seconds at most for recording an exchange of many cases."""
 SHRINK_S: Final = 15.0
 """Of these, so many at most to make it small; as much as that is left to confirm it."""
-
-_ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS})
-"""What is known of the case at once; cases like it go on being sent."""
-_LATE = frozenset(
-    {NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, LINGERS, FILES, MEMORY}
-)
-"""What may be the machine's doing when it does not show again."""
-
-_STUCK = frozenset({HUNG, ROUND_TRIP})
-"""After these it is replaced where it can be."""
-_ILL = _STUCK | {NEIGHBOUR, DELIVERY, NO_ANSWER}
-"""After these it is looked whether the target is well at all."""
-_ALIKE = (
-    frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}),
-    frozenset({NO_ANSWER, NOT_CLOSED}),
-    frozenset({HUNG, ROUND_TRIP}),
-)
-"""What one fault may show as, now so, now so."""
-STAYS_HUNG: Final = "unconfirmed, since the target stays hung; give --restart CMD"
-STAYS_DEAD: Final = "unconfirmed, since the target stays dead; give --restart CMD"
-NO_TIME: Final = "unconfirmed, since the campaign's time was over"
 
 
 class Audience(Protocol):
@@ -109,6 +95,7 @@ class Campaign:
     _watch: Watch | None = None
     _started: float = 0.0
     _ends_at: float = math.inf
+    _revival_s: float = 0.0
     _hunt_until: float = 0.0
     _is_watched: bool = False
     _avoided: Avoided = field(default_factory=Avoided)
@@ -169,7 +156,7 @@ class Campaign:
         engine.is_brief = False
         engine.close()
         self._heal(found)
-        alike = frozenset({violated}).union(*(kinds for kinds in _ALIKE if violated in kinds))
+        alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
         return next((each for each in found if each.trouble.violated in alike), None)
 
     def _run_batches(self) -> None:
@@ -255,7 +242,7 @@ class Campaign:
         """Find out what raised a suspicion, unless that is known."""
         if suspicion.case is not None:
             known = signature_of(suspicion, suspicion.case).id
-            if known in self.findings and suspicion.trouble.violated in _ANSWERED:
+            if known in self.findings and suspicion.trouble.violated in ANSWERED:
                 self._fold(self.findings[known].again())
                 return
         started = time.monotonic()
@@ -275,7 +262,7 @@ class Campaign:
         is_known = is_like_another(self.findings.values(), hunt.violated, cases[-1])
         cases = self._in_right_form(hunt, cases)
         signature = signature_of(suspicion, cases[-1])
-        if suspicion.trouble.violated not in _ANSWERED:
+        if suspicion.trouble.violated not in ANSWERED:
             self._avoided.add(cases[-1])
         if signature.id in self.findings:
             self._fold(self.findings[signature.id].again())
@@ -329,7 +316,7 @@ class Campaign:
         violated = suspicion.trouble.violated
         if violated == HUNG and self._is_over():
             self._keep(suspicion, suspicion.suspects, shown=0, why=NO_TIME)
-        elif violated in _LATE or suspicion.case is None:
+        elif violated in LATE or suspicion.case is None:
             self.not_again += 1
         else:
             self._keep(suspicion, (suspicion.case,), shown=0)
@@ -359,11 +346,15 @@ class Campaign:
         self.audience.found(self, finding)
 
     def recorded(self, cases: Sequence[Case]) -> Transcript:
-        """Return the exchange of cases sent once more, one after the other."""
+        """Return the exchange of cases sent once more, one by one, while there is time."""
         transcript = Transcript()
         if self._engine is not None:
+            now = time.monotonic()
+            until = max(now, min(now + RECORD_S, self._ends_at))
             for case in cases:
                 self._engine.perform_one(case, transcript)
+                if time.monotonic() > until:
+                    break
             if self._is_over():
                 self.close(leave=True)
             elif not self._engine.is_well() and not self._engine.is_well():
@@ -378,7 +369,7 @@ class Campaign:
         plan = self.plan
         if self.died or self.is_interrupted():
             return True
-        if plan.time_s is not None and self.elapsed_s >= plan.time_s:
+        if time.monotonic() >= self._ends_at:
             return True
         return plan.cases is not None and self.batch * BATCH >= plan.cases
 
@@ -387,18 +378,22 @@ class Campaign:
         kinds = {each.trouble.violated for each in found}
         if DEAD in kinds:
             return self._revive()
-        is_stuck = bool(kinds & _STUCK) and self.arena.can_restart
-        if kinds & _ILL and self._engine is not None and not self._is_over():
+        is_stuck = bool(kinds & STUCK) and self.arena.can_restart
+        if kinds & ILL and self._engine is not None and not self._is_over():
             is_stuck = is_stuck or not self._engine.is_well()
         return self._revive(stuck=True) if is_stuck else True
 
     def _revive(self, *, stuck: bool = False) -> bool:
         self.close(leave=True)
+        started = time.monotonic()
+        if started + self._revival_s >= self._ends_at:
+            self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
         if self._is_over():
             return False
         if self.arena.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
                 self.open()
+                self._revival_s = time.monotonic() - started
                 return True
         self.died = True
         return False
