@@ -246,6 +246,7 @@ def test_a_damaged_bundle_gets_one_sentence(
         (["b.jsonl", "--bundle", "b.jsonl"], "is the bundle that is judged"),
         (["b.jsonl", "--bundle", "b.jsonl/x"], "cannot be written"),
         (["b.jsonl", "--spec-rev", "0"], "--spec-rev"),
+        (["b.jsonl", "--spec-rev", "99"], "this kit knows nsq up to revision 1"),
         (["b.jsonl", "--config", "none.toml"], "the file does not exist"),
     ],
 )

@@ -224,6 +224,8 @@ def test_a_dead_port_is_an_event_too(dead_port: int, tmp_path: Path) -> None:
         ([SMALL, "-k", "nothing_is_called_so"], "no case was collected"),
         ([SMALL, "--baseline", "none.toml"], "cannot be read"),
         ([SMALL, "--spec-rev", "0"], "--spec-rev"),
+        ([SMALL, "--spec-rev", "99"], "this kit knows nsq up to revision 1"),
+        ([SMALL, "--spec-rev", "99", "--dry-run"], "this kit knows nsq up to revision 1"),
     ],
 )
 def test_what_only_the_run_can_know_gets_one_sentence_too(

@@ -24,6 +24,7 @@ from wireproof_kit.instance import known_ids
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state
 from wireproof_kit.outcome import Standing, conclude
 from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.revision import refuse_later
 from wireproof_spec.catalogue import LEVELS, Catalogue, load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, HeaderRecord
 
@@ -102,6 +103,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     if protocol not in PROTOCOLS:
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
     catalogue = load_catalogue(protocol)
+    refuse_later(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
     bench = Bench(catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading))
     kept = [record for record in bundle.cases if _is_known(record, catalogue, terms)]

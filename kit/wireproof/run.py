@@ -33,7 +33,8 @@ from wireproof.watcher import ENDS, Watcher
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
 from wireproof_kit.protocols import read_target
-from wireproof_spec.catalogue import is_below
+from wireproof_kit.revision import refuse_later
+from wireproof_spec.catalogue import is_below, load_catalogue
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
@@ -157,6 +158,8 @@ def _dry_run(named: Named, options: RunOptions) -> int:
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
+    for protocol in {item.id.partition("/")[0] for item in chosen}:
+        refuse_later(load_catalogue(protocol), options["spec_rev"])
     kept = [
         item
         for item in chosen

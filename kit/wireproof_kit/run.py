@@ -16,6 +16,7 @@ from wireproof_kit.instance import Instance
 from wireproof_kit.judge import Bench, ReadingChoice, claim_state, missing_capability
 from wireproof_kit.patience import Wait
 from wireproof_kit.protocols import protocol_of, read_target, referenced, session_opener
+from wireproof_kit.revision import refuse_later
 from wireproof_kit.session import Session, SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.version import KIT_VERSION
@@ -115,6 +116,8 @@ class Run:
         instances: Sequence[Instance],
     ) -> Self:
         target = read_target(url, plan.keys)
+        catalogue = load_catalogue(target.protocol)
+        refuse_later(catalogue, plan.spec_revision)
         token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
         options = SessionOptions(
             seed=seed,
@@ -127,7 +130,6 @@ class Run:
         try:
             own = _of_protocol(target.protocol, instances)
             session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
-            catalogue = load_catalogue(target.protocol)
             claims = _probe_claims(session, catalogue, plan.claims)
             readings = _bind_readings(session, catalogue)
         except BaseException:
