@@ -13,7 +13,7 @@ TIMES = 5
 FEWER_TIMES = 3
 PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED})
 """An answer that does not come costs all patience each time: fewer runs confirm these."""
-ALONE = 48
+ALONE = 256
 """Cases of a batch that are tried one by one before it is halved."""
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 MOST_PROBES = 300
