@@ -82,6 +82,16 @@ def test_identify_negotiates_features(bench: Bench) -> None:
     assert client.ask(pub("t", b"x")) == "OK"
 
 
+def test_half_a_character_in_an_identify_costs_nothing(bench: Bench) -> None:
+    client = bench.connect()
+    client.send(identified('{"feature_negotiation":true,"desired_tag":"\\ud800"}'))
+    frame = client.frame()
+    assert frame is not None
+
+    assert json.loads(frame.data)["desired_tag"] == "?"
+    assert client.ask(pub("t", b"x")) == "OK"
+
+
 @pytest.mark.parametrize(
     "line", [b"RDY 1\n", b"FIN 0123456789abcdef\n", b"CLS\n", b"TOUCH 0123456789abcdef\n"]
 )

@@ -67,8 +67,8 @@ def oldest(waiting: int) -> int:
 
 
 def compact_json(fields: Mapping[str, object]) -> bytes:
-    """Return a JSON object in the order given, without spaces."""
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    """Return a JSON object in the order given, without spaces; half characters become `?`."""
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def own_code(command: bytes, code: str) -> str:
