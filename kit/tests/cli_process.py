@@ -25,8 +25,12 @@ class Done:
         return lines[0].removeprefix("wireproof: ")
 
 
-def wireproof(
-    *arguments: str, cwd: Path | None = None, deadline_s: float = DEADLINE_S, **variables: str
+def wireproof(*arguments: str, cwd: Path | None = None, **variables: str) -> Done:
+    return wireproof_within(DEADLINE_S, *arguments, cwd=cwd, **variables)
+
+
+def wireproof_within(
+    deadline_s: float, *arguments: str, cwd: Path | None = None, **variables: str
 ) -> Done:
     done = subprocess.run(
         [sys.executable, "-m", "wireproof", *arguments],

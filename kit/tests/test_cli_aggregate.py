@@ -8,7 +8,7 @@ from pathlib import Path
 
 import cli_bundle as made
 import pytest
-from cli_process import wireproof
+from cli_process import wireproof_within
 
 from wireproof.main import main
 from wireproof_spec.history import FORMAT
@@ -149,9 +149,7 @@ def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
     made.write(Path("runs/a.jsonl"), list(made.conforming()))
     made.write(Path("runs/b.jsonl"), made.failing())
 
-    done = wireproof(
-        "aggregate", "runs", "--out", "site", "--json", cwd=tmp_path, deadline_s=SPARK_S
-    )
+    done = wireproof_within(SPARK_S, "aggregate", "runs", "--out", "site", "--json", cwd=tmp_path)
 
     assert done.code == 0, done.err
     told = json.loads(done.out)
