@@ -42,10 +42,12 @@ bench-aggregate:
 selftest:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest --out out/selftest.md
+	@$(BIN)/wireproof selftest --protocol iggy --out out/selftest-iggy.md
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/wireproof selftest --every-case --out out/selftest.md
+	@$(BIN)/wireproof selftest --protocol iggy --every-case --out out/selftest-iggy.md
 
 crash:
 	@$(PYTHON) tools/setup.py dev

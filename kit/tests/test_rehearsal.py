@@ -31,7 +31,7 @@ RED = Seen("nsq/x/y", "ext.other.z", "fail", "closed", "expected ok; saw closed"
 
 
 def matrix(*rows: Shown) -> Matrix:
-    made = Matrix(seed=1, planned=len(rows))
+    made = Matrix("nsq", seed=1, planned=len(rows))
     for row in rows:
         made.add(row)
     return made

@@ -95,7 +95,7 @@ def selftest(
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
     view = choose_view(manner(), total=len(trials))
     started = time.monotonic()
-    matrix = Matrix(seed=seed, planned=len(trials))
+    matrix = Matrix(protocol, seed=seed, planned=len(trials))
     try:
         with closing(Crew(protocol, size).rehearse(trials)) as shown:
             _watch(shown, matrix, view)

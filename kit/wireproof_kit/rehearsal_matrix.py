@@ -19,6 +19,7 @@ INTERRUPTED = 130
 class Matrix:
     """What a self-test has shown so far."""
 
+    protocol: str
     seed: int
     planned: int
     seconds: float = 0.0
@@ -129,9 +130,10 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
 def page(matrix: Matrix) -> Iterator[str]:
     """Return the matrix as a page of the book."""
     figures = matrix.summary()
-    yield "# How well the judge judges"
+    yield f"# How well the judge judges: {matrix.protocol}"
     yield ""
-    yield "Made by `wireproof selftest --out docs/selftest.md`; not edited by hand."
+    command = f"wireproof selftest --protocol {matrix.protocol} --out FILE.md"
+    yield f"Made by `{command}`; not edited by hand."
     yield ""
     yield (
         f"{figures['faults']} faults, {figures['variants']} variants and {figures['mixes']} mixes "
