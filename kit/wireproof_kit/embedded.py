@@ -30,6 +30,8 @@ class EmbeddedReference:
 
     def close(self) -> None:
         """End the process and remove its data."""
+        if self.process.stdin:
+            self.process.stdin.close()
         self.process.terminate()
         try:
             self.process.wait(END_WITHIN_S)
@@ -49,11 +51,7 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
     """
     folder = tempfile.TemporaryDirectory(prefix="wireproof-reference-", dir=memory_folder())
     arguments = reference_arguments(protocol, folder.name, options)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-    )
+    process = started(protocol, arguments)
     try:
         ready = json.loads(first_line(process, protocol))
     except (ValueError, TargetUnreachable) as error:
@@ -62,6 +60,19 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
             f"the embedded {protocol} reference did not start: {error}"
         ) from error
     return EmbeddedReference(reference_url(protocol, ready), process, folder)
+
+
+def started(
+    protocol: str, arguments: Sequence[str], *, mute: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start a reference that ends with this process, however that ends."""
+    command = (sys.executable, "-m", "wireproof", "serve", protocol, "--json")
+    return subprocess.Popen(
+        [*command, "--until-input-ends", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if mute else None,
+    )
 
 
 def memory_folder() -> str | None:

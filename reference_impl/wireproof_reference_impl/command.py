@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -46,6 +47,7 @@ class Parser(argparse.ArgumentParser):
         add("--list-faults", action="store_true", help="say what it can do wrong, and end")
         add("--list-variants", action="store_true", help="say how it can differ, and end")
         add("--json", action="store_true", help="say where it listens as one line of JSON")
+        add("--until-input-ends", action="store_true", help="end with standard input, too")
 
     def error(self, message: str) -> NoReturn:
         """Refuse an option."""
@@ -91,15 +93,35 @@ def run_until_told(served: Callable[[], Awaitable[int]], *faults: type[Exception
         return 0
 
 
-async def attend(shell: Shell, listen: Callable[[], Awaitable[None]]) -> None:
-    """Listen, and serve until SIGTERM or SIGINT; then every socket is closed."""
+async def attend(
+    shell: Shell, listen: Callable[[], Awaitable[None]], *, until_input_ends: bool
+) -> None:
+    """Listen, and serve until SIGTERM or SIGINT; then every socket is closed.
+
+    Until standard input ends, where that is asked for: whoever holds its other end may be killed
+    and leave nothing behind.
+
+    Raises:
+        BadOption: standard input is nothing that can be waited for.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         shell.loop.add_signal_handler(number, shell.stop)
+    if until_input_ends:
+        try:
+            shell.loop.add_reader(sys.stdin.fileno(), _stop_at_end, shell)
+        except PermissionError as error:
+            raise BadOption("--until-input-ends needs a pipe as standard input") from error
     try:
         await listen()
         await shell.stopped
     finally:
         shell.close()
+
+
+def _stop_at_end(shell: Shell) -> None:
+    if not os.read(sys.stdin.fileno(), 1 << 16):
+        shell.loop.remove_reader(sys.stdin.fileno())
+        shell.stop()
 
 
 def announce(

@@ -1,15 +1,13 @@
 """Where a campaign finds its target: at an address, or a reference of its own."""
 
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from wireproof_kit.embedded import EmbeddedReference, first_line, reference_url
+from wireproof_kit.embedded import EmbeddedReference, first_line, reference_url, started
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.door import Grounds, GroundsOptions, OpenGrounds
 from wireproof_kit.patience import Patience
@@ -109,12 +107,7 @@ def start_alone(protocol: str, extra: Sequence[str] = ()) -> EmbeddedReference:
     """
     folder = tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
     places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wireproof", "serve", protocol, "--json", *places, *extra],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    process = started(protocol, (*places, *extra), mute=True)
     running = EmbeddedReference("", process, folder)
     try:
         import msgspec

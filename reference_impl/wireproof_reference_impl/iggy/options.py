@@ -27,4 +27,5 @@ class ServeOptions:
     faults: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     json: bool = False
+    until_input_ends: bool = False
     control: tuple[str, int] | None = None

@@ -91,7 +91,7 @@ async def _serve(options: ServeOptions) -> int:
         fields = await _listen(shell, server, options)
         announce("iggy server", fields, further=("control",), as_json=options.json)
 
-    await attend(shell, listen)
+    await attend(shell, listen, until_input_ends=options.until_input_ends)
     return 0
 
 
@@ -154,6 +154,7 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
         faults=tuple(arguments.fault),
         variants=tuple(arguments.variant),
         json=arguments.json,
+        until_input_ends=arguments.until_input_ends,
         control=None if arguments.control is None else read_loopback(arguments.control),
     )
 

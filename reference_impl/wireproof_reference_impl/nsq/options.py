@@ -44,6 +44,7 @@ class ServeOptions:
     faults: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     json: bool = False
+    until_input_ends: bool = False
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     tls_required: bool = False

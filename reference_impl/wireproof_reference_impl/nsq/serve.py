@@ -75,7 +75,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
         fields = await fleet.listen(shell)
         announce("nsq broker", fields, further=_ANNOUNCED, as_json=options.json)
 
-    await attend(shell, listen)
+    await attend(shell, listen, until_input_ends=options.until_input_ends)
     if fleet.halted:
         return HALTED
     fleet.close()
@@ -119,6 +119,7 @@ def _options(arguments: argparse.Namespace) -> ServeOptions:
         faults=tuple(arguments.fault),
         variants=tuple(arguments.variant),
         json=arguments.json,
+        until_input_ends=arguments.until_input_ends,
         tls_certificate=None if arguments.tls_cert is None else Path(arguments.tls_cert),
         tls_key=None if arguments.tls_key is None else Path(arguments.tls_key),
         tls_required=arguments.tls_required,
