@@ -13,6 +13,7 @@ import pytest
 from fleet import FLEETS, MOST_ROWS, Fleet, Shape, fleet, write_history
 from history_fixture import bundle, made_older
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from oracle import ORACLES, plain
 from pyarrow import parquet
 from pyspark.sql import SparkSession
@@ -49,10 +50,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield started
 
 
-def hold(spark: SparkSession, folder: Path, rows: Fleet) -> dict[str, int]:
+def hold(spark: SparkSession, folder: Path, rows: Fleet, *, kept: bool) -> dict[str, int]:
     """Ask all questions, compare every answer, order included, and count its rows."""
     write_history(folder, rows)
-    tables = open_tables(spark, str(folder), read_manifest(folder), today=TODAY)
+    tables = open_tables(spark, str(folder), read_manifest(folder), today=TODAY, kept=kept)
     counts: dict[str, int] = {}
     for name in QUESTIONS:
         told = [list(row) for row in json.loads(json.dumps(answer(name, tables).rows))]
@@ -67,10 +68,13 @@ def test_every_question_has_an_oracle() -> None:
     assert set(ORACLES) == set(QUESTIONS)
 
 
-def test_answers_hold_on_ten_thousand_rows(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_answers_hold_on_ten_thousand_rows(
+    spark: SparkSession, tmp_path: Path, *, kept: bool
+) -> None:
     rows = fleet([LARGE])
 
-    counts = hold(spark, tmp_path / "history", rows)
+    counts = hold(spark, tmp_path / "history", rows, kept=kept)
 
     assert 8_000 < len(rows.results) <= MOST_ROWS
     assert min(counts.values()) > 5, counts
@@ -170,8 +174,12 @@ def test_foreign_files_in_a_history_are_one_sentence(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(shapes=FLEETS)
+@given(shapes=FLEETS, kept=st.booleans())
 def test_answers_hold_on_drawn_fleets(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, shapes: list[Shape]
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    shapes: list[Shape],
+    *,
+    kept: bool,
 ) -> None:
-    hold(spark, tmp_path_factory.mktemp("fleet") / "history", fleet(shapes))
+    hold(spark, tmp_path_factory.mktemp("fleet") / "history", fleet(shapes), kept=kept)

@@ -22,15 +22,22 @@ _TYPES: dict[Kind, T.DataType] = {
     "bytes": T.BinaryType(),
 }
 
+_TARGET = ("protocol", "vendor", "version")
+_CASE = ("case", "case_hash", "clause", "level")
+_TOLD_APART = (*_TARGET, *_CASE, "verdict", "reading")
+
+FEW = 5_000_000
+"""Results up to which reading them again for each question takes no longer than keeping counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """All that questions are asked of; ``today`` is the day for which they are answered.
 
     ``counts`` are the results counted by target, case, verdict and reading, and ``failing`` those
-    that failed or are listed as deviations. Most questions need no more, so both are made by one
-    pass over the results, when first asked for, and kept; they grow with what is told apart, not
-    with the runs.
+    that failed or are listed as deviations. Most questions need no more, so of a long history
+    both are made by one pass over the results, when first asked for, and kept; they grow with
+    what is told apart, not with the runs. Of a short one each result counts for itself.
     """
 
     results: DataFrame
@@ -44,12 +51,24 @@ class Tables:
     today: date
 
 
-def open_tables(spark: SparkSession, history: str, manifest: Manifest, *, today: date) -> Tables:
-    """Return the tables of a history that lies in a folder or at a URL that Spark knows."""
+def open_tables(
+    spark: SparkSession,
+    history: str,
+    manifest: Manifest,
+    *,
+    today: date,
+    kept: bool | None = None,
+) -> Tables:
+    """Return the tables of a history that lies in a folder or at a URL that Spark knows.
+
+    Whether counts are kept is decided by how many results there are, unless it is said.
+    """
     frames = {name: _table(spark, history, manifest, name) for name in TABLES}
     results = frames["results"]
-    counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
-    failing = _failing(results).persist(StorageLevel.MEMORY_AND_DISK)
+    counts, failing = _ones(results), _failing(results)
+    if manifest.count("results") > FEW if kept is None else kept:
+        counts = _counts(results).persist(StorageLevel.MEMORY_AND_DISK)
+        failing = failing.persist(StorageLevel.MEMORY_AND_DISK)
     return Tables(**frames, counts=counts, failing=failing, today=today)
 
 
@@ -78,10 +97,20 @@ def spark_schema(columns: Iterable[Column]) -> T.StructType:
     return T.StructType([*fields, *partition])
 
 
+def _ones(results: DataFrame) -> DataFrame:
+    """Let every result count for itself."""
+    return results.select(
+        *_TOLD_APART,
+        F.lit(1).cast("long").alias("cases"),
+        F.col("runs").alias("repeats"),
+        (F.col("runs") - F.col("same")).alias("unlike"),
+        F.col("started").alias("last"),
+    )
+
+
 def _counts(results: DataFrame) -> DataFrame:
     """Count results; Spark does so in place, for no column but the keys is a text."""
-    keys = ("case", "case_hash", "clause", "level", "verdict", "reading")
-    return results.groupBy("protocol", "vendor", "version", *keys).agg(
+    return results.groupBy(*_TOLD_APART).agg(
         F.count(F.lit(1)).alias("cases"),
         F.sum("runs").alias("repeats"),
         F.sum(F.col("runs") - F.col("same")).alias("unlike"),
