@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import IO
 
 HERE = Path(__file__).resolve().parent
+LIFE = "--until-input-ends"
+"""What no forked broker is told: it has no input of its own, and ends with its server."""
 
 
 @dataclass
@@ -59,6 +61,7 @@ class ForkedBroker:
     """Stands in for ``subprocess.Popen`` where the kit starts its embedded reference."""
 
     server: ForkServer
+    stdin: IO[bytes] | None = None
 
     def __init__(self, command: Sequence[str], **_options: object) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="wireproof-mutation-")
@@ -67,7 +70,7 @@ class ForkedBroker:
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         pid = self.server.ask(
             do="start",
-            argv=list(command)[command.index("nsq") + 1 :],
+            argv=[word for word in command[command.index("nsq") + 1 :] if word != LIFE],
             out=str(fifo),
             mutant=self.server.mutant,
             memory=self.server.memory,
