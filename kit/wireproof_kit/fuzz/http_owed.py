@@ -15,6 +15,7 @@ BODY_LIMIT: Final = 16 * 1024 * 1024
 OWN_FAULT: Final = 500
 """From here on a status blames the broker; both protocols say in the body what went wrong."""
 UNEXPLAINED: Final = "without a word of what went wrong"
+_BEGINNING: Final = b"HTTP/1."
 _LINE = re.compile(rb"(GET|POST|PUT|DELETE) (/[!-~]*) HTTP/1\.1")
 _FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
 
@@ -42,7 +43,10 @@ class HttpReader:
         self._is_telling = False
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Take bytes, empty at the end; return the responses that are whole now."""
+        """Take bytes, empty at the end; return the responses that are whole now.
+
+        One that the end cuts off stays pending.
+        """
         if self.fault:
             return ()
         self.pending += data
@@ -50,7 +54,7 @@ class HttpReader:
             self._peer.receive_data(data)
             return self._found()
         except h11.RemoteProtocolError as error:
-            if data or self.pending:
+            if data or not self.pending.startswith(_BEGINNING[: len(self.pending)]):
                 self.fault = f"no HTTP response ({error})"
         return ()
 

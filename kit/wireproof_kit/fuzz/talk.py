@@ -70,8 +70,13 @@ class Talk:
 
     @property
     def fault(self) -> str:
-        """Say what is wrong with the stream of answers; empty while nothing is."""
-        if not self._reader.fault and self.ended == "end" and self._reader.pending:
+        """Say what is wrong with the stream of answers; empty while nothing is.
+
+        Who sees our side end may give up what it was about to say; an answer that was owed is
+        missed by whoever judges.
+        """
+        is_cut = self.ended == "end" and not self.half_closed
+        if not self._reader.fault and is_cut and self._reader.pending:
             return f"it ends {len(self._reader.pending)} bytes into an answer"
         return self._reader.fault
 
