@@ -111,10 +111,10 @@ def check_end(frame: Frame, entry: Entry, data: bytes) -> None:
 
 @EACH_KIND
 def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: Kind) -> None:
-    limits = GRAMMARS[protocol].limits
+    grammar = GRAMMARS[protocol]
     for which, frame in enumerate(frames(kind)[:3]):
         prepared = Prepared(frame)
-        for index, entry in enumerate(menu(prepared, limits)):
+        for index, entry in enumerate(menu(prepared, grammar.limits, grammar.traps)):
             found = mutated(prepared, entry, Chance(which, index))
             if found is None:
                 continue
@@ -126,8 +126,9 @@ def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: 
 
 @EACH_KIND
 def test_every_mutation_has_a_name_of_its_own(protocol: str, kind: Kind) -> None:
+    grammar = GRAMMARS[protocol]
     for frame in frames(kind)[:2]:
-        entries = menu(Prepared(frame), GRAMMARS[protocol].limits)
+        entries = menu(Prepared(frame), grammar.limits, grammar.traps)
         named = [(each.field.path, each.field.start, each.mutation.name) for each in entries]
         assert len(named) == len(set(named))
 
@@ -136,7 +137,7 @@ def apply(name: str, path: str, frame: Frame = BATCH, index: int = 0) -> bytes |
     prepared = Prepared(frame)
     (entry,) = [
         each
-        for each in menu(prepared, NSQ.limits)
+        for each in menu(prepared, NSQ.limits, NSQ.traps)
         if each.field.path == path and each.mutation.name == name
     ]
     found = mutated(prepared, entry, Chance(1, index))
@@ -251,6 +252,12 @@ TRAPS: dict[str, Trap] = {
     **http_traps.VERSIONS,
     **http_traps.ENDS,
     **http_traps.ESCAPES,
+    **{
+        f"{protocol} {where}: {name}": trap
+        for protocol, grammar in GRAMMARS.items()
+        for where, own in grammar.traps.items()
+        for name, trap in own.items()
+    },
 }
 TEXTS = [
     b"",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis.strategies import SearchStrategy
 
 from wireproof_kit.fuzz.case import Frame, Step
+from wireproof_kit.fuzz.text_traps import Trap, Traps
 
 
 def never(frame: Frame) -> bool:
@@ -42,7 +43,7 @@ class Grammar:
     kind of frame whether the next frame's beginning is known; `is_hazardous`, whether they may
     touch what is not the kit's own. `moves` says which state a right frame leads to, in order or
     not; None when it may be the connection's end. `limits` are numbers that matter to a field,
-    by its pattern.
+    by its pattern; `traps` are texts that its readers may take for something else.
     """
 
     kinds: tuple[Kind, ...]
@@ -53,3 +54,4 @@ class Grammar:
     is_hazardous: Callable[[str, bytes], bool]
     moves: Callable[[str, Frame], str | None]
     limits: Mapping[str, tuple[int, ...]]
+    traps: Traps = field(default_factory=dict[str, Mapping[str, Trap]])

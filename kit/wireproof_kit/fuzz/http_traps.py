@@ -4,11 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
 from wireproof_kit.fuzz.chance import Chance
-from wireproof_kit.fuzz.text_traps import Trap
-
-
-def _instead(text: bytes) -> Trap:
-    return lambda _, chance: text
+from wireproof_kit.fuzz.text_traps import Trap, appended, instead
 
 
 def _before(lines: bytes) -> Trap:
@@ -30,11 +26,11 @@ def _escaped(trap: Trap) -> Trap:
 
 
 METHODS: Mapping[str, Trap] = {
-    f"method {method.decode()}": _instead(method)
+    f"method {method.decode()}": instead(method)
     for method in (b"GET", b"HEAD", b"PUT", b"PATCH", b"OPTIONS", b"TRACE", b"CONNECT", b"PRI")
 }
 VERSIONS: Mapping[str, Trap] = {
-    f"version {version.decode()}": _instead(version)
+    f"version {version.decode()}": instead(version)
     for version in (b"HTTP/1.0", b"HTTP/0.9", b"HTTP/2.0", b"HTTP/1.10", b"HTTP/1.1.1", b"HTTP/")
 }
 ENDS: Mapping[str, Trap] = {
@@ -57,21 +53,21 @@ ENDS: Mapping[str, Trap] = {
     "a long value": _before(b"X-A: " + b"x" * 70_000 + b"\r\n"),
     "a long name": _before(b"X" * 70_000 + b": x\r\n"),
     "many headers": _many,
-    "only line feeds": _instead(b"\n"),
-    "no end": _instead(b""),
+    "only line feeds": instead(b"\n"),
+    "no end": instead(b""),
 }
 ESCAPES: Mapping[str, Trap] = {
-    "escaped NUL": _instead(b"%00"),
-    "escaped line feed": _instead(b"a%0Ab"),
-    "escaped dots": _instead(b"%2e%2e%2f%2e%2e%2f"),
+    "escaped NUL": instead(b"%00"),
+    "escaped line feed": instead(b"a%0Ab"),
+    "escaped dots": instead(b"%2e%2e%2f%2e%2e%2f"),
     "escaped twice": lambda text, chance: b"%25" + text.hex().encode(),
-    "escaped, no UTF-8": _instead(b"%ff%c0%af"),
-    "escaped, overlong": _instead(b"%e0%80%af"),
-    "a cut escape": _instead(b"%2"),
-    "a lone percent": _instead(b"%"),
-    "no such escape": _instead(b"%zz%u0041"),
-    "a plus": _instead(b"a+b"),
-    "more parameters": lambda text, chance: text + b"&topic=&topic=x",
-    "a fragment": lambda text, chance: text + b"#x",
-    "a semicolon": lambda text, chance: text + b";x=1",
+    "escaped, no UTF-8": instead(b"%ff%c0%af"),
+    "escaped, overlong": instead(b"%e0%80%af"),
+    "a cut escape": instead(b"%2"),
+    "a lone percent": instead(b"%"),
+    "no such escape": instead(b"%zz%u0041"),
+    "a plus": instead(b"a+b"),
+    "nameless parameters": appended(b"&&=&=x"),
+    "a fragment": appended(b"#x"),
+    "a semicolon": appended(b";x=1"),
 }

@@ -53,7 +53,7 @@ class ConversationMachine(RuleBasedStateMachine):
         kind = data.draw(st.sampled_from(self._kinds()))
         frame = data.draw(kind.strategy)
         prepared = seed_frame(self.grammar, kind, Places((), ()), frame)
-        mutant, how = data.draw(breaks(prepared, self.grammar.limits))
+        mutant, how = data.draw(breaks(prepared, self.grammar))
         self.script.say_broken(connection, kind, mutant, how)
 
     @precondition(lambda self: self.script.is_over)

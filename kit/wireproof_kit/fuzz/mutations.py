@@ -17,7 +17,7 @@ from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Manner, Role
 from wireproof_kit.fuzz.chance import Chance
 from wireproof_kit.fuzz.edits import Edits, Prepared, applied, growth
 from wireproof_kit.fuzz.http_frames import END_OF_HEAD, METHOD, VERSION
-from wireproof_kit.fuzz.text_traps import Trap
+from wireproof_kit.fuzz.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.walk import pattern
 
 Change: TypeAlias = Callable[[Prepared, Field, Chance], Edits | None]
@@ -27,7 +27,8 @@ KEPT = ", lengths as before"
 FRAME = "frame"
 """The name of the field that is all of a frame."""
 _ITEM = "item"
-_IN_QUERY = "query"
+IN_QUERY = "query"
+"""The place of parts of a path and values of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ def mutated(prepared: Prepared, entry: Entry, chance: Chance) -> Mutant | None:
 class Column(NamedTuple):
     """What decides which mutations a field may have; `filled` is its own length's width.
 
-    `place` says where a field of HTTP stands, and tells all of a frame and its items apart.
+    `place` says where a field of HTTP stands, and tells all of a frame and its items apart;
+    `traps` are the protocol's own.
     """
 
     role: Role
@@ -95,23 +97,25 @@ class Column(NamedTuple):
     reaching: bool = False
     filled: int = 0
     limits: tuple[int, ...] = ()
+    traps: tuple[tuple[str, Trap], ...] = ()
 
 
 def columns(
-    prepared: Prepared, limits: Mapping[str, tuple[int, ...]]
+    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
 ) -> Iterator[tuple[Field, str, Column]]:
     """Yield the fields of a frame, itself and its items among them, each with its pattern."""
     yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
     for field in prepared.fields:
-        row = pattern(field.path)
+        row, place = pattern(field.path), _place(field)
         column = Column(
             field.role,
-            _place(field),
+            place,
             field.role in _DECIMAL and not field.order,
             bool(field.measured_by),
             field.covers is not None and field.role == "length",
             _filled(prepared, field),
             limits.get(row, ()),
+            tuple(trap for where in (field.role, place) for trap in traps.get(where, {}).items()),
         )
         yield field, row, column
     for item in structure.items(prepared):
@@ -148,14 +152,16 @@ class Menu:
 def menu(
     prepared: Prepared,
     limits: Mapping[str, tuple[int, ...]],
+    traps: Traps = NO_TRAPS,
+    *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
 ) -> Menu:
     """Return all that may be done to a frame, or what is wanted of it, by column.
 
-    `limits` are numbers for fields, by pattern.
+    `limits` are numbers for fields, by pattern; `traps` are the protocol's own.
     """
     chosen = wanted or mutations_of
-    there = columns(prepared, limits)
+    there = columns(prepared, limits, traps)
     return Menu([(field, row, chosen(column)) for field, row, column in there])
 
 
@@ -169,11 +175,12 @@ def mutations_of(column: Column) -> tuple[Mutation, ...]:
 
 
 def _of_field(column: Column) -> Iterator[Mutation]:
-    if column.role == "json" and column.place == _IN_QUERY:
-        yield from JSON_IN_QUERY
+    if column.role == "json" and column.place == IN_QUERY:
+        yield from JSONIN_QUERY
     else:
         yield from IN_DIGITS if column.digits else BY_ROLE[column.role]
-    yield from _ESCAPES if column.place == _IN_QUERY else IN_HEAD.get(column.place, ())
+    yield from _ESCAPES if column.place == IN_QUERY else IN_HEAD.get(column.place, ())
+    yield from _traps(dict(column.traps))
     yield from ANY_FIELD
     if column.reaching:
         yield from REACHING
@@ -195,7 +202,7 @@ def _filled(prepared: Prepared, field: Field) -> int:
 
 def _place(field: Field) -> str:
     if field.path.startswith(("path", "query.")):
-        return _IN_QUERY
+        return IN_QUERY
     return field.path if field.path in IN_HEAD else ""
 
 
@@ -236,7 +243,7 @@ _NUMBERS = tuple(
 _BYTES = tuple(_traps(text_traps.CHANGES))
 _SIZED = (*_traps(text_traps.SIZES), *_traps(text_traps.LARGE_SIZES, heavy=True))
 
-JSON_IN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
+JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
 IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))
 BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
     "length": _NUMBERS,

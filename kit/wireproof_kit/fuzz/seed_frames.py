@@ -68,10 +68,10 @@ def seed_frame(
     hazardous = grammar.is_hazardous(kind.name, frame.data)
     calm = entries = Turns(())
     if order is not None:
-        entries = turns(prepared, grammar.limits, order)
+        entries = turns(prepared, grammar.limits, grammar.traps, order)
         says_json = kind.interface == grammar.talking and _says_json(frame)
         if places.in_order and (kind.is_calm(frame) or says_json):
-            calm = calm_turns(prepared, grammar.limits, order)
+            calm = calm_turns(prepared, grammar.limits, grammar.traps, order)
     return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
 
 

@@ -7,7 +7,7 @@ keeps what it found. `register_profiles` names both to Hypothesis, in a conftest
 `pytest --hypothesis-profile=deep`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -125,7 +125,7 @@ def _cases_of(
     calmly = places.in_order and frame.kind.is_calm(frame.frame) and draw(st.booleans())
     if calmly:
         somewhere = st.sampled_from(places.in_order)
-    entries = menu(frame.prepared, grammar.limits, _calm if calmly else None)
+    entries = menu(frame.prepared, grammar.limits, grammar.traps, wanted=_calm if calmly else None)
     which = st.integers(0, len(entries) - 1)
     made: list[Case] = []
     for _ in range(most):
@@ -137,12 +137,10 @@ def _cases_of(
 
 
 @st.composite
-def breaks(
-    draw: st.DrawFn, frame: SeedFrame, limits: Mapping[str, tuple[int, ...]]
-) -> tuple[Mutant, str]:
+def breaks(draw: st.DrawFn, frame: SeedFrame, grammar: Grammar) -> tuple[Mutant, str]:
     """Draw something that is wrong with a frame, and what it is called."""
     chance = Chance(draw(_DICE), 0)
-    entries = menu(frame.prepared, limits)
+    entries = menu(frame.prepared, grammar.limits, grammar.traps)
     entry, mutant = _done(frame, entries, draw(st.integers(0, len(entries) - 1)), chance)
     return mutant, f"{entry.row} {entry.mutation.name}"
 
@@ -176,7 +174,7 @@ def _conversation(draw: st.DrawFn, grammar: Grammar, starts: tuple[str, ...]) ->
         frame = draw(kind.strategy)
         if turn == 6:
             prepared = seed_frame(grammar, kind, Places((), starts), frame)
-            mutant, how = draw(breaks(prepared, grammar.limits))
+            mutant, how = draw(breaks(prepared, grammar))
             script.say_broken(connection, kind, mutant, how)
         else:
             script.say(connection, kind, frame)

@@ -1,11 +1,15 @@
 """Text and bytes that readers stumble over, each under a name."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from wireproof_kit.fuzz.chance import Chance
 
 Trap = Callable[[bytes, Chance], bytes]
 """What stood there becomes something else."""
+Traps: TypeAlias = Mapping[str, Mapping[str, Trap]]
+"""Under names: for fields of a role, or in a place of HTTP."""
+NO_TRAPS: Traps = {}
 
 
 def _inserted(piece: bytes) -> Trap:
@@ -18,8 +22,14 @@ def _inserted(piece: bytes) -> Trap:
     return make
 
 
-def _instead(text: bytes) -> Trap:
+def instead(text: bytes) -> Trap:
+    """Return the trap that puts other bytes in the place of what stood there."""
     return lambda _, chance: text
+
+
+def appended(more: bytes) -> Trap:
+    """Return the trap that puts bytes behind what stood there."""
+    return lambda text, chance: text + more
 
 
 def sized(size: int) -> Trap:
@@ -48,7 +58,7 @@ def _random(text: bytes, chance: Chance) -> bytes:
 
 
 CHANGES: Mapping[str, Trap] = {
-    "empty": _instead(b""),
+    "empty": instead(b""),
     "one bit flipped": _flipped,
     "random bytes": _random,
     "a NUL in it": _inserted(b"\0"),
@@ -68,8 +78,7 @@ LARGE_SIZES: Mapping[str, Trap] = {f"{size} bytes": sized(size) for size in _LAR
 BODIES: Mapping[str, Trap] = {
     "all zero": lambda text, chance: bytes(len(text) or 1),
     "all ones": lambda text, chance: b"\xff" * (len(text) or 1),
-    "like a size": _instead(b"\xff\xff\xff\xff\0\0\0\x04"),
-    "like a line": _instead(b"\nNOP\n"),
+    "like a size": instead(b"\xff\xff\xff\xff\0\0\0\x04"),
 }
 
 WORDS: Mapping[str, Trap] = {
@@ -78,44 +87,43 @@ WORDS: Mapping[str, Trap] = {
     "a carriage return in it": _inserted(b"\r"),
     "a delete in it": _inserted(b"\x7f"),
     "other letter case": _other_case,
-    "no UTF-8: overlong": _instead(b"\xc0\xaf\xe0\x80\xaf"),
-    "no UTF-8: surrogate": _instead(b"\xed\xa0\x80"),
-    "no UTF-8: beyond": _instead(b"\xf4\x90\x80\x80"),
-    "letters beyond ASCII": _instead("ÄéЖ中\U0001f600".encode()),
-    "combining": _instead(b"e" + "\u0301".encode() * 9),
-    "right to left": _instead("\u202e\u2066abc".encode()),
-    "no width": _instead("\ufeff\u200b".encode()),
-    "other digits": _instead("\u0663\uff15".encode()),
-    "format": _instead(b"%s%n%x%99999d{0}${x}"),
-    "path": _instead(b"../../../tmp/x"),
-    "dots": _instead(b".."),
-    "quotes": _instead(b"'\"`;--\\"),
-    "only the suffix": _instead(b"#ephemeral"),
+    "no UTF-8: overlong": instead(b"\xc0\xaf\xe0\x80\xaf"),
+    "no UTF-8: surrogate": instead(b"\xed\xa0\x80"),
+    "no UTF-8: beyond": instead(b"\xf4\x90\x80\x80"),
+    "letters beyond ASCII": instead("ÄéЖ中\U0001f600".encode()),
+    "combining": instead(b"e" + "\u0301".encode() * 9),
+    "right to left": instead("\u202e\u2066abc".encode()),
+    "no width": instead("\ufeff\u200b".encode()),
+    "other digits": instead("\u0663\uff15".encode()),
+    "format": instead(b"%s%n%x%99999d{0}${x}"),
+    "path": instead(b"../../../tmp/x"),
+    "dots": instead(b".."),
+    "quotes": instead(b"'\"`;--\\"),
 }
 
 DIGITS: Mapping[str, Trap] = {
-    "no number": _instead(b"abc"),
+    "no number": instead(b"abc"),
     "a sign in front": lambda text, chance: b"+" + text,
-    "minus one": _instead(b"-1"),
-    "minus": _instead(b"-"),
-    "minus zero": _instead(b"-0"),
+    "minus one": instead(b"-1"),
+    "minus": instead(b"-"),
+    "minus zero": instead(b"-0"),
     "zeros in front": lambda text, chance: b"0" * 30 + text,
-    "a fraction": lambda text, chance: text + b".5",
-    "an exponent": _instead(b"1e9"),
-    "hexadecimal": _instead(b"0x10"),
-    "octal": _instead(b"0o7"),
-    "underscores": _instead(b"1_000"),
-    "not a number": _instead(b"NaN"),
-    "infinite": _instead(b"Infinity"),
-    "2**31": _instead(b"2147483648"),
-    "2**32": _instead(b"4294967296"),
-    "2**63 - 1": _instead(b"9223372036854775807"),
-    "2**63": _instead(b"9223372036854775808"),
-    "-(2**63) - 1": _instead(b"-9223372036854775809"),
-    "2**64": _instead(b"18446744073709551616"),
-    "a thousand digits": _instead(b"9" * 1000),
+    "a fraction": appended(b".5"),
+    "an exponent": instead(b"1e9"),
+    "hexadecimal": instead(b"0x10"),
+    "octal": instead(b"0o7"),
+    "underscores": instead(b"1_000"),
+    "not a number": instead(b"NaN"),
+    "infinite": instead(b"Infinity"),
+    "2**31": instead(b"2147483648"),
+    "2**32": instead(b"4294967296"),
+    "2**63 - 1": instead(b"9223372036854775807"),
+    "2**63": instead(b"9223372036854775808"),
+    "-(2**63) - 1": instead(b"-9223372036854775809"),
+    "2**64": instead(b"18446744073709551616"),
+    "a thousand digits": instead(b"9" * 1000),
     "a list": lambda text, chance: text + b"," + text,
-    "a blank behind": lambda text, chance: text + b" ",
-    "other digits": _instead("\u0661\u0662".encode()),
+    "a blank behind": appended(b" "),
+    "other digits": instead("\u0661\u0662".encode()),
 }
 """Words that are no such number, or a number too large."""

@@ -11,6 +11,7 @@ from random import Random
 from wireproof_kit.fuzz.case import GRAMMAR, Field, Role
 from wireproof_kit.fuzz.edits import Prepared
 from wireproof_kit.fuzz.mutations import FRAME, Column, Entry, Mutation, columns, mutations_of
+from wireproof_kit.fuzz.text_traps import Traps
 
 WEIGHTS: Mapping[Role, int] = {
     "length": 18,
@@ -69,9 +70,11 @@ class Turns:
         return _entry(self._schedule, at)
 
 
-def turns(prepared: Prepared, limits: Mapping[str, tuple[int, ...]], order: Random) -> Turns:
+def turns(
+    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
+) -> Turns:
     """Return the turns of all that may be done to a frame."""
-    there = list(columns(prepared, limits))
+    there = list(columns(prepared, limits, traps))
     schedule = [
         slot
         for field, row, column in there
@@ -89,11 +92,13 @@ def turns(prepared: Prepared, limits: Mapping[str, tuple[int, ...]], order: Rand
     return Turns(schedule, heavy, max(len(schedule) // HEAVY, 2))
 
 
-def calm_turns(prepared: Prepared, limits: Mapping[str, tuple[int, ...]], order: Random) -> Turns:
+def calm_turns(
+    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
+) -> Turns:
     """Return the turns of what leaves a frame's form as it is."""
     schedule = [
         slot
-        for field, row, column in columns(prepared, limits)
+        for field, row, column in columns(prepared, limits, traps)
         if (found := _calm(column))
         for slot in _slots(field, row, found, RIGHT if row == FRAME else _weight(field), order)
     ]

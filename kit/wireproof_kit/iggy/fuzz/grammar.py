@@ -6,6 +6,7 @@ from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.iggy.fuzz import frames, http, states
 from wireproof_kit.iggy.fuzz.extents import Hazards, is_delimited
 from wireproof_kit.iggy.fuzz.names import Names
+from wireproof_kit.iggy.fuzz.traps import TRAPS
 from wireproof_spec.iggy import limits
 
 LIMITS = {
@@ -32,6 +33,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         is_hazardous=Hazards(there).is_hazardous,
         moves=states.moves,
         limits=LIMITS,
+        traps=TRAPS,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.traps import TRAPS
 from wireproof_spec.nsq import limits
 
 _MESSAGE = (limits.MAX_MSG_SIZE, limits.MAX_MSG_SIZE + 1)
@@ -37,6 +38,7 @@ def grammar(there: Names, *, scapy: bool = False) -> Grammar:
         is_hazardous=extents.is_hazardous,
         moves=states.Moves(there).moves,
         limits=LIMITS,
+        traps=TRAPS,
     )
 
 
