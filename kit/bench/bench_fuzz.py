@@ -30,10 +30,11 @@ import fuzz_senders
 
 from wireproof_kit.embedded import EmbeddedReference
 from wireproof_kit.fuzz.arena import open_grounds, start_alone
+from wireproof_kit.fuzz.batches import BATCH, PIECE, WATCHED, Meanwhile
 from wireproof_kit.fuzz.case import Case, Whole
 from wireproof_kit.fuzz.door import Choice, Generation, Grounds, GroundsOptions
 from wireproof_kit.fuzz.drawing import Drawer
-from wireproof_kit.fuzz.engine import Engine, Meanwhile
+from wireproof_kit.fuzz.engine import Engine
 from wireproof_kit.fuzz.generator import Generator
 from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.fuzz.lane import is_pipeable
@@ -48,8 +49,6 @@ BOOFUZZ = "boofuzz==0.4.2"
 BOOFUZZ_VENV = HOME / ".cache" / "boofuzz"
 SENDER = Path(__file__).with_name("boofuzz_sender.py")
 FRAMES, STATES = ("PUB_EXT",), ("identified",)
-BATCH, PIECE, WATCHED = 256, 16, 4
-"""As in a campaign: cases of a batch, cases between two looks, batches for each watched one."""
 EPOCHS = 3
 """So many sets of seed frames the picked cases are made from."""
 PIPED, SINGLE = 8192, 3072

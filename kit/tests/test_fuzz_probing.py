@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, Step
 from wireproof_kit.fuzz.door import Trouble
-from wireproof_kit.fuzz.engine import Suspicion
 from wireproof_kit.fuzz.finding import Signature, signature_of
 from wireproof_kit.fuzz.probing import TIMES, Hunt, confirm
+from wireproof_kit.fuzz.suspicion import Suspicion
 
 TROUBLE = Trouble("answer", "wrong")
 

@@ -9,7 +9,8 @@ from itertools import count
 from typing import Final, Protocol
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
-from wireproof_kit.fuzz.avoided import Avoided, is_like_another
+from wireproof_kit.fuzz.avoided import is_like_another
+from wireproof_kit.fuzz.batches import Batches, Meanwhile
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.consequences import (
     ALIKE,
@@ -21,10 +22,10 @@ from wireproof_kit.fuzz.consequences import (
     STAYS_HUNG,
     STUCK,
 )
-from wireproof_kit.fuzz.coverage import Coverage
 from wireproof_kit.fuzz.door import Generation, Grounds
-from wireproof_kit.fuzz.engine import Counts, Engine, Meanwhile, Suspicion
+from wireproof_kit.fuzz.engine import Counts, Engine
 from wireproof_kit.fuzz.finding import Finding, signature_of
+from wireproof_kit.fuzz.findings import Findings
 from wireproof_kit.fuzz.oracle import (
     DEAD,
     DELIVERY,
@@ -39,18 +40,12 @@ from wireproof_kit.fuzz.plan import Arena, Plan
 from wireproof_kit.fuzz.probing import COSTLY, Hunt, confirm
 from wireproof_kit.fuzz.records import cases_of, renaming
 from wireproof_kit.fuzz.renamed import Renaming, are_as_long
-from wireproof_kit.fuzz.sorting import Made, Sorted
+from wireproof_kit.fuzz.sorting import Sorted, Sorter
+from wireproof_kit.fuzz.suspicion import Suspicion
 from wireproof_kit.fuzz.watching import Watch
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
-BATCH: Final = 256
-PIECE: Final = 16
-"""Cases made between two looks at what the target sends."""
-WATCHED: Final = 4
-"""Of so many batches, one is watched for deliveries."""
-QUIET: Final = 8
-"""In one of so many, no two cases meet: whoever waits for another one's doing waits in vain."""
 HUNT_S: Final = 30.0
 """Seconds at most between a suspicion and its finding."""
 RECORD_S: Final = 10.0
@@ -77,28 +72,27 @@ class Campaign:
     arena: Arena
     audience: Audience
     is_interrupted: Callable[[], bool] = lambda: False
-    findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
-    coverage: Coverage = field(default_factory=Coverage)
     batch: int = 0
     executed: int = 0
-    skipped: int = 0
-    left_out: int = 0
-    not_again: int = 0
     died: bool = False
     hunting_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     patience_s: float = 0.0
+    batches: Batches = field(init=False)
+    findings: Findings = field(init=False)
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _engine: Engine | None = None
-    _generation: Generation | None = None
     _watch: Watch | None = None
     _started: float = 0.0
     _ends_at: float = math.inf
     _revival_s: float = 0.0
     _hunt_until: float = 0.0
     _is_watched: bool = False
-    _avoided: Avoided = field(default_factory=Avoided)
+
+    def __post_init__(self) -> None:
+        self.batches = Batches(self.plan)
+        self.findings = Findings(self.plan.choice.seed, self._tell)
 
     def run(self) -> None:
         """Go on until time, cases or patience of the user end."""
@@ -121,8 +115,9 @@ class Campaign:
         Raises:
             UsageFault: the record is damaged, or a state is none of this protocol.
         """
-        assert self._generation is not None, "the campaign is open"
-        return cases_of(record, self._names, self._generation.enter)
+        generation = self.batches.generation
+        assert generation is not None, "the campaign is open"
+        return cases_of(record, self._names, generation.enter)
 
     @property
     def elapsed_s(self) -> float:
@@ -160,60 +155,25 @@ class Campaign:
         return next((each for each in found if each.trouble.violated in alike), None)
 
     def _run_batches(self) -> None:
-        step = self.plan.workers
-        first = self.plan.first + self.plan.worker
-        made = self._begun(first)
-        making = self._making(made, first)
-        for batch in count(first, step):
+        batches = self.batches
+        made = batches.begun(batches.first, self._sorter())
+        making = batches.making(made)
+        for batch in count(batches.first, batches.step):
             self.batch = batch
             if self._is_over():
                 break
             for _ in making:
                 pass
-            kept = self._kept(made)
-            made = self._begun(batch + step)
-            making = self._making(made, batch + step)
-            self._perform(kept, making, quiet=batch // step % QUIET == 1)
+            kept = batches.kept(made, self._sorter())
+            made = batches.begun(batch + batches.step, self._sorter())
+            making = batches.making(made)
+            self._perform(kept, making, quiet=batches.is_quiet(batch))
             self.audience.went_on(self)
             if self._has_enough():
                 break
 
-    def _begun(self, batch: int) -> Made:
-        """Begin to make a batch."""
-        engine = self._engine
-        watch = batch // self.plan.workers % WATCHED == 0
-        return Made(engine.sorted((), watch=watch) if engine is not None else None)
-
-    def _making(self, made: Made, batch: int) -> Meanwhile:
-        """Make the cases of a batch, and sort those that may be sent, piece by piece."""
-        generation = self._generation
-        assert generation is not None, "the campaign is open"
-        first = batch * BATCH
-        last = first + BATCH if self.plan.cases is None else min(first + BATCH, self.plan.cases)
-        for index in range(first, last):
-            case = generation.case(index)
-            made.cases.append(case)
-            if made.ready is not None and self._is_sent(case):
-                made.ready.add(case)
-            if index % PIECE == PIECE - 1:
-                yield
-
-    def _kept(self, made: Made) -> Sorted | None:
-        """Leave out what may not be sent, or has been found to be fatal since it was made."""
-        kept = [case for case in made.cases if self._is_sent(case)]
-        left_out = 0 if self.plan.hazardous else sum(case.hazardous for case in made.cases)
-        self.left_out += left_out
-        self.skipped += len(made.cases) - len(kept) - left_out
-        for case in kept:
-            self.coverage.add(case)
-        ready = made.ready
-        if self._engine is None or ready is None or len(ready.batch) == len(kept):
-            return ready
-        return self._engine.sorted(kept, watch=ready.is_watched)
-
-    def _is_sent(self, case: Case) -> bool:
-        is_allowed = self.plan.hazardous or not case.hazardous
-        return is_allowed and not self._avoided.holds(case, self._generation)
+    def _sorter(self) -> Sorter | None:
+        return self._engine.sorter if self._engine is not None else None
 
     def _perform(
         self, batch: Sorted | None, meanwhile: Meanwhile | None = None, *, quiet: bool = False
@@ -240,11 +200,8 @@ class Campaign:
 
     def _follow(self, suspicion: Suspicion) -> None:
         """Find out what raised a suspicion, unless that is known."""
-        if suspicion.case is not None:
-            known = signature_of(suspicion, suspicion.case).id
-            if known in self.findings and suspicion.trouble.violated in ANSWERED:
-                self._fold(self.findings[known].again())
-                return
+        if self.findings.is_known(suspicion):
+            return
         started = time.monotonic()
         self._hunt_until = started + HUNT_S
         if not self._heal([suspicion]):
@@ -259,13 +216,11 @@ class Campaign:
         if not cases:
             self._keep_unconfirmed(suspicion)
             return
-        is_known = is_like_another(self.findings.values(), hunt.violated, cases[-1])
+        is_known = is_like_another(self.findings.by_id.values(), hunt.violated, cases[-1])
         cases = self._in_right_form(hunt, cases)
-        signature = signature_of(suspicion, cases[-1])
         if suspicion.trouble.violated not in ANSWERED:
-            self._avoided.add(cases[-1])
-        if signature.id in self.findings:
-            self._fold(self.findings[signature.id].again())
+            self.batches.avoided.add(cases[-1])
+        if self.findings.is_seen_again(signature_of(suspicion, cases[-1])):
             return
         if self.plan.shrink and not (is_known and hunt.violated in (*COSTLY, LINGERS)):
             cases = self._shrunk(hunt, cases)
@@ -276,10 +231,9 @@ class Campaign:
             return
         trouble = again[-1].trouble
         signature = signature_of(again[-1], cases[-1])
-        if signature.id in self.findings:
-            self._fold(self.findings[signature.id].again())
+        if self.findings.is_seen_again(signature):
             return
-        self._fold(
+        self.findings.add(
             Finding(
                 signature,
                 trouble,
@@ -294,13 +248,13 @@ class Campaign:
 
     def _in_right_form(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return the frame that a case was made from, where that costs as much as the case."""
-        generation = self._generation
+        generation = self.batches.generation
         if generation is None or hunt.violated not in COSTLY or len(cases) != 1:
             return cases
         right = generation.right(cases[0])
         if right is None or not hunt.shows((right,)):
             return cases
-        self._avoided.add_frame(right)
+        self.batches.avoided.add_frame(right)
         return (right,)
 
     def _shrunk(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
@@ -317,7 +271,7 @@ class Campaign:
         if violated == HUNG and self._is_over():
             self._keep(suspicion, suspicion.suspects, shown=0, why=NO_TIME)
         elif violated in LATE or suspicion.case is None:
-            self.not_again += 1
+            self.findings.not_again += 1
         else:
             self._keep(suspicion, (suspicion.case,), shown=0)
 
@@ -330,19 +284,10 @@ class Campaign:
     def _keep(
         self, suspicion: Suspicion, cases: tuple[Case, ...], *, shown: int, why: str = ""
     ) -> None:
-        signature = signature_of(suspicion, cases[-1])
-        if signature.id in self.findings:
-            self._fold(self.findings[signature.id].again())
-            return
         at_s = round(self.elapsed_s, 3)
-        seed, trouble = self.plan.choice.seed, suspicion.trouble
-        empty = Transcript()
-        self._fold(
-            Finding(signature, trouble, seed, cases, shown, 1, empty, at_s, unconfirmed=why)
-        )
+        self.findings.add_once(suspicion, cases, shown=shown, at_s=at_s, why=why)
 
-    def _fold(self, finding: Finding) -> None:
-        self.findings[finding.id] = finding
+    def _tell(self, finding: Finding) -> None:
         self.audience.found(self, finding)
 
     def recorded(self, cases: Sequence[Case]) -> Transcript:
@@ -363,15 +308,12 @@ class Campaign:
 
     def _has_enough(self) -> bool:
         """Tell whether the first finding is there, and no other is wanted."""
-        return self.plan.stop_at_first and any(f.is_confirmed for f in self.findings.values())
+        return self.plan.stop_at_first and self.findings.are_confirmed
 
     def _is_over(self) -> bool:
-        plan = self.plan
-        if self.died or self.is_interrupted():
+        if self.died or self.is_interrupted() or time.monotonic() >= self._ends_at:
             return True
-        if time.monotonic() >= self._ends_at:
-            return True
-        return plan.cases is not None and self.batch * BATCH >= plan.cases
+        return self.batches.is_behind(self.batch)
 
     def _heal(self, found: Sequence[Suspicion]) -> bool:
         """Bring the target back if it died of cases, or is stuck; tell whether it is well."""
@@ -413,10 +355,10 @@ class Campaign:
 
     def _made_for(self, grounds: Grounds) -> Generation:
         """Return the cases; those made for names as long are good for the new ones."""
-        if self._generation is None or not are_as_long(self._names, grounds.names):
+        if self.batches.generation is None or not are_as_long(self._names, grounds.names):
             self._names = grounds.names
-            self._generation = grounds.generation(self.plan.choice)
-        return self._generation
+            self.batches.generation = grounds.generation(self.plan.choice)
+        return self.batches.generation
 
     def close(self, *, leave: bool = False) -> None:
         """End all connections, and delete what was made unless it must be left."""

@@ -6,12 +6,13 @@ After each batch the bystanders are asked, and what was acknowledged is waited f
 """
 
 import math
-import select
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from wireproof_kit.fuzz import pump
+from wireproof_kit.fuzz.batches import Meanwhile
 from wireproof_kit.fuzz.case import Case, Slow
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.door import End, Generation, Grounds, Trouble
@@ -19,7 +20,7 @@ from wireproof_kit.fuzz.lane import Lane, Piped, may_end
 from wireproof_kit.fuzz.oracle import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.renamed import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.sorting import Sorted, Sorter, trigger
-from wireproof_kit.fuzz.talk import Talk
+from wireproof_kit.fuzz.suspicion import Suspicion
 from wireproof_kit.transcript import Transcript
 
 SIDE_BY_SIDE = 32
@@ -27,33 +28,8 @@ BRIEF = 0.25
 """The share of patience that answers get while only a death or a hang is looked for."""
 SILENCES = 3
 """So many answers are waited for in vain in one batch before the rest of it is left."""
-TICK_S = 0.05
 LAST_S = 1.0
 """So long what was found is recorded, though time is over."""
-Meanwhile = Iterator[None]
-"""Work in small pieces, done while the target is busy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """Something violated: by this case, or by any of the batch when nobody knows.
-
-    The first `likely` ones of the batch are likelier to have done it than the others; 0: all are
-    as likely.
-    """
-
-    trouble: Trouble
-    batch: tuple[Case, ...]
-    case: Case | None = None
-    answer: str = ""
-    likely: int = 0
-
-    @property
-    def suspects(self) -> tuple[Case, ...]:
-        """Those that are likely to have done it, the likeliest last."""
-        likely = self.batch[: self.likely] or self.batch
-        first = self.case or likely[0]
-        return (*(case for case in likely if case is not first), first)
 
 
 @dataclass(slots=True)
@@ -84,8 +60,8 @@ class Engine:
     renaming: Renaming = NO_RENAMING
     is_brief: bool = False
     was_cut: bool = False
+    sorter: Sorter = field(init=False)
     _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
-    _sorter: Sorter = field(init=False)
     _number: int = 0
     _silences: int = 0
     _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
@@ -93,7 +69,7 @@ class Engine:
     _ended: dict[End, Case] = field(default_factory=dict[End, Case])
 
     def __post_init__(self) -> None:
-        self._sorter = Sorter(self.grounds.referee, self.generation, self.renaming)
+        self.sorter = Sorter(self.grounds.referee, self.generation, self.renaming)
 
     def perform(
         self, batch: Sequence[Case], *, watch: bool, patient: bool = True
@@ -106,7 +82,7 @@ class Engine:
 
     def sorted(self, batch: Sequence[Case], *, watch: bool) -> Sorted:
         """Return a batch ready to be performed; more cases may be added to it."""
-        return self._sorter.sorted(batch, watch=watch)
+        return self.sorter.sorted(batch, watch=watch)
 
     def perform_sorted(
         self,
@@ -125,7 +101,7 @@ class Engine:
         whole = tuple(batch.batch)
         if batch.is_watched and (trouble := health.begin_watch()) is not None:
             return [Suspicion(trouble, whole)]
-        if batch.sorter is not self._sorter or not batch.is_up_to_date:
+        if batch.sorter is not self.sorter or not batch.is_up_to_date:
             batch = self.sorted(batch.batch, watch=batch.is_watched)
         self._silences = 0
         self._unfinished = []
@@ -183,7 +159,8 @@ class Engine:
         talk = self._conversation(self.renaming.case(case), transcript)
         try:
             talk.start()
-            self._converse([talk], max(self.ends_at, time.monotonic() + LAST_S))
+            until = max(self.ends_at, time.monotonic() + LAST_S)
+            pump.converse([talk], until, self.ends_at)
             judgement = talk.judgement()
         finally:
             talk.close()
@@ -206,7 +183,7 @@ class Engine:
         expect = self.grounds.referee.expect
         for case in cases:
             data = b"".join(step.data for step in case.steps if not step.connection)
-            owed = expect(case, self._sorter.entry(case.state), data).owed
+            owed = expect(case, self.sorter.entry(case.state), data).owed
             if any(lost in each.stored for each in owed):
                 return case
         return None
@@ -258,7 +235,7 @@ class Engine:
             # One of them, or the one before, ended the connection, as it may.
             for piped in [*cases[max(outcome.executed - 1, 0) : outcome.executed], *rest]:
                 if may_end(piped):
-                    self._sorter.closers.add(trigger(piped.case))
+                    self.sorter.closers.add(trigger(piped.case))
                     break
             single += [piped.case for piped in rest if may_end(piped)]
             rest = [piped for piped in rest if not may_end(piped)]
@@ -276,7 +253,7 @@ class Engine:
     def _lane(self, state: str) -> Lane:
         lane = self._lanes.get(state)
         if lane is None:
-            lane = Lane(self.grounds.referee, self.grounds.patience_s, self._sorter.entry(state))
+            lane = Lane(self.grounds.referee, self.grounds.patience_s, self.sorter.entry(state))
             self._lanes[state] = lane
         return lane
 
@@ -285,7 +262,7 @@ class Engine:
         deadline = min(time.monotonic() + patience_s, self.ends_at)
         while talks := [talk for lane in lanes for talk in lane.talks()]:
             is_busy = any(True for _ in islice(self._meanwhile, 1))
-            if _pump(talks, 0.0 if is_busy else deadline - time.monotonic()):
+            if pump.moved(talks, 0.0 if is_busy else deadline - time.monotonic()):
                 deadline = min(time.monotonic() + patience_s, self.ends_at)
             if time.monotonic() >= deadline:
                 return
@@ -312,7 +289,7 @@ class Engine:
             if not active:
                 self.counts.left += len(waiting)
                 break
-            self._turn(active)
+            pump.turn(active, self.ends_at)
             for each in [talk for talk in active if talk.over]:
                 active.remove(each)
                 self._conclude(each, found, stored)
@@ -370,49 +347,6 @@ class Engine:
         """Tell whether time is over."""
         return time.monotonic() >= self.ends_at
 
-    def _converse(self, talks: list[Conversation], until: float) -> None:
-        active = list(talks)
-        while active and time.monotonic() < until:
-            self._turn(active)
-            active = [talk for talk in active if not talk.over]
-
-    def _turn(self, active: Sequence[Conversation]) -> None:
-        """Wait until something happens in any conversation, or one has waited long enough."""
-        now = time.monotonic()
-        due = min(max(self.ends_at, now), *(each.deadline for each in active))
-        wakes = [each.wake for each in active if each.is_slow]
-        _pump(
-            [talk for each in active for talk in each.talks()],
-            min([due, *wakes]) - now,
-        )
-        for each in active:
-            each.advance()
-            if not each.over and time.monotonic() >= each.deadline:
-                each.expire()
-
 
 def _is_slow(case: Case) -> bool:
     return any(isinstance(step.manner, Slow) for step in case.steps)
-
-
-def _pump(talks: Sequence[Talk], seconds: float) -> bool:
-    """Move bytes on the connections where that can be done; tell whether anything was moved."""
-    if not talks:
-        time.sleep(max(0.0, min(seconds, TICK_S)))
-        return False
-    poll = select.poll()
-    by_number: dict[int, Talk] = {}
-    for talk in talks:
-        if talk.sock is not None:
-            number = talk.sock.fileno()
-            by_number[number] = talk
-            poll.register(number, talk.events)
-    moved = False
-    for number, events in poll.poll(max(0.0, seconds) * 1000):
-        talk = by_number[number]
-        if events & ~select.POLLOUT:
-            talk.read()
-        if talk.events & select.POLLOUT:
-            talk.write()
-        moved = True
-    return moved

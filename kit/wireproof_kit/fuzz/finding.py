@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.door import Trouble
-from wireproof_kit.fuzz.engine import Suspicion
+from wireproof_kit.fuzz.suspicion import Suspicion
 from wireproof_kit.transcript import Transcript
 
 DIGITS = 12

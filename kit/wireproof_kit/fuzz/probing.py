@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
-from wireproof_kit.fuzz.engine import Suspicion
 from wireproof_kit.fuzz.oracle import DEAD, HUNG, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
+from wireproof_kit.fuzz.suspicion import Suspicion
 
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""

@@ -108,11 +108,3 @@ class Sorted:
     def _is_closer(self, case: Case) -> bool:
         closers = self.sorter.closers
         return bool(closers) and trigger(case) in closers
-
-
-@dataclass(slots=True)
-class Made:
-    """The cases of a batch as far as they are made; those that may be sent are ready."""
-
-    ready: Sorted | None
-    cases: list[Case] = field(default_factory=list[Case])

@@ -156,7 +156,7 @@ def _work(place: Place, plan: Plan, tell: Tell, is_interrupted: Callable[[], boo
             campaign.run()
         except KitError as error:
             failure = str(error)
-        tell(Ended(_status(campaign), campaign.coverage, failure))
+        tell(Ended(_status(campaign), campaign.batches.coverage, failure))
 
 
 @contextmanager
@@ -204,11 +204,11 @@ def _status(campaign: Campaign) -> Status:
         campaign.plan.worker,
         campaign.batch,
         campaign.executed,
-        campaign.skipped,
-        campaign.left_out,
-        campaign.not_again,
+        campaign.batches.skipped,
+        campaign.batches.left_out,
+        campaign.findings.not_again,
         campaign.hunting_s,
         replace(campaign.counts),
-        len(campaign.coverage),
+        len(campaign.batches.coverage),
         campaign.died,
     )
