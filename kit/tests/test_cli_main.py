@@ -34,20 +34,33 @@ BELOW_BASELINE = ("update", "prune", "check")
 EVERY = [*COMMANDS, *(f"baseline {name}" for name in BELOW_BASELINE)]
 
 
-def test_help_imports_nothing_heavy() -> None:
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the packages that a command has imported when it is done."""
     code = (
         "import sys\n"
         "from wireproof.main import main\n"
-        "assert main(['--help']) == 0\n"
+        f"assert main({list(arguments)!r}) == 0\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
 
     done = python(code)
 
-    loaded = set(done.stderr.split())
     assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def test_help_imports_nothing_heavy() -> None:
+    loaded = loaded_by("--help")
+
     assert "click" in loaded
     assert not loaded & HEAVY
+
+
+def test_help_of_the_fuzzer_imports_what_it_judges_with_and_no_library_of_tests() -> None:
+    loaded = loaded_by("fuzz", "--help")
+
+    assert "wireproof_kit" in loaded
+    assert not loaded & {"pytest", "hypothesis", "scapy", "pyspark", "allure", "rich"}
 
 
 def test_help_is_quick() -> None:

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -28,12 +29,11 @@ from wireproof.watcher import ENDS
 from wireproof_kit import pcap
 from wireproof_kit.deviations import Deviation, read_deviations
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.fuzz.campaign import BATCH
+from wireproof_kit.fuzz.batches import BATCH
 from wireproof_kit.fuzz.door import Choice
 from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.process import usage
 from wireproof_kit.fuzz.workers import Place, run_workers
-from wireproof_kit.options import today
 from wireproof_kit.protocols import PROTOCOLS, read_target
 
 TIME_S = 60.0
@@ -99,7 +99,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         given=tuple(key for key, _ in named.keys),
         seed=seed,
         deviations=deviations,
-        today=today(),
+        today=date.today(),
         view=view,
         corpus=corpus,
         workers=options["workers"],
@@ -186,7 +186,7 @@ def _wanted(options: FuzzOptions) -> str:
 
 
 def _deviations(path: Path | None) -> tuple[Deviation, ...]:
-    return () if path is None else read_deviations(path, known_ids=None, today=today())
+    return () if path is None else read_deviations(path, known_ids=None, today=date.today())
 
 
 @contextmanager
