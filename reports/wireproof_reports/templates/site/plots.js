@@ -36,6 +36,7 @@ function picture(place, { title, words, choices, make }) {
       ...layout, title: { text: title, x: 0, font: { size: 15 } },
       xaxis: { gridcolor: ink.line, zerolinecolor: ink.line, automargin: true, ...layout.xaxis }, yaxis: { gridcolor: ink.line, zerolinecolor: ink.line, automargin: true, ...layout.yaxis },
     };
+    if (whole.barmode !== "group") for (const trace of traces) if (trace.type === "bar") trace.width = Math.min(0.8, unique((trace.orientation === "h" ? trace.y : trace.x)).length / 8);
     Plotly.react(figure, traces, whole, { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["lasso2d", "select2d"] });
   }
   place.append(tools, figure, note);
