@@ -1,6 +1,7 @@
 """``wireproof fuzz``: campaigns against references, right ones and one that dies."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from cli_process import clean_environment, wireproof
 
 from wireproof_kit.bundle import read_bundle
+from wireproof_kit.fuzz.arena import start_alone
 
 FAULT = ("--reference-option=--fault", "--reference-option=beyond-no-header")
 FEW = ("--frames", "PUB_EXT", "--states", "identified")
@@ -102,6 +104,24 @@ def test_what_the_corpus_holds_is_tried_first(found: Path) -> None:
     assert done.code == 1, done.out + done.err
     events = [json.loads(line) for line in done.out.splitlines()]
     assert finding.id in [each["id"] for each in events if each["event"] == "finding"]
+
+
+def test_what_was_there_before_is_spared_unless_hazards_are_asked_for(tmp_path: Path) -> None:
+    few = ("--frames", "INTERNAL_CREATE_TOPIC", "--cases", "256", "--seed", "2")
+    running = start_alone("nsq")
+    try:
+        careful = wireproof("fuzz", running.url, *few, cwd=tmp_path)
+        bold = wireproof("fuzz", running.url, *few, "--hazardous", "--json", cwd=tmp_path)
+    finally:
+        running.close()
+
+    assert (careful.code, bold.code) == (0, 0), careful.out + bold.out
+    told = re.search(r"left out without --hazardous.*before (\d+)", " ".join(careful.out.split()))
+    assert told is not None
+    assert int(told[1]) > 0
+    verdict = json.loads(bold.out.splitlines()[-1])
+    assert (verdict["executed"], verdict["left_out"]) == (256, 0)
+    assert careful.out.splitlines()[-1].split("cases")[0].split()[-1] == str(256 - int(told[1]))
 
 
 def test_afar_needs_a_word(tmp_path: Path) -> None:

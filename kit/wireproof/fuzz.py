@@ -90,7 +90,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
     settings = settings_for(manner())
     is_named = options["bundle"] or settings.bundle
     bundle = bundle_place(options["bundle"], settings, name="" if is_named else "-fuzz")
-    plan = _plan(options, seed, first, corpus)
+    plan = _plan(named, options, seed, first, corpus)
     view = choose_fuzz_view(manner(), plan)
     ledger = FuzzLedger(
         bundle=bundle,
@@ -151,7 +151,8 @@ def _refuse_gone(pid: int | None) -> None:
         )
 
 
-def _plan(options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
+def _plan(named: Named, options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
+    """Plan a campaign; of a target that is not its own it spares what was there before."""
     time_s, cases = options["time_s"], options["cases"]
     if time_s is None and cases is None:
         time_s = TIME_S
@@ -160,6 +161,7 @@ def _plan(options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
         time_s=time_s,
         cases=None if cases is None else cases + first * BATCH,
         first=first,
+        hazardous=bool(named.protocol) or options["hazardous"],
         stop_at_first=options["stop_at_first"],
         shrink=not options["no_shrink"],
         corpus=corpus.findings(),
@@ -258,7 +260,11 @@ def _options() -> Generator[click.Option]:
     yield click.Option(
         ["--bundle"], type=file, metavar="FILE", help="Default out/run-TIME-fuzz.jsonl."
     )
-    yield click.Option(["--hazardous"], is_flag=True, help="Off loopback too.")
+    yield click.Option(
+        ["--hazardous"],
+        is_flag=True,
+        help="Off loopback too, and what may touch what was there before.",
+    )
     seconds = click.FloatRange(min=0, min_open=True)
     yield click.Option(["--timeout"], type=seconds, metavar="SEC", help="Default: measured.")
     yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first finding.")

@@ -214,7 +214,7 @@ def _summary(conclusion: Conclusion) -> Iterator[str]:
     )
     more = {
         "not sent again after a finding": campaign.skipped,
-        "left out as hazardous": campaign.left_out,
+        "left out without --hazardous, as they may touch what was there before": campaign.left_out,
         "suspicions not seen again": campaign.not_again,
     }
     if any(more.values()):

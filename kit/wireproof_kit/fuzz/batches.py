@@ -1,6 +1,6 @@
 """A worker's batches: which cases are in each, which of them may be sent, what they cover."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -86,16 +86,21 @@ class Batches:
 
     def kept(self, made: Made, sorter: Sorter | None) -> Sorted | None:
         """Leave out what may not be sent, or has been found to be fatal since it was made."""
-        kept = [case for case in made.cases if self._is_sent(case)]
-        left_out = 0 if self.plan.hazardous else sum(case.hazardous for case in made.cases)
-        self.left_out += left_out
-        self.skipped += len(made.cases) - len(kept) - left_out
+        allowed = self.allowed(made.cases)
+        kept = [case for case in allowed if self._is_sent(case)]
+        self.skipped += len(allowed) - len(kept)
         for case in kept:
             self.coverage.add(case)
         ready = made.ready
         if sorter is None or ready is None or len(ready.batch) == len(kept):
             return ready
         return sorter.sorted(kept, watch=ready.is_watched)
+
+    def allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Return those cases that may be sent to this target, and count the others."""
+        found = [case for case in cases if self.plan.hazardous or not case.hazardous]
+        self.left_out += len(cases) - len(found)
+        return found
 
     def _is_sent(self, case: Case) -> bool:
         is_allowed = self.plan.hazardous or not case.hazardous

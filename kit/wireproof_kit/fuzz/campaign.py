@@ -103,7 +103,8 @@ class Campaign:
         try:
             for record in self.plan.corpus:
                 if self._engine is not None and not self._is_over():
-                    self._perform(self._engine.sorted(self.cases_of(record), watch=True))
+                    cases = self.batches.allowed(self.cases_of(record))
+                    self._perform(self._engine.sorted(cases, watch=True))
             self._run_batches()
         finally:
             engine = self._engine

@@ -31,7 +31,10 @@ class Arena(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one worker is to do: batches `worker`, `worker` + `workers` and so on, from `first`."""
+    """What one worker is to do: batches `worker`, `worker` + `workers` and so on, from `first`.
+
+    Unless `hazardous`, cases are left out that may touch what was on the target before.
+    """
 
     choice: Choice
     time_s: float | None = None
