@@ -1,4 +1,4 @@
-"""The ledger of a campaign where the folder of its findings is gone."""
+"""The ledger of a campaign: what it keeps though its corpus is gone, what it tells of workers."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -38,10 +38,9 @@ class LastWord:
         self.conclusion = conclusion
 
 
-def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_path: Path) -> None:
-    view = LastWord()
-    ledger = FuzzLedger(
-        bundle=tmp_path / "b.jsonl",
+def ledger_in(folder: Path, view: LastWord) -> FuzzLedger:
+    return FuzzLedger(
+        bundle=folder / "b.jsonl",
         protocol="nsq",
         url="nsq://127.0.0.1:1",
         given=(),
@@ -49,10 +48,15 @@ def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_pa
         deviations=(),
         today=date(2026, 1, 1),
         view=view,
-        corpus=Corpus(tmp_path / "gone"),
+        corpus=Corpus(folder / "gone"),
         workers=1,
         wanted="/",
     )
+
+
+def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_path: Path) -> None:
+    view = LastWord()
+    ledger = ledger_in(tmp_path, view)
 
     ledger.hear(Opened({}, {}, 1.0))
     ledger.hear(FOUND)
@@ -66,3 +70,16 @@ def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_pa
         failure == f"--corpus {tmp_path / 'gone'}: cannot be written (No such file or directory)"
     )
     assert [each.id for each in read_bundle(tmp_path / "b.jsonl").findings] == [FOUND.id]
+
+
+def test_the_bundle_says_from_when_on_a_process_was_not_watched(tmp_path: Path) -> None:
+    ledger = ledger_in(tmp_path, LastWord())
+    ledger.hear(Opened({}, {}, 1.0))
+    for worker, since_s in enumerate((None, 7.5, 3.25)):
+        ledger.hear(Ended(Status(worker, unwatched_s=since_s), Coverage()))
+
+    ledger.close(interrupted=False)
+
+    campaign = read_bundle(tmp_path / "b.jsonl").campaign
+    assert campaign is not None
+    assert campaign.unwatched_s == 3.25

@@ -10,7 +10,7 @@ import msgspec
 
 from wireproof.fuzz_corpus import Corpus
 from wireproof.fuzz_files import write_files
-from wireproof.view.fuzzing import Conclusion, FuzzView
+from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
 from wireproof_kit.bundle import BundleWriter
 from wireproof_kit.deviations import Deviation
 from wireproof_kit.errors import KitError
@@ -204,6 +204,7 @@ class FuzzLedger:
             hunting_s=round(sum(each.hunting_s for each in told), 3),
             next_batch=min((each.batch for each in told), default=0),
             workers=self.workers,
+            unwatched_s=since_unwatched(told),
             coverage=self.coverage.as_json(),
         )
 

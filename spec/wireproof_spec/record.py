@@ -309,7 +309,8 @@ class FindingRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="finding"
 class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaign"):
     """What a campaign of the fuzzer came to: cases and seconds of both ways to send.
 
-    ``coverage`` counts cases by frame, field, mutation and state.
+    ``coverage`` counts cases by frame, field, mutation and state. ``unwatched_s`` says from when
+    on nobody watched the process that was to be watched: another one has taken its place.
     """
 
     seed: int
@@ -325,6 +326,7 @@ class CampaignRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="campaig
     hunting_s: float = 0.0
     next_batch: int = 0
     workers: int = 1
+    unwatched_s: float | None = None
     coverage: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
 
 

@@ -51,6 +51,17 @@ class FuzzView(Protocol):
         """Show what it came to."""
 
 
+UNWATCHED = (
+    "the process of --pid is not watched any more since {:.1f} s: another one has taken its place; "
+    "memory and open files are no longer judged"
+)
+
+
+def since_unwatched(told: Sequence[Status]) -> float | None:
+    """Return when the first worker lost sight of the target's process; None when none has."""
+    return min((each.unwatched_s for each in told if each.unwatched_s is not None), default=None)
+
+
 def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
     """Return the view that fits how the command is to speak."""
     if manner.json:
@@ -72,6 +83,7 @@ class TextView:
     _told: float = 0.0
     _width: int = 0
     _left_out: set[str] = field(default_factory=set[str])
+    _is_unwatched: bool = False
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
         """Show who is fuzzed, with which seed."""
@@ -82,6 +94,7 @@ class TextView:
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
         """Show how far it is, now and then."""
+        self._tell_unwatched(told)
         now = time.monotonic()
         is_terminal = self.err.isatty()
         if self.quiet or now - self._told < (OFTEN_S if is_terminal else SELDOM_S):
@@ -119,6 +132,14 @@ class TextView:
                 click.echo(line)
         click.echo(_last(conclusion, self.ink))
 
+    def _tell_unwatched(self, told: Sequence[Status]) -> None:
+        """Say once that nobody looks at the target's process any more."""
+        since_s = since_unwatched(told)
+        if since_s is not None and not (self._is_unwatched or self.quiet):
+            self._is_unwatched = True
+            self._clear()
+            click.echo(f"wireproof: {UNWATCHED.format(since_s)}", err=True)
+
     def _clear(self) -> None:
         if self._width:
             self.err.write("\r" + " " * self._width + "\r")
@@ -146,7 +167,8 @@ class EventView:
         executed = sum(each.executed for each in told)
         rows = max((each.rows for each in told), default=0)
         event = {"event": "progress", "executed": executed, "findings": len(findings)}
-        write_event(sys.stdout, {**event, "rows": rows})
+        event |= {"rows": rows, "unwatched_s": since_unwatched(told)}
+        write_event(sys.stdout, event)
 
     def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
         """Tell of a finding; its exchange stands in the bundle."""
@@ -217,6 +239,8 @@ def _summary(conclusion: Conclusion) -> Iterator[str]:
         "left out without --hazardous, as they may touch what was there before": campaign.left_out,
         "suspicions not seen again": campaign.not_again,
     }
+    if campaign.unwatched_s is not None:
+        yield from wrapped("", UNWATCHED.format(campaign.unwatched_s))
     if any(more.values()):
         told = ", ".join(f"{words} {count}" for words, count in more.items() if count)
         yield from wrapped("", f"{told}; {campaign.hunting_s:.1f} s on suspicions")

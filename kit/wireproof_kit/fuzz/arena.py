@@ -10,6 +10,7 @@ from typing import cast
 from wireproof_kit.embedded import EmbeddedReference, first_line, reference_url, started
 from wireproof_kit.errors import TargetUnreachable, UsageFault
 from wireproof_kit.fuzz.door import Grounds, GroundsOptions, OpenGrounds
+from wireproof_kit.fuzz.process import born
 from wireproof_kit.patience import Patience
 from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
 from wireproof_kit.target import Target
@@ -30,6 +31,10 @@ class AddressArena:
     process: int | None = None
     _openings: int = field(default=0, init=False)
     _patience: Patience | None = field(default=None, init=False)
+    _born: int | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._born = born(self.process) if self.process is not None else None
 
     @property
     def can_restart(self) -> bool:
@@ -38,7 +43,9 @@ class AddressArena:
 
     @property
     def pid(self) -> int | None:
-        """The process the user named; one that was started since has another number."""
+        """The process the user named, while it is that one; what was started since is unknown."""
+        if self.process is None or self._born is None or born(self.process) != self._born:
+            return None
         return self.process
 
     def open(self) -> Grounds:
@@ -55,7 +62,6 @@ class AddressArena:
             return True  # another worker, or whoever watches over it, was faster
         if self.restart is None:
             return False
-        self.process = None
         return self.restart() and _is_up(self.target)
 
 

@@ -79,6 +79,7 @@ class Campaign:
     counts: Counts = field(default_factory=Counts)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     patience_s: float = 0.0
+    unwatched_s: float | None = None
     batches: Batches = field(init=False)
     findings: Findings = field(init=False)
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -352,6 +353,8 @@ class Campaign:
             grounds, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
         )
         pid = self.arena.pid
+        if pid is None and self._watch is not None:
+            self.unwatched_s = round(self.elapsed_s, 3)
         self._watch = Watch(pid) if pid is not None else None
 
     def _made_for(self, grounds: Grounds) -> Generation:

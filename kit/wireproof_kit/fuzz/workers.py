@@ -57,6 +57,7 @@ class Status:
     counts: Counts = field(default_factory=Counts)
     rows: int = 0
     died: bool = False
+    unwatched_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,4 +212,5 @@ def _status(campaign: Campaign) -> Status:
         replace(campaign.counts),
         len(campaign.batches.coverage),
         campaign.died,
+        campaign.unwatched_s,
     )
