@@ -6,11 +6,12 @@ from contextlib import contextmanager
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
+from wireproof_kit import wire
 from wireproof_kit.errors import TargetUnreachable
-from wireproof_kit.iggy import connection as connections
 from wireproof_kit.iggy import incoming, requests
 from wireproof_kit.iggy.answers import Closed, Done, Nonsense, Refused, Silent
 from wireproof_kit.iggy.connection import Connection, connected
+from wireproof_kit.incoming import VALUES_LIMIT
 from wireproof_kit.patience import Patience
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.iggy.frame import response
@@ -133,7 +134,7 @@ def test_sending_to_a_peer_that_has_gone_does_not_raise() -> None:
 def test_a_peer_that_does_not_read_does_not_hold_the_sender(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "SEND_SECONDS", 0.1)
+    monkeypatch.setattr(wire, "SEND_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         sock = socket.create_connection(listener.getsockname())
         transcript = Transcript()
@@ -181,7 +182,7 @@ def test_endless_bytes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_endless_answers_are_bounded() -> None:
     with talking(endless(OK * 4096)) as (connection, _):
-        for _ in range(incoming.ANSWERS_LIMIT):
+        for _ in range(VALUES_LIMIT):
             assert connection.receive() == Done(b"")
         answer = connection.receive()
     assert isinstance(answer, Nonsense)
@@ -210,8 +211,8 @@ def test_who_answers_for_ever_and_never_reads_does_not_hold_the_sender() -> None
     with talking(endless(OK * 4096)) as (connection, _):
         started = time.monotonic()
         connection.send(requests.raw(bytes(16_000_000), "a lot"))
-        assert time.monotonic() - started < connections.SEND_SECONDS / 2
-        answers = [connection.receive() for _ in range(incoming.ANSWERS_LIMIT + 1)]
+        assert time.monotonic() - started < wire.SEND_SECONDS / 2
+        answers = [connection.receive() for _ in range(VALUES_LIMIT + 1)]
     assert isinstance(answers[-1], Nonsense)
 
 

@@ -18,6 +18,8 @@ from scripted_peer import (
     saying,
 )
 
+from wireproof_kit import incoming as bounds
+from wireproof_kit import wire
 from wireproof_kit.nsq import connection as connections
 from wireproof_kit.nsq import frames, incoming
 from wireproof_kit.nsq.answers import Closed, Nonsense, Pushed, Refusal, Response, Silent
@@ -165,7 +167,7 @@ def test_sending_to_a_peer_that_has_gone_does_not_raise() -> None:
 def test_a_peer_that_does_not_read_does_not_hold_the_sender(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "SEND_SECONDS", 0.1)
+    monkeypatch.setattr(wire, "SEND_SECONDS", 0.1)
 
     listener = socket.create_server(("127.0.0.1", 0))
     with listener:
@@ -213,7 +215,7 @@ def flood(piece: bytes) -> Script:
 def test_a_target_that_never_stops_is_bounded(
     piece: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(incoming, "FRAMES_LIMIT", 500)
+    monkeypatch.setattr(bounds, "VALUES_LIMIT", 500)
     monkeypatch.setattr(incoming, "BYTES_LIMIT", 50_000)
     with connected(flood(piece)) as (connection, transcript):
         seen = [connection.receive() for _ in range(600)]

@@ -1,13 +1,14 @@
 """What a case holds of the target: connections, subscriptions, publishes, all closed after it."""
 
 import copy
-import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from socket import socket
 from types import MappingProxyType
 
-from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
+from wireproof_kit import wire
+from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.answers import Answer, Response
 from wireproof_kit.nsq.bodies import Bodies
@@ -23,7 +24,6 @@ from wireproof_kit.patience import ANSWER, PUSH, Patience, Wait
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq import names
 
-CONNECT_SECONDS = 5.0
 # What only prepares an experiment decides nothing, so a busy machine is given more time.
 PREPARING = PUSH
 ORDERED = (names.SUB_ORDER.decode(), names.SUB_ORDERED.decode())
@@ -247,15 +247,10 @@ class Broker:
             connection.close()
 
 
-def connected(address: Address) -> socket.socket:
+def connected(address: Address) -> socket:
     """Return a socket connected to an address.
 
     Raises:
         TargetUnreachable: it accepts no connection.
     """
-    try:
-        return socket.create_connection(address, timeout=CONNECT_SECONDS)
-    except OSError as error:
-        host, port = address
-        reason = error.strerror or str(error)
-        raise TargetUnreachable(f"cannot reach nsq://{host}:{port} ({reason.lower()})") from error
+    return wire.connected(address, "nsq")

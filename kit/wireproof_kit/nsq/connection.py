@@ -1,15 +1,14 @@
 """One connection to a broker: blocking, with deadlines, every byte recorded.
 
-Waits are polls with a deadline on a non-blocking socket. While writing, what comes is read
-too, so that an error frame sent before a reset is never lost. A send to a peer that has gone
-does not raise: the next receive says Closed.
+Heartbeats are answered wherever they come. A send to a peer that has gone does not raise: the
+next receive says Closed.
 """
 
-import select
-import socket
 import ssl
 import time
 from collections import deque
+from itertools import islice
+from socket import socket
 from types import TracebackType
 from typing import Self
 
@@ -24,11 +23,12 @@ from wireproof_kit.nsq.answers import (
     Silent,
     refusal,
 )
-from wireproof_kit.nsq.incoming import Incoming
+from wireproof_kit.nsq.incoming import Frames
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.patience import ANSWER, Patience, Wait, machine_load
-from wireproof_kit.transcript import IN_TLS, Transcript
+from wireproof_kit.transcript import Transcript
+from wireproof_kit.wire import Wire
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
 from wireproof_spec.nsq.frame import (
@@ -54,12 +54,8 @@ __all__ = [
 ]
 
 GOES_ON = b"wp:goes-on"
-CHUNK = 65536
-MASK = b"*"
-SEND_SECONDS = 10.0
+UNREAD_BYTES = 1024 * 1024
 UNREAD_FRAMES = 20
-# Many cases close at once: what each takes off an endless target adds up.
-UNREAD_CHUNKS = 16
 # A cluster that could not write a message makes the partition unwritable while it checks it.
 WRITABLE_SECONDS = 10.0
 PAUSE_SECONDS = 0.05
@@ -72,26 +68,20 @@ class Connection:
     """
 
     def __init__(
-        self, sock: socket.socket, *, transcript: Transcript, patience: Patience, address: Address
+        self, sock: socket, *, transcript: Transcript, patience: Patience, address: Address
     ) -> None:
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._sock = sock
+        self._wire = Wire(
+            sock, Frames(), transcript=transcript, address=address, unread=UNREAD_BYTES
+        )
         self._patience = patience
-        self._transcript = transcript
-        self._incoming = Incoming()
         self._kept: deque[Pushed] = deque()
-        self._ended: str | None = None
-        self._shut = False
         self._half_closed = False
         self._is_within_frame = False
         self._nops_owed = 0
         self.heartbeats = 0
         self._address = address
-        self._secret = b""
         self.identified: Answer | None = None
-        self.name = transcript.connection_label()
-        transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
+        self.name = self._wire.name
 
     def __enter__(self) -> Self:
         return self
@@ -109,8 +99,8 @@ class Connection:
 
         A heartbeat that comes between two pieces of a frame is answered behind the frame.
         """
-        self._record("send", outgoing.data, outgoing)
-        self._write(outgoing.data)
+        self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
+        self._wire.write(outgoing.data)
         self._is_within_frame = outgoing.is_cut
         self._answer_heartbeats()
 
@@ -126,24 +116,11 @@ class Connection:
             TimeoutError: the handshake is not done within so many seconds.
             OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
         """
-        deadline = time.monotonic() + seconds
-        inside = context.wrap_socket(
-            self._sock, server_hostname=self._address[0], do_handshake_on_connect=False
-        )
-        self._sock = inside
-        while True:
-            try:
-                inside.do_handshake()
-            except ssl.SSLWantReadError:
-                if not self._is_ready(select.POLLIN, deadline):
-                    raise TimeoutError from None
-            else:
-                break
-        self._transcript.add("note", self.name, note=f"{IN_TLS} ({inside.version()})")
+        self._wire.secure(context, seconds)
 
     def show_secret(self, secret: bytes) -> None:
         """Say AUTH; neither this nor anything later on the connection records the secret."""
-        self._secret = secret
+        self._wire.hide(secret)
         self.send(frames.auth(secret))
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
@@ -178,37 +155,16 @@ class Connection:
     @property
     def has_ended(self) -> bool:
         """Tell whether the connection is known to be closed, by either side."""
-        return self._shut or self._ended is not None
+        return self._wire.has_ended
 
     def half_close(self) -> None:
         """End the sending direction only; heartbeats then stay without an answer."""
         self._half_closed = True
-        self._transcript.add("close", self.name, note="sending direction only")
-        try:
-            # Not SSLSocket's own, which would take what is still to come for unencrypted.
-            socket.socket.shutdown(self._sock, socket.SHUT_WR)
-        except OSError:
-            self._lost("reset")
+        self._wire.half_close()
 
     def close(self) -> None:
-        """End the connection; again does nothing.
-
-        What came and was not read is recorded, and taken from the socket: closing over unread
-        bytes would reset the connection and might cost the target what was sent last.
-        """
-        if self._shut:
-            return
-        self._shut = True
-        self._drain()
-        for _ in range(UNREAD_FRAMES):
-            frame = self._incoming.next()
-            if frame is None:
-                break
-            data = self._masked(encode(SERVER_FRAME, frame))
-            self._transcript.add("receive", self.name, data=data, note="left unread")
-        self._sock.close()
-        if self._ended is None:
-            self._transcript.add("close", self.name, note="by the kit")
+        """End the connection, and record what was left unread; again does nothing."""
+        self._wire.close(self._record_unread)
 
     def receive_within(self, seconds: float) -> Answer:
         """Return what comes next within so many seconds."""
@@ -226,35 +182,22 @@ class Connection:
     def _pause(self, deadline: float) -> bool:
         """Let a moment pass; False when the deadline has passed."""
         now = time.monotonic()
-        self._wait(select.POLLIN, min(now + PAUSE_SECONDS, deadline))
+        self._wire.pause(min(now + PAUSE_SECONDS, deadline))
         return now < deadline
 
     def _next_within(self, seconds: float) -> Answer:
-        deadline = time.monotonic() + seconds
-        late = False
-        while True:
-            frame = self._incoming.next()
-            if frame is not None:
-                answer = self._answer(frame)
-                if answer is not None:
-                    return answer
-            elif self._incoming.fault is not None:
-                return self._nonsense(self._incoming.fault)
-            elif self._ended is not None:
-                return self._end()
-            elif late or not self._wait(select.POLLIN, deadline):
-                return self._silence(seconds)
-            else:  # a target that sends for ever gets one look past the deadline, no more
-                late = time.monotonic() >= deadline
+        for frame in self._wire.values(seconds):
+            answer = self._answer(frame)
+            if answer is not None:
+                return answer
+        return self._wire.nothing(seconds, _cut_off)
 
     def _answer(self, frame: ServerFrame) -> Answer | None:
         """Turn a frame into an answer; a heartbeat is answered and gives None."""
         data = frame.data
         heartbeat = frame.frame_type == FRAME_TYPE_RESPONSE and data == HEARTBEAT
         note = "heartbeat" if heartbeat else ""
-        self._transcript.add(
-            "receive", self.name, data=self._masked(encode(SERVER_FRAME, frame)), note=note
-        )
+        self._wire.record("receive", encode(SERVER_FRAME, frame), note=note)
         if heartbeat:
             self.heartbeats += 1
             self._nops_owed += 1
@@ -275,100 +218,9 @@ class Connection:
             self._nops_owed -= 1
             self.send(frames.nop())
 
-    def _nonsense(self, fault: WireError) -> Nonsense:
-        if self._ended is None:
-            self._record("receive", self._incoming.pending[:CHUNK])
-            self._ended = "nonsense"
-        return Nonsense(fault)
-
-    def _end(self) -> Answer:
-        pending = self._incoming.pending
-        if not pending:
-            return Closed(self._ended or "end")
-        return Nonsense(
-            WireError(
-                clause="kit",
-                field="frame",
-                offset=len(pending),
-                expected="the rest of the frame",
-                found="the end of the connection",
-            )
-        )
-
-    def _silence(self, seconds: float) -> Silent:
-        pending = self._incoming.pending
-        note = f"nothing whole within {seconds:.2f} s"
-        self._transcript.add("note", self.name, data=self._masked(pending[:CHUNK]), note=note)
-        return Silent(seconds, partial=len(pending))
-
-    def _write(self, data: bytes) -> None:
-        deadline = time.monotonic() + SEND_SECONDS
-        left = memoryview(data)
-        while left and self._ended is None:
-            if not self._wait(select.POLLIN | select.POLLOUT, deadline):
-                self._transcript.add(
-                    "note", self.name, note=f"the peer did not take {len(left)} bytes"
-                )
-                return
-            try:
-                left = left[self._sock.send(left) :]
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                continue
-            except OSError:
-                self._drain()
-                self._lost("reset")
-
-    def _wait(self, events: int, deadline: float) -> bool:
-        """Wait for events, take what has come; False when the deadline has passed."""
-        ready = self._is_ready(events, deadline)
-        if ready & ~select.POLLOUT:
-            self._take()
-        return bool(ready)
-
-    def _is_ready(self, events: int, deadline: float) -> int:
-        """Wait for events and return which there are; 0 when the deadline has passed."""
-        poll = select.poll()
-        poll.register(self._sock, events)
-        left_ms = max(0.0, deadline - time.monotonic()) * 1000
-        ready = poll.poll(left_ms)
-        return ready[0][1] if ready else 0
-
-    def _take(self) -> bool:
-        """Take one piece of what has come; False when there is none, or the end was reached."""
-        try:
-            piece = self._sock.recv(CHUNK)
-        except (BlockingIOError, ssl.SSLWantReadError):
-            return False
-        except OSError:
-            self._lost("reset")
-            return False
-        if not piece:
-            self._lost("end")
-            return False
-        self._incoming.feed(piece)
-        return self._incoming.fault is None
-
-    def _drain(self) -> None:
-        """Take what has come, the first megabyte of it."""
-        for _ in range(UNREAD_CHUNKS):
-            if not self._take():
-                break
-
-    def _lost(self, how: str) -> None:
-        if self._ended is None:
-            self._ended = how
-            self._transcript.add("close", self.name, note=f"by the target ({how})")
-
-    def _record(self, kind: str, data: bytes, outgoing: Outgoing | None = None) -> None:
-        parts = outgoing.parts if outgoing else ()
-        what = outgoing.what if outgoing else ""
-        self._transcript.add(kind, self.name, data=self._masked(data), parts=parts, note=what)
-
-    def _masked(self, data: bytes) -> bytes:
-        """Return bytes with the secret made unreadable; its place and size stay."""
-        if not self._secret:
-            return data
-        return data.replace(self._secret, MASK * len(self._secret))
+    def _record_unread(self) -> None:
+        for frame in islice(self._wire.left_unread(), UNREAD_FRAMES):
+            self._wire.record("receive", encode(SERVER_FRAME, frame), note="left unread")
 
     def seconds(self, wait: Wait) -> float:
         """Return the budget of one wait; more while this machine is busy, where that delays it."""
@@ -379,6 +231,16 @@ class Connection:
 
 def _is_not_writable(answer: Answer) -> bool:
     return isinstance(answer, Refusal) and answer.code == E_FAILED_ON_NOT_WRITABLE
+
+
+def _cut_off(pending: bytes) -> WireError:
+    return WireError(
+        clause="kit",
+        field="frame",
+        offset=len(pending),
+        expected="the rest of the frame",
+        found="the end of the connection",
+    )
 
 
 def _unknown_type(found: int) -> WireError:
