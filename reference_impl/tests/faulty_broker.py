@@ -45,6 +45,20 @@ class Running:
         """Tell whether the broker has ended."""
         return self.shell.stopped.done()
 
+    def go_round(self) -> None:
+        """Wait until the loop has gone round once more, or the broker has ended.
+
+        Raises:
+            AssertionError: neither happens in time.
+        """
+        if self.is_dead:
+            return
+        gone_round = threading.Event()
+        self.loop.call_soon_threadsafe(gone_round.set)
+        assert gone_round.wait(DEADLINE_S) or self.is_dead, (
+            f"the broker's loop did not go round within {DEADLINE_S:g} s"
+        )
+
 
 @contextmanager
 def running(pacing: Pacing, places: Sequence[tuple[Source, Connect]]) -> Iterator[Running]:
@@ -107,15 +121,18 @@ class Peer:
 
         The kernel has handed it over once nothing of it is unacknowledged; then the broker's
         loop goes round often enough to find it, on a new connection too.
+
+        Raises:
+            AssertionError: one of the two does not happen in time.
         """
         deadline = time.monotonic() + DEADLINE_S
-        while self._unacknowledged() and time.monotonic() < deadline:
+        while left := self._unacknowledged():
+            assert time.monotonic() < deadline, (
+                f"{left} bytes were not taken by the broker's side within {DEADLINE_S:g} s"
+            )
             time.sleep(POLL_S)
         for _ in range(ROUNDS):
-            gone_round = threading.Event()
-            if not shell.is_dead:
-                shell.loop.call_soon_threadsafe(gone_round.set)
-                gone_round.wait(DEADLINE_S)
+            shell.go_round()
 
     def _unacknowledged(self) -> int:
         """Return how many bytes the other side's kernel has not taken yet, while ours is open."""
