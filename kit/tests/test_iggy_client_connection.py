@@ -131,21 +131,6 @@ def test_sending_to_a_peer_that_has_gone_does_not_raise() -> None:
         assert isinstance(connection.receive(), Closed)
 
 
-def test_a_peer_that_does_not_read_does_not_hold_the_sender(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(wire, "SEND_SECONDS", 0.1)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        sock = socket.create_connection(listener.getsockname())
-        transcript = Transcript()
-        with Connection(
-            sock, transcript=transcript, patience=HASTY, address=("127.0.0.1", 1)
-        ) as connection:
-            connection.send(requests.raw(bytes(16_000_000), "a lot"))
-            assert isinstance(connection.receive(), Silent)
-    assert any("did not take" in step.note for step in transcript.steps())
-
-
 NOT_ANSWERS = {
     "http": b"HTTP/1.1 400 Bad Request\r\n\r\n",
     "length-beyond-all-memory": b"\0\0\0\0\xff\xff\xff\xff",

@@ -9,7 +9,7 @@ import pytest
 from scripted_peer import HEARTBEAT, OK, Peer, Script, ScriptedPeer, pushing, refusing, saying
 
 from wireproof_kit.errors import KitError, TargetSilent, TargetUnreachable, UsageFault
-from wireproof_kit.nsq import greeting, session
+from wireproof_kit.nsq import greeting
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.nsq.session import NsqSession, open_session
@@ -227,7 +227,7 @@ def test_control_tells_prompt_from_dead() -> None:
 
 
 def test_control_tells_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "machine_load", lambda: 1e-9)
+    monkeypatch.setattr("wireproof_kit.session.machine_load", lambda: 1e-9)
     with opened(yes_sayer) as found:
         assert found.control().state == "slow"
 

@@ -1,7 +1,10 @@
 """The kit's end of a connection, whatever the protocol: here one of lines."""
 
+import socket
+import threading
 import time
 
+import pytest
 from line_wire import UNREAD, WRONG, cut_off, wired
 from scripted_peer import Peer, Script, saying
 
@@ -71,6 +74,23 @@ def test_who_sends_for_ever_and_never_reads_does_not_hold_the_sender() -> None:
         assert wire.has_ended
 
 
+def test_a_peer_that_does_not_read_does_not_hold_the_sender(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(wires, "SEND_SECONDS", 0.1)
+    ended = threading.Event()
+
+    def idle(peer: Peer) -> None:
+        ended.wait(SECONDS)
+
+    with wired(idle) as (wire, _, transcript):
+        wire.write(bytes(16_000_000))
+        assert list(wire.values(0.05)) == []
+        assert wire.nothing(0.05, cut_off) == Silent(0.05)
+        ended.set()
+    assert any("did not take" in step.note for step in transcript.steps())
+
+
 def test_closing_takes_no_more_than_it_may_of_what_never_ends() -> None:
     seen: list[bytes] = []
     with wired(endless(b"x" * 65536)) as (wire, lines, transcript):
@@ -90,3 +110,10 @@ def test_a_secret_is_recorded_nowhere() -> None:
         wire.record("send", b"a secret word")
     sent = [step.data for step in transcript.steps() if step.kind == "send"]
     assert sent == [b"a secret word", b"a ****** word"]
+
+
+def test_an_address_accepts_connections_or_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+        assert wires.accepts(address)
+    assert not wires.accepts(address)

@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from wireproof_kit.errors import TargetSilent, TargetUnreachable
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import Patience
+from wireproof_kit.patience import Patience, machine_load
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import ControlState
+
+CONTROL_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,19 @@ class Control:
 
     state: ControlState
     seconds: float
+
+
+def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Control:
+    """Compare a round trip with the patience for an answer, which grows on a busy machine.
+
+    ``trip`` is told how many seconds it may take, and returns how many it took.
+    """
+    try:
+        seconds = trip(CONTROL_SECONDS)
+    except (TargetUnreachable, TargetSilent):
+        return Control("dead", CONTROL_SECONDS)
+    prompt = seconds <= patience.answer * machine_load()
+    return Control("prompt" if prompt else "slow", seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,3 +243,12 @@ def connected(address: Address, protocol: str) -> socket.socket:
         raise TargetUnreachable(
             f"cannot reach {protocol}://{host}:{port} ({reason.lower()})"
         ) from error
+
+
+def accepts(address: Address) -> bool:
+    """Tell whether an address accepts a connection now."""
+    try:
+        socket.create_connection(address, timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True

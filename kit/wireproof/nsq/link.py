@@ -1,11 +1,11 @@
 """What replaying an NSQ exchange needs: connections, live message ids, fields that change."""
 
 import re
-import socket
 from collections.abc import Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.nsq.broker import connected
 from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.topics import Address, Topic
@@ -16,7 +16,6 @@ from wireproof_reports.evidence import recorded
 from wireproof_spec.nsq import names
 from wireproof_spec.record import StepRecord
 
-CONNECT_S = 5.0
 TYPE = slice(4, 8)
 MESSAGE = b"\0\0\0\2"
 MESSAGE_ID = slice(18, 34)
@@ -82,14 +81,11 @@ class NodeLinks:
         """
         home = self._homes.get(name)
         address = home.address if home else self._address
-        host, port = address
-        try:
-            sock = socket.create_connection(address, CONNECT_S)
-        except OSError as error:
-            why = (error.strerror or type(error).__name__).lower()
-            raise TargetUnreachable(f"cannot reach {host}:{port} ({why})") from error
         self._links[name] = Connection(
-            sock, transcript=self.transcript, patience=self._patience, address=address
+            connected(address),
+            transcript=self.transcript,
+            patience=self._patience,
+            address=address,
         )
 
     def send(self, name: str, outgoing: Outgoing) -> None:

@@ -15,7 +15,6 @@ from wireproof_kit.errors import (
 from wireproof_kit.http import address_of
 from wireproof_kit.iggy import measuring
 from wireproof_kit.iggy.access import Access
-from wireproof_kit.iggy.connection import connected
 from wireproof_kit.iggy.door import credentials_from
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, pinged
 from wireproof_kit.iggy.polled import COUNT, PARTITION_OFFSET_COUNT, Head
@@ -24,15 +23,14 @@ from wireproof_kit.iggy.probes import Probe as ProbeFunction
 from wireproof_kit.iggy.rooms import Rooms
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.observation import observed
-from wireproof_kit.patience import machine_load
-from wireproof_kit.session import Control, Probe, SessionOptions
+from wireproof_kit.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
+from wireproof_kit.wire import accepts
 
 SERVER = "server"
 TOPIC = "topic"
 HTTP_SECONDS = 5.0
-CONTROL_SECONDS = 10.0
 POLL_HEAD = "iggy-poll-head"
 
 
@@ -117,20 +115,15 @@ class IggySession:
 
     def control(self) -> Control:
         """Make a control round trip on a connection of its own."""
-        try:
-            seconds = pinged(self._address, seconds=CONTROL_SECONDS)
-        except (TargetUnreachable, TargetSilent):
-            return Control("dead", CONTROL_SECONDS)
-        prompt = seconds <= self.patience.answer * machine_load()
-        return Control("prompt" if prompt else "slow", seconds)
+
+        def trip(seconds: float) -> float:
+            return pinged(self._address, seconds=seconds)
+
+        return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
         """Tell whether the target accepts a connection now."""
-        try:
-            connected(self._address).close()
-        except TargetUnreachable:
-            return False
-        return True
+        return accepts(self._address)
 
     def fingerprint(self) -> dict[str, str]:
         """Return what is known of the target: the generation that it speaks."""

@@ -12,7 +12,7 @@ from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, Targ
 from wireproof_kit.json_text import json_object
 from wireproof_kit.nsq import measuring
 from wireproof_kit.nsq.bodies import Bodies
-from wireproof_kit.nsq.broker import Broker, connected
+from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.channels import ChannelSweeper
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.connection import Connection
@@ -36,10 +36,11 @@ from wireproof_kit.nsq.topic_pool import TopicPool
 from wireproof_kit.nsq.topic_ways import KINDS, Surroundings, TopicMaker
 from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.observation import observed
-from wireproof_kit.patience import Patience, machine_load
-from wireproof_kit.session import Control, Probe, SessionOptions
+from wireproof_kit.patience import Patience
+from wireproof_kit.session import Control, Probe, SessionOptions, control_round_trip
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
+from wireproof_kit.wire import accepts
 from wireproof_spec.nsq import names
 
 BROKER = "broker"
@@ -47,7 +48,6 @@ LOOKUP = "lookup"
 CLUSTER = "cluster"
 NEW_TOPIC_NAME = "new_topic_name"
 HTTP_SECONDS = 5.0
-CONTROL_SECONDS = 10.0
 CLUSTER_SPARES = 4
 PROBE_TOPICS = (
     "ext_topic",
@@ -150,20 +150,15 @@ class NsqSession:
 
     def control(self) -> Control:
         """Make a control round trip on a connection of its own."""
-        try:
-            seconds = greet(self.address, seconds=CONTROL_SECONDS, door=self._door).seconds
-        except (TargetUnreachable, TargetSilent):
-            return Control("dead", CONTROL_SECONDS)
-        prompt = seconds <= self.patience.answer * machine_load()
-        return Control("prompt" if prompt else "slow", seconds)
+
+        def trip(seconds: float) -> float:
+            return greet(self.address, seconds=seconds, door=self._door).seconds
+
+        return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
         """Tell whether the target accepts a connection now."""
-        try:
-            connected(self.address).close()
-        except TargetUnreachable:
-            return False
-        return True
+        return accepts(self.address)
 
     def fingerprint(self) -> dict[str, str]:
         """Return what the target says of itself in answer to IDENTIFY."""
