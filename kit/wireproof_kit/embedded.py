@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.scratch import scratch
 
 READY_WITHIN_S = 20.0
 END_WITHIN_S = 5.0
@@ -49,7 +50,7 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
     Raises:
         TargetUnreachable: the process ended or did not say that it is ready in time.
     """
-    folder = tempfile.TemporaryDirectory(prefix="wireproof-reference-", dir=memory_folder())
+    folder = scratch(memory_folder())
     arguments = reference_arguments(protocol, folder.name, options)
     process = started(protocol, arguments)
     try:

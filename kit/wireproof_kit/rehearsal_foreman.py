@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
-from tempfile import TemporaryDirectory
 from types import FrameType
 
 import msgspec
@@ -27,8 +26,9 @@ from wireproof_kit.errors import KitError
 from wireproof_kit.history import LIGHT, PROFILE
 from wireproof_kit.instance import Instance
 from wireproof_kit.rehearsal import rehearse
-from wireproof_kit.rehearsal_nursery import PREFIX, Nursery
+from wireproof_kit.rehearsal_nursery import Nursery
 from wireproof_kit.rehearsal_trials import FAULT, Shown, Trial
+from wireproof_kit.scratch import scratch
 
 TRIAL_WITHIN_S = 300.0
 END_WITHIN_S = 15.0
@@ -58,9 +58,7 @@ class Foreman:
         self._trials = deque(trials)
         self._instances = collect(protocol)
         self._workers: list[_Worker] = []
-        self._folder = TemporaryDirectory(
-            prefix=PREFIX, dir=memory_folder(), ignore_cleanup_errors=True
-        )
+        self._folder = scratch(memory_folder())
         gc.freeze()  # what is there now stays, and pages that no collector touches are shared
         gc.set_threshold(SELDOM)
 

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Self
@@ -15,9 +14,9 @@ from wireproof_kit.embedded import (
     reference_url,
 )
 from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.scratch import scratch
 
 END_WITHIN_S = 10.0
-PREFIX = "wireproof-reference-"
 
 
 class Nursery:
@@ -48,7 +47,7 @@ class Nursery:
         Raises:
             TargetUnreachable: it did not say in time that it is ready.
         """
-        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=self._folder) as folder:
+        with scratch(self._folder) as folder:
             arguments = reference_arguments(self._protocol, folder, options)
             self._say(json.dumps(["--json", *arguments]))
             try:

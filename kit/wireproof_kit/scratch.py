@@ -1,0 +1,58 @@
+"""Folders that go with the process that made them, at the next start where it was killed.
+
+Whoever makes one holds a lock on it for as long as it lives. The kernel lets go of it however the
+process ends; so what can be locked belongs to nobody any more, whoever else sees the folder.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+PREFIX = "wireproof-scratch-"
+
+
+def scratch(parent: str | None = None) -> tempfile.TemporaryDirectory[str]:
+    """Make a folder, by default where such folders are, and remove those left by the killed.
+
+    Raises:
+        OSError: none can be made there.
+    """
+    for left in Path(parent or tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        _remove_if_left(left)
+    while True:
+        folder = tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent, ignore_cleanup_errors=True)
+        if _is_held(folder):
+            return folder
+        folder.cleanup()
+
+
+def _is_held(folder: tempfile.TemporaryDirectory[str]) -> bool:
+    """Lock a new folder; False where another start saw it first and removes it."""
+    try:
+        lock = os.open(folder.name, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return False
+    weakref.finalize(folder, os.close, lock)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # where nothing can be locked, nothing is removed either
+        return True
+    return os.path.isdir(folder.name)
+
+
+def _remove_if_left(left: Path) -> None:
+    """Remove a folder of this user that nobody holds."""
+    with suppress(OSError):
+        lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_uid == os.getuid():
+                shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(lock)
