@@ -4,6 +4,7 @@ import sys
 import time
 from collections import defaultdict
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from wireproof_kit.fuzz.generator import Generator
 from wireproof_kit.fuzz.mutations import menu
 from wireproof_kit.fuzz.scripts import CONVERSATION
 from wireproof_kit.fuzz.seed_frames import OUT_OF_ORDER
-from wireproof_kit.fuzz.turns import WEIGHTS
+from wireproof_kit.fuzz.turns import WEIGHTS, turns
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.commands import COMMANDS, payload_schema
 from wireproof_spec.iggy.frame import REQUEST
@@ -25,6 +26,7 @@ from wireproof_spec.nsq import acknowledge
 from wireproof_spec.nsq.command import COMMAND_LINE
 from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.parameters import PARAMETERS
+from wireproof_spec.nsq.publish import MPUB_EXT_BODY, MpubExtBody, PubExtBody
 
 COUNTED = {"nsq": "MPUB_EXT", "iggy": "send_messages"}
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
@@ -283,3 +285,19 @@ def test_what_changes_the_state_and_says_json_gets_as_many_documents_as_what_doe
     ]
     assert len(there) > 60
     assert len({name for name in there if name.startswith("JSON: ")}) > 20
+
+
+@pytest.mark.parametrize("field", ["count", "size", "messages[].size", "messages[].body"])
+def test_a_batch_of_many_has_as_many_turns_for_each_kind_of_field_as_one_of_few(
+    field: str,
+) -> None:
+    message = PubExtBody(b'{"k":"v"}', b"body")
+
+    def share(messages: int) -> float:
+        frame = walk.frame("MPUB_EXT", MPUB_EXT_BODY, MpubExtBody((message,) * messages))
+        taken = turns(Prepared(frame), NSQ.limits, NSQ.traps, Random(7))
+        rows = [taken[at].row for at in range(4000)]
+        return rows.count(field) / len(rows)
+
+    assert share(8) > share(1) / 2
+    assert share(8) < share(1) * 2

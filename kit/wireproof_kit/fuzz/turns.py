@@ -4,6 +4,7 @@ A list of all that may be done would cost more than the few hundred cases that a
 entries are made when their turn comes.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from random import Random
@@ -25,6 +26,8 @@ WEIGHTS: Mapping[Role, int] = {
     "line": 3,
 }
 """How often the turn of a field of such a role comes."""
+IN_LIST = "[]"
+"""Stands in the pattern of a field that may be there several times."""
 IN_HEAD = 3
 """How many times less often that of a part of an HTTP header: there are so many of them."""
 HEAVY = 3
@@ -37,6 +40,9 @@ OFTEN = {
     "one more": 2,
     "one less": 2,
     "all ones (-1)": 2,
+    "all ones but one (-2)": 1,
+    "largest signed": 1,
+    "smallest signed": 1,
     "JSON: another number": 8,
 }
 """How many turns more the oldest mistakes have than odder ones, and one that stands for dozens."""
@@ -75,11 +81,12 @@ def turns(
 ) -> Turns:
     """Return the turns of all that may be done to a frame."""
     there = list(columns(prepared, limits, traps))
+    alike = Counter(row for _, row, _ in there if IN_LIST in row)
     schedule = [
         slot
         for field, row, column in there
         if (found := _light(column))
-        for slot in _slots(field, row, found, _weight(field), order)
+        for slot in _slots(field, row, found, _weight(field, alike[row]), order)
     ]
     heavy = [
         slot
@@ -119,9 +126,15 @@ def _entry(schedule: Sequence[_Slot], at: int) -> Entry:
     return Entry(field, found[(first + times * weight) % len(found)], row)
 
 
-def _weight(field: Field) -> int:
+def _weight(field: Field, alike: int = 0) -> int:
+    """Return how many turns a field has.
+
+    Those `alike` in the items of a list have together as many as one alone: else a frame with
+    many items would hardly come to what there is one of, the count of them among it.
+    """
     of_head = field.path.startswith("headers.") and field.role != "length"
-    return WEIGHTS[field.role] // (IN_HEAD if of_head else 1)
+    weight = WEIGHTS[field.role] // (IN_HEAD if of_head else 1)
+    return max(1, round(weight / alike)) if alike else weight
 
 
 @cache
