@@ -1,10 +1,11 @@
 """Prove the fuzzer: each fault of a reference's parser is found, with every seed, in its time.
 
 ``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and seed, as
-many at a time as there are cores, each ended as soon as something is confirmed. With ``--legal``
-the correct references and every variant must yield nothing. What has come out is kept under
-``out/fuzz-proof``: ``--resume`` goes on there, and tries again what came out wrong. ``--part 2/5``
-takes the second fifth of all that.
+many at a time as there are cores, each ended as soon as something is confirmed. That is sent again
+to a faulty and to a correct reference: it must show on the one and not on the other. With
+``--legal`` the correct references and every variant must yield nothing. What has come out is kept
+under ``out/fuzz-proof``: ``--resume`` goes on there, and tries again what came out wrong.
+``--part 2/5`` takes the second fifth of all that.
 """
 
 import argparse
@@ -18,7 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+import fuzz_causes
 import msgspec
+
+from wireproof_kit.errors import KitError
 
 PROTOCOLS = ("nsq", "iggy")
 SEEDS = (1, 2, 3)
@@ -53,13 +57,26 @@ class Trial(msgspec.Struct, frozen=True):
         return f"{self.protocol} {self.preset}"
 
     @property
+    def extra(self) -> tuple[str, ...]:
+        """Return the options that make the reference what it is."""
+        return () if self.kind == CORRECT else (f"--{self.kind}", self.preset)
+
+    @property
+    def bundle(self) -> Path:
+        """Return where its campaign is kept."""
+        return PLACE / f"{self.protocol}-{self.preset}-{self.seed}.jsonl"
+
+    @property
     def due(self) -> int:
         """Return the exit code that is due."""
         return FOUND if self.kind == "fault" else NOTHING_FOUND
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a trial: exit code, seconds to the first finding, what it was, cases sent."""
+    """What came of a trial: exit code, seconds to the first finding, what it was, cases sent.
+
+    `doubt` says why what was found is not the fault's.
+    """
 
     trial: Trial
     code: int
@@ -67,11 +84,12 @@ class Outcome(msgspec.Struct, frozen=True):
     what: str
     executed: int
     wall_s: float
+    doubt: str = ""
 
     @property
     def is_right(self) -> bool:
         """Tell whether it is as it should be."""
-        return self.code == self.trial.due
+        return self.code == self.trial.due and not self.doubt
 
 
 @dataclass(slots=True)
@@ -186,12 +204,10 @@ def _listed(protocol: str, what: str) -> list[str]:
 
 
 def _tried(trial: Trial) -> Outcome:
-    extra = [] if trial.kind == CORRECT else [f"--{trial.kind}", trial.preset]
-    bundle = PLACE / f"{trial.protocol}-{trial.preset}-{trial.seed}.jsonl"
     command = [sys.executable, "-m", "wireproof", "fuzz", "--reference", trial.protocol]
     command += ["--json", "-x", "--no-shrink", "--time", str(trial.time_s)]
-    command += ["--seed", str(trial.seed), "--bundle", str(bundle)]
-    command += [f"--reference-option={each}" for each in extra]
+    command += ["--seed", str(trial.seed), "--bundle", str(trial.bundle)]
+    command += [f"--reference-option={each}" for each in trial.extra]
     started = time.monotonic()
     try:
         done = subprocess.run(
@@ -212,7 +228,26 @@ def _tried(trial: Trial) -> Outcome:
     what = f"{first['violated']}: {first['frame']} {first['field']}: {first['mutation']}"
     if first["unconfirmed"]:
         return Outcome(trial, UNSURE, first["at_s"], f"{first['unconfirmed']}: {what}", 0, wall_s)
-    return Outcome(trial, done.returncode, first["at_s"], what, executed, wall_s)
+    return Outcome(
+        trial,
+        done.returncode,
+        first["at_s"],
+        what,
+        executed,
+        wall_s,
+        _doubt(trial, done.returncode),
+    )
+
+
+def _doubt(trial: Trial, code: int) -> str:
+    """Say why what was found is not the fault's; empty when it is, or nothing is due."""
+    if trial.due != FOUND or code != FOUND:
+        return ""
+    try:
+        findings = fuzz_causes.confirmed(trial.bundle)
+        return fuzz_causes.doubt(findings, trial.extra, fuzz_causes.shows_on(trial.protocol))
+    except KitError as error:
+        return f"it could not be sent again: {error}"
 
 
 def _announce(todo: Sequence[Trial], kept: int, crew: int) -> None:
@@ -229,9 +264,10 @@ def _announce(todo: Sequence[Trial], kept: int, crew: int) -> None:
 def _tell(outcome: Outcome) -> None:
     word = "right" if outcome.is_right else "WRONG"
     trial = outcome.trial
+    what = f"{outcome.doubt}: {outcome.what}" if outcome.doubt else outcome.what
     print(
         f"{word}  {trial.name:<48} seed {trial.seed}  exit {outcome.code}  "
-        f"{outcome.at_s:6.1f} s  {outcome.executed:>6} cases  {outcome.what[:110]}",
+        f"{outcome.at_s:6.1f} s  {outcome.executed:>6} cases  {what[:110]}",
         flush=True,
     )
 
@@ -261,7 +297,8 @@ def _cell(outcome: Outcome | None) -> str:
     if outcome is None:
         return "-"
     if outcome.trial.due == FOUND:
-        return f"{outcome.at_s:.1f}" if outcome.is_right else "MISSED"
+        missed = "DOUBTED" if outcome.doubt else "MISSED"
+        return f"{outcome.at_s:.1f}" if outcome.is_right else missed
     return "nothing" if outcome.is_right else f"exit {outcome.code}"
 
 

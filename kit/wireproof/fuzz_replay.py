@@ -1,7 +1,6 @@
 """Repeating a finding of the fuzzer: its cases sent again and judged, on fresh connections."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +13,9 @@ from wireproof.view.exchange import whole_exchange
 from wireproof_kit.bundle import Bundle, read_bundle
 from wireproof_kit.engine import transcript_record
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.fuzz.campaign import Campaign
-from wireproof_kit.fuzz.door import Choice
-from wireproof_kit.fuzz.finding import Finding
-from wireproof_kit.fuzz.oracle import DEAD
-from wireproof_kit.fuzz.plan import Plan
-from wireproof_kit.fuzz.workers import Place, arena_at
+from wireproof_kit.fuzz.repeating import Repeated, repeated
+from wireproof_kit.fuzz.workers import Place
 from wireproof_kit.protocols import read_target
-from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
 MOST_NAMED = 5
@@ -63,25 +57,8 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
 
 def repeat_finding(repetition: Repetition) -> int:
     """Send a finding's cases again; 0 when it shows every time, 1 when it does not."""
-    place = _place(repetition)
-    finding = repetition.finding
-    shown: list[bool] = []
-    with arena_at(place) as arena:
-        campaign = Campaign(Plan(Choice(finding.seed)), arena, _Deaf())
-        campaign.open()
-        transcript = Transcript()
-        try:
-            cases = campaign.cases_of(finding)
-            for _ in range(repetition.times):
-                shown.append(campaign.probe(cases, finding.violated) is not None)
-                if campaign.died:
-                    break
-            if not campaign.died:
-                transcript = campaign.recorded(cases)
-        finally:
-            campaign.close()
-    died = campaign.died and finding.violated == DEAD
-    return _told(repetition, shown, transcript, died=died)
+    done = repeated(_place(repetition), repetition.finding, repetition.times)
+    return _told(repetition, done)
 
 
 def _place(repetition: Repetition) -> Place:
@@ -100,34 +77,22 @@ def _place(repetition: Repetition) -> Place:
     return Place(url=url, keys=repetition.keys, token=token)
 
 
-def _told(
-    repetition: Repetition, shown: Sequence[bool], transcript: Transcript, *, died: bool
-) -> int:
-    finding = repetition.finding
+def _told(repetition: Repetition, done: Repeated) -> int:
+    finding, shown = repetition.finding, done.shown
     count = sum(shown)
     if not shown:
         raise KitError(f"finding {finding.id} could not be sent")
     if manner().json:
-        told = {"finding": finding.id, "violated": finding.violated, "died": died}
+        told = {"finding": finding.id, "violated": finding.violated, "died": done.died}
         click.echo(json.dumps({**told, "shown": count, "runs": len(shown)}, indent=2))
     else:
         case = finding.cases[-1]
         click.echo(f"replay   {finding.id}  {finding.violated}  {case.frame} {case.field}")
         if not manner().quiet:
             protocol = repetition.bundle.header.target.protocol
-            record = transcript_record(transcript)
+            record = transcript_record(done.transcript)
             for line in whole_exchange(record, protocol, all_bytes=manner().verbose > 1):
                 click.echo(line)
-        more = "; the target is dead" if died else ""
+        more = "; the target is dead" if done.died else ""
         click.echo(f"shown {count} of {len(shown)} times{more}")
     return 0 if count == len(shown) else 1
-
-
-class _Deaf:
-    """Listens to nothing."""
-
-    def went_on(self, campaign: Campaign) -> None:
-        """Hear that a batch is done."""
-
-    def found(self, campaign: Campaign, finding: Finding) -> None:
-        """Hear of something found."""

@@ -52,8 +52,8 @@ class FuzzView(Protocol):
 
 
 UNWATCHED = (
-    "the process of --pid is not watched any more since {:.1f} s: another one has taken its place; "
-    "memory and open files are no longer judged"
+    "the process of --pid is not watched any more since {:.1f} s: another one has taken its "
+    "place; memory and open files are no longer judged"
 )
 
 

@@ -89,7 +89,7 @@ class Campaign:
     _ends_at: float = math.inf
     _revival_s: float = 0.0
     _hunt_until: float = 0.0
-    _is_watched: bool = False
+    is_watched: bool = False
 
     def __post_init__(self) -> None:
         self.batches = Batches(self.plan)
@@ -147,7 +147,7 @@ class Campaign:
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.
         beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
-        receiving = beside or (violated == DEAD and self._is_watched)
+        receiving = beside or (violated == DEAD and self.is_watched)
         engine.is_brief = violated in (DEAD, HUNG)
         found = engine.perform(cases, watch=receiving, patient=beside)
         engine.is_brief = False
@@ -183,7 +183,7 @@ class Campaign:
         engine, watching = self._engine, self._watch
         if batch is None or not batch.batch or engine is None:
             return
-        self._is_watched = batch.is_watched
+        self.is_watched = batch.is_watched
         found = engine.perform_sorted(batch, patient=False, quiet=quiet, meanwhile=meanwhile)
         cases = batch.batch
         self.executed += len(cases)

@@ -1,0 +1,47 @@
+"""Whether what a campaign found is its fault's doing: sent again to a reference without it.
+
+A finding counts for a fault only when it shows on the faulty reference and not on the correct one;
+one that shows on both is a false alarm of ours, or another defect of the reference.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from wireproof_kit.bundle import read_bundle
+from wireproof_kit.fuzz.repeating import repeated
+from wireproof_kit.fuzz.workers import Place
+from wireproof_spec.record import FindingRecord
+
+MORE = 3
+"""Runs that decide where the first one came out otherwise than it should."""
+
+Shows = Callable[[Sequence[str], FindingRecord, int], int]
+"""Sends a finding to a reference with these options so often; returns how often it showed."""
+
+
+def confirmed(bundle: Path) -> list[FindingRecord]:
+    """Return the findings of a campaign that showed again."""
+    return [each for each in read_bundle(bundle).findings if each.shown and not each.unconfirmed]
+
+
+def doubt(findings: Sequence[FindingRecord], fault: Sequence[str], shows: Shows) -> str:
+    """Say why findings are not the fault's; empty when each of them is.
+
+    `fault` are the options that make a reference faulty.
+    """
+    for finding in findings:
+        if shows((), finding, 1) and shows((), finding, MORE) == MORE:
+            return f"{finding.id} shows on the correct reference, too"
+        if not (shows(fault, finding, 1) or shows(fault, finding, MORE)):
+            return f"{finding.id} does not show again on the faulty reference"
+    return "" if findings else "nothing was confirmed"
+
+
+def shows_on(protocol: str) -> Shows:
+    """Return what sends findings to references of a protocol, each started for it."""
+
+    def shows(extra: Sequence[str], finding: FindingRecord, times: int) -> int:
+        place = Place(protocol=protocol, extra=tuple(extra), token=f"f{finding.seed}")
+        return sum(repeated(place, finding, times, record=False).shown)
+
+    return shows

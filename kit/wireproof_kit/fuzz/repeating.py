@@ -1,0 +1,56 @@
+"""Whether a finding shows again: its cases sent once more, on their own target or another."""
+
+from dataclasses import dataclass
+
+from wireproof_kit.fuzz.campaign import Campaign
+from wireproof_kit.fuzz.door import Choice
+from wireproof_kit.fuzz.finding import Finding
+from wireproof_kit.fuzz.oracle import DEAD
+from wireproof_kit.fuzz.plan import Plan
+from wireproof_kit.fuzz.workers import Place, arena_at
+from wireproof_kit.transcript import Transcript
+from wireproof_spec.record import FindingRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """What came of each run, and the exchange of one more; `died`: the target did, of this."""
+
+    shown: tuple[bool, ...]
+    transcript: Transcript
+    died: bool = False
+
+
+def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool = True) -> Repeated:
+    """Send a finding's cases so often, on fresh connections of one target.
+
+    Raises:
+        UsageFault: the finding is damaged, or of another protocol.
+    """
+    shown: list[bool] = []
+    transcript = Transcript()
+    with arena_at(place) as arena:
+        campaign = Campaign(Plan(Choice(finding.seed)), arena, _Deaf())
+        campaign.is_watched = True  # some targets die of what they deliver
+        campaign.open()
+        try:
+            cases = campaign.cases_of(finding)
+            for _ in range(times):
+                shown.append(campaign.probe(cases, finding.violated) is not None)
+                if campaign.died:
+                    break
+            if record and not campaign.died:
+                transcript = campaign.recorded(cases)
+        finally:
+            campaign.close()
+    return Repeated(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
+
+
+class _Deaf:
+    """Listens to nothing."""
+
+    def went_on(self, campaign: Campaign) -> None:
+        """Hear that a batch is done."""
+
+    def found(self, campaign: Campaign, finding: Finding) -> None:
+        """Hear of something found."""
