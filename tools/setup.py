@@ -3,10 +3,10 @@
     python3 tools/setup.py core|dev|pynsq|clients|all
 
 core     what `make run` needs
-dev      core, every extra, and what the tests and checks need
+dev      core, every extra, and what the tests and checks need; Java as in all
 pynsq    dev, and the client of that name
 clients  pynsq, and Go for go-nsq found, installed where the system allows, or named
-all      dev, clients, and Java for Spark found, installed where the system allows, or named
+all      pynsq, and Java for Spark found, installed where the system allows, or named
 
 A second call with nothing changed only compares a stamp.
 """
