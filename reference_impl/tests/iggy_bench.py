@@ -21,6 +21,7 @@ from wireproof_reference_impl.iggy.presets import build
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import response
 
+FIRST_US = 10**15
 STEP_US = 1000
 FIRST_ID = 1 << 100
 STREAM = TOPIC = b"\x01\x04\x01\0\0\0"
@@ -83,14 +84,14 @@ class Bench:
         data: Path | None = None,
         segment_size: int = 1 << 30,
     ) -> None:
-        self._times: Iterator[int] = itertools.count(10**15, STEP_US)
+        self._times: Iterator[int] = itertools.count(FIRST_US, STEP_US)
         self._addresses = itertools.count(40000)
         self.server = Server(
             build(generation, dialect, fault_names=faults, variant_names=variants),
             Surroundings(
                 storage=MemoryStorage() if data is None else DiskStorage(data),
                 new_id=itertools.count(FIRST_ID).__next__,
-                started_us=10**15,
+                started_us=FIRST_US,
                 segment_size=segment_size,
             ),
         )

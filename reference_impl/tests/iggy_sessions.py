@@ -1,6 +1,7 @@
 """Sessions with the Iggy reference, whole or odd, as all that is said in them and left behind."""
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 from iggy_bench import PLACE, Bench, frame, polling, sending, sent, u32, u64
@@ -9,23 +10,24 @@ from wireproof_spec.iggy import commands
 
 TOPIC_PATH = "/streams/1/topics/1"
 MOST_PAYLOADS = 10 * 1024 * 1024
+Names = Sequence[str]
 CONSUMERS = (b"\x01" + u32(1), b"\x01" + u32(2))
 
 
-def transcript(folder: Path, *faults: str) -> list[object]:
+def transcript(folder: Path, *faults: str, variants: Names = ()) -> list[object]:
     """Return all that sessions say and leave behind: what is right, and what is not."""
     return [
-        *usual(folder / "usual", *faults),
-        *odd_frames(faults),
-        *odd_messages(faults),
-        *offsets(folder / "offsets", *faults),
-        *over_http(faults),
+        *usual(folder / "usual", faults, variants),
+        *odd_frames(faults, variants),
+        *odd_messages(faults, variants),
+        *offsets(folder / "offsets", faults, variants),
+        *over_http(faults, variants),
     ]
 
 
-def usual(folder: Path, *faults: str) -> list[object]:
+def usual(folder: Path, faults: Names, variants: Names) -> list[object]:
     """Return all that a session says and leaves behind: every kind of message, every way."""
-    bench = Bench(faults=faults, data=folder)
+    bench = Bench(faults=faults, variants=variants, data=folder)
     client = bench.with_topic()
     keys = [b"%02d" % each for each in range(17)]
     headers = b"".join(u32(2) + key + b"\x01" + u32(2) + b"v" + key[:1] for key in keys)
@@ -53,9 +55,9 @@ def usual(folder: Path, *faults: str) -> list[object]:
     return [*said, client.take()]
 
 
-def odd_frames(faults: tuple[str, ...]) -> list[object]:
+def odd_frames(faults: Names, variants: Names) -> list[object]:
     """Return what is answered to frames that are together, short, great, or of nothing known."""
-    bench = Bench(faults=faults)
+    bench = Bench(faults=faults, variants=variants)
     bench.with_topic(partitions=3)
     ping, absent = frame(commands.PING), frame(commands.GET_STREAM, b"\x01\x04" + u32(99))
     return [
@@ -74,9 +76,9 @@ def odd_frames(faults: tuple[str, ...]) -> list[object]:
     ]
 
 
-def odd_messages(faults: tuple[str, ...]) -> list[object]:
+def odd_messages(faults: Names, variants: Names) -> list[object]:
     """Return what is polled of messages that are alike, great, or not as they must be."""
-    bench = Bench(faults=faults)
+    bench = Bench(faults=faults, variants=variants)
     client = bench.with_topic(partitions=3)
     said: list[object] = [client.ask(commands.POLL_MESSAGES, polling())]
     blocks = (
@@ -98,9 +100,9 @@ def odd_messages(faults: tuple[str, ...]) -> list[object]:
     ]
 
 
-def offsets(folder: Path, *faults: str) -> list[object]:
+def offsets(folder: Path, faults: Names, variants: Names) -> list[object]:
     """Return what is told of stored offsets, of groups, and of messages in unknown states."""
-    bench = Bench(faults=faults, data=folder)
+    bench = Bench(faults=faults, variants=variants, data=folder)
     client = bench.with_topic()
     client.ok(commands.SEND_MESSAGES, sending(*(sent(b"%d" % each) for each in range(5))))
     said: list[object] = [client.ask(commands.POLL_MESSAGES, polling(strategy=3, value=2))]
@@ -123,9 +125,9 @@ def offsets(folder: Path, *faults: str) -> list[object]:
     return [*said, *names]
 
 
-def over_http(faults: tuple[str, ...]) -> list[object]:
+def over_http(faults: Names, variants: Names) -> list[object]:
     """Return what is answered over HTTP to what is right, too much, wrong, or not there."""
-    bench = Bench(faults=faults)
+    bench = Bench(faults=faults, variants=variants)
     bench.with_topic()
     said: list[object] = [bench.http("GET", f"{TOPIC_PATH}/messages")]
     right: dict[str, object] = {"payload": "YQ=="}

@@ -2,15 +2,17 @@
 
 import re
 from collections import defaultdict
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from iggy_bench import Bench, polling, sending, sent
+from iggy_bench import FIRST_US, Bench, polling, sending, sent
 from iggy_sessions import transcript
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.iggy import lateness
 from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.lateness import late_settings
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.preset import CLAUSE, LATE, PARSER, VARIANT, WAYS, Preset
@@ -20,14 +22,6 @@ from wireproof_spec.iggy import commands
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
 OFFERED_BY_NO_BROKER = ("iggy.client.",)
-SEEN_BY_NOBODY_LATE = {
-    "same-ids-twice",
-    "json-headers-empty-as-array",
-    "header-values-fitted",
-    "header-keys-lower",
-    "header-keys-cut-at-254",
-}
-"""Told wrongly of messages that no case polls for seconds."""
 
 
 @pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)
@@ -99,43 +93,129 @@ def test_a_session_without_faults_is_always_the_same(plain: list[object], tmp_pa
     assert transcript(tmp_path) == plain
 
 
-CHOSEN_AT_ONCE = {"new-ids-alike", "key-hash-from-one", "send-limit-one-less"}
-"""About what is decided when a message comes."""
-TELLING = {
-    "message.layout",
-    "message.arranged",
+DELIVERING = {
     "json.message",
+    "json.polled",
     "json.state",
+    "message.arranged",
+    "message.head",
+    "message.layout",
+    "poll.count",
     "poll.delivered",
+    "poll.is_known",
+    "poll.starts",
+    "store.checksum",
+    "store.headers",
+    "store.id",
+    "store.new_id",
+    "store.offset",
+    "store.payload",
+    "store.state",
+    "store.timestamp",
 }
+"""What decides which stored messages a poll brings, or what it tells of them."""
+TAKING = "which requests are taken, and how they are read"
+REFUSING = "how a refusal is told"
+NOT_DELIVERING = {
+    "disk.named": "the log",
+    "disk.position": "the log",
+    "disk.record": "the log",
+    "disk.segment_size": "the log",
+    "disk.timestamp": "the log",
+    "framing.client_id": "who a client is told to be",
+    "framing.commands": TAKING,
+    "framing.goes_on": TAKING,
+    "framing.response": REFUSING,
+    "framing.unreadable": REFUSING,
+    "framing.without_login": TAKING,
+    "http.error": REFUSING,
+    "http.fields": "what stands in front of any body",
+    "http.most_body_bytes": TAKING,
+    "http.reason": "what stands in front of any body",
+    "http.sent": TAKING,
+    "http.unfit": REFUSING,
+    "json.encode": "how any JSON is written",
+    "json.offset": "offsets of consumers",
+    "pacing.delay_ms": "when and in how many pieces anything is written",
+    "pacing.pieces": "when and in how many pieces anything is written",
+    "poll.committed": "offsets of consumers",
+    "poll.stored": "offsets of consumers",
+    "poll.takes_trailing": TAKING,
+    "store.choose": "the partition that a message is sent to",
+    "store.limits": TAKING,
+    "store.most_partitions": TAKING,
+    "store.name": "names of streams and topics",
+    "store.repeats": TAKING,
+    "weakness.cut": TAKING,
+    "weakness.frame": TAKING,
+    "weakness.length": TAKING,
+    "weakness.refused": TAKING,
+    "weakness.segment": TAKING,
+}
+"""What every other setting is about: a fault of these alone needs no late twin."""
+FINDING_NOTHING = {"poll-empty-refused", "json-nothing-is-null"}
+"""Faults that show in polls that find no message: nothing was stored that could grow old."""
+TAKEN_BESIDES = {"http-empty-payload-lost-late": "http-unchecked"}
+"""Late faults that take more from the beginning: the variant that takes the same."""
+
+LATE_FAULTS = [name for name, preset in FAULTS.items() if preset.way == LATE]
 
 
-def test_every_fault_that_tells_messages_wrongly_exists_late() -> None:
-    told = {
+def test_of_every_setting_it_is_known_whether_it_delivers() -> None:
+    behaviour = Behaviour()
+    settings = {
+        f"{table.name}.{choice.name}"
+        for table in fields(behaviour)
+        for choice in fields(getattr(behaviour, table.name))
+    }
+    assert settings == DELIVERING | NOT_DELIVERING.keys()
+    assert not DELIVERING & NOT_DELIVERING.keys()
+    assert lateness.DELIVERING == DELIVERING
+
+
+def test_every_fault_that_delivers_wrongly_exists_late() -> None:
+    delivering = {
         name
         for name, preset in FAULTS.items()
-        if preset.way != LATE
-        and preset.kind == CLAUSE
-        and all(each in TELLING or each.startswith("store.") for each in preset.settings)
+        if preset.kind == CLAUSE and preset.way != LATE and preset.settings.keys() & DELIVERING
     }
-    late = {name.removesuffix("-late") for name, preset in FAULTS.items() if preset.way == LATE}
-    assert told - SEEN_BY_NOBODY_LATE - CHOSEN_AT_ONCE == late
-    assert len(late) >= 80
+    assert delivering > FINDING_NOTHING
+    assert {f"{name}-late" for name in delivering - FINDING_NOTHING} == {*LATE_FAULTS}
+    assert len(LATE_FAULTS) >= 100
 
 
-@pytest.mark.parametrize(
-    "name", ["state-zero-late", "checksum-missing-late", "id-reversed-late", "old-layout-late"]
-)
-def test_late_faults_tell_rightly_at_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    now_us = 10**15
+def test_faults_without_a_late_twin_find_nothing_or_do_not_deliver() -> None:
+    for name in FINDING_NOTHING:
+        assert late_settings(FAULTS[name].settings) is not None
+        assert FAULTS[name].late is None
+
+
+@pytest.mark.parametrize("name", LATE_FAULTS)
+def test_late_faults_are_right_at_first(
+    name: str, plain: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The time of messages on a bench: nothing is older than a moment.
+    monkeypatch.setattr(lateness, "time_ns", lambda: FIRST_US * 1000)
+    right = plain
+    if name in TAKEN_BESIDES:
+        right = transcript(tmp_path / "right", variants=[TAKEN_BESIDES[name]])
+    assert transcript(tmp_path / "late", name) == right
+
+
+@pytest.mark.parametrize("name", ["state-zero-late", "poll-one-more-late", "new-ids-alike-late"])
+def test_late_faults_are_wrong_after_three_seconds(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_us = FIRST_US
     monkeypatch.setattr(lateness, "time_ns", lambda: now_us * 1000)
-    polls = []
+    polls: list[list[bytes]] = []
     for faults in ([], [name]):
-        now_us = 10**15
+        now_us = FIRST_US
         client = Bench(faults=faults).with_topic()
-        client.ok(commands.SEND_MESSAGES, sending(sent(b"a", number=3)))
-        polls.append([client.ok(commands.POLL_MESSAGES, polling())])
-        now_us += 3_500_000
-        polls[-1].append(client.ok(commands.POLL_MESSAGES, polling()))
+        client.ok(commands.SEND_MESSAGES, sending(sent(b"a", number=0), sent(b"b", number=0)))
+        polls.append([])
+        for _ in range(2):
+            polls[-1].append(client.ok(commands.POLL_MESSAGES, polling(count=1)))
+            now_us += 3_500_000
     right, wrong = polls
     assert right[0] == right[1] == wrong[0] != wrong[1]

@@ -93,14 +93,15 @@ class StoreBehaviour:
 class PollBehaviour:
     """Which messages a poll finds.
 
-    `starts` gives the offset where each strategy begins; `committed` is what auto commit keeps
-    of the last offset, `stored` what is told of a stored one. Bytes behind the fields of a poll
+    `starts` gives the offset where each strategy begins, `count` how many messages are read from
+    there; what is not `is_known` is an error. `committed` is what auto commit keeps of the last
+    offset, `stored` what is told of a stored one. Bytes behind the fields of a poll
     over TCP are let be where it `takes_trailing`, else refused.
     """
 
     starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)
-    is_known: Callable[[int], bool] = defaults.is_state
-    count: Callable[[int], int] = defaults.same_number
+    is_known: Callable[[Message], bool] = defaults.has_state
+    count: strategy.Count = strategy.as_many
     delivered: Callable[[list[Message]], list[Message]] = defaults.all_messages
     committed: Callable[[int], int] = defaults.same_number
     stored: Callable[[int | None], int | None] = defaults.same_offset

@@ -183,7 +183,6 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks="headers.width headers.block",
         may_break=_READ,
-        has_late_twin=False,
     ),
     fault(
         "header-keys-lower",
@@ -192,7 +191,6 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks="headers.key-text",
         may_break=_READ,
-        has_late_twin=False,
     ),
     fault(
         "header-keys-cut-at-254",
@@ -201,6 +199,5 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks="headers.limits",
         may_break=_READ,
-        has_late_twin=False,
     ),
 )

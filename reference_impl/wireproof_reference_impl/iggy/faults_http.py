@@ -74,6 +74,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks="json.shape",
         may_break=JSON,
+        finds_nothing=True,
     ),
     fault(
         "http-errors-in-capitals",
@@ -105,6 +106,5 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks="json.headers-empty",
         may_break=JSON,
-        has_late_twin=False,
     ),
 )

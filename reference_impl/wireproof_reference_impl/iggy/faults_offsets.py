@@ -2,6 +2,7 @@
 
 from wireproof_reference_impl.iggy.core.defaults import offset_object
 from wireproof_reference_impl.iggy.core.harm import Victim
+from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import PollMessages
 from wireproof_reference_impl.iggy.core.status import PARTITION_NOT_FOUND, Refusal, invalid_command
@@ -62,8 +63,8 @@ def _every_state_known(partition: Partition, request: PollMessages) -> None:
         raise invalid_command()
 
 
-def _known_or_zero(code: int) -> bool:
-    return code in STATES or not code
+def _known_or_zero(message: Message) -> bool:
+    return message.state in STATES or not message.state
 
 
 def _even(victim: Victim, code: int, payload: bytes) -> bytes:
@@ -111,6 +112,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks="poll.empty",
         may_break=f"{BINARY} {JSON} {ANSWERS} frame.malformed frame.response http.form",
+        finds_nothing=True,
     ),
     fault(
         "unknown-state-spoils-all",

@@ -42,6 +42,10 @@ def _one_before_last(partition: Partition, request: PollMessages) -> int | None:
     return max(0, start - 1) if start else start
 
 
+def _one_more(partition: Partition, request: PollMessages) -> int:
+    return request.count + 1
+
+
 def _no_head(found: Polled) -> bytes:
     return b""
 
@@ -82,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-one-more",
         "a poll gives one message more than it asks for",
-        number("poll.count", lambda count: count + 1),
+        {"poll.count": _one_more},
         way=BOUNDARY,
         breaks="poll.request",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
@@ -109,6 +113,7 @@ FAULTS: tuple[Preset, ...] = (
         _start(LAST, _one_before_last),
         way=BOUNDARY,
         breaks="poll.strategy-last",
+        may_break="http.poll",
     ),
     fault(
         "commit-of-zero",

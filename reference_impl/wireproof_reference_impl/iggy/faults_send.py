@@ -177,7 +177,6 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks="message.repeated-id",
         may_break=f"{BINARY} {JSON}",
-        has_late_twin=False,
     ),
     fault(
         "new-ids-alike",

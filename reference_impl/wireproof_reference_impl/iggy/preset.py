@@ -1,4 +1,9 @@
-"""Faults of the Iggy reference: which clauses their cases share, and how a fault is made."""
+"""Faults of the Iggy reference: which clauses their cases share, and how a fault is made.
+
+A fault delivers wrongly when it sets what decides which stored messages a poll brings, how many
+and in which order, or what is told of them over either transport (`lateness.DELIVERING`): each
+such fault exists late, too, unless it shows in polls that find no message.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +29,7 @@ BINARY = (
 JSON = (
     "state.names checksum.json json.fields json.types json.id json.payload "
     "json.headers-null json.headers-object json.other-kinds json.headers-empty "
-    "json.same-as-binary json.shape http.send http.poll http.unchecked"
+    "json.same-as-binary json.shape http.send http.poll http.unchecked poll.again"
 )
 """Clauses of which some case reads a message polled over HTTP."""
 
@@ -52,16 +57,16 @@ def fault(
     breaks: str,
     may_break: str = "",
     kind: str = CLAUSE,
-    has_late_twin: bool = True,
+    finds_nothing: bool = False,
 ) -> Preset:
     """Return a fault; clauses are words of one string, without `iggy.`.
 
-    One that tells messages wrongly has a twin that does so only late, unless no message that
-    cases poll for seconds would show it.
+    One that delivers wrongly has a twin that does so only late. One that shows only where a poll
+    `finds_nothing` has none: nothing was stored that could grow old.
     """
     broken = _clauses(breaks)
     others = tuple(each for each in _clauses(may_break) if each not in broken)
-    late = late_settings(settings) if has_late_twin else None
+    late = None if finds_nothing else late_settings(settings)
     return Preset(name, kind, text, settings, broken, others, way, late)
 
 

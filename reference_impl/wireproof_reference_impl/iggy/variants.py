@@ -62,7 +62,7 @@ def _in_other_words(refusal: Refusal) -> Mapping[str, object]:
     return {**error_object(refusal), "reason": "we are sorry: no", "field": None}
 
 
-def _any_state(code: int) -> bool:
+def _any_state(message: Message) -> bool:
     return True
 
 

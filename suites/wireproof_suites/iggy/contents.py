@@ -51,6 +51,34 @@ HEADER_SETS: dict[str, tuple[Header, ...]] = {
     "fifteen-headers": FIFTEEN_HEADERS,
 }
 
+BOUNDS = {
+    "key-of-1": Header("k", RAW, b"value"),
+    "key-of-255": Header("k" * 255, RAW, b"value"),
+    "value-of-1": Header("key", RAW, b"\x00"),
+    "value-of-255": Header("key", RAW, b"\xff" * 255),
+    "both-of-1": Header("k", STRING, b"v"),
+    "both-of-255": Header("k" * 255, STRING, b"v" * 255),
+}
+KEYS = {
+    "upper-case": "KEY",
+    "mixed-case": "kEy",
+    "blank": "key 1",
+    "blank-at-the-end": "key ",
+    "only-a-blank": " ",
+    "beyond-ascii": "schlüssel-键",
+    "outside-the-basic-plane": "😀",
+    "quotes": 'a"b\\c',
+    "nul": "a\x00b",
+    "line-feed": "a\nb",
+}
+WIDTHS = {
+    "uint64-of-3": Header("key", UINT64, b"\x01\x02\x03"),
+    "uint64-of-9": Header("key", UINT64, bytes(range(9))),
+    "bool-of-7": Header("key", BOOL, b"\x01" * 7),
+    "bool-seven": Header("key", BOOL, b"\x07"),
+}
+"""Values of other widths than those of their kinds: a server may refuse them."""
+
 
 def message(payload: bytes = PAYLOAD, *headers: Header, id: int = 0) -> SentMessage:
     """Return a message to send; without an id the server makes one."""

@@ -15,20 +15,17 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.outgoing import Outgoing
 from wireproof_spec.decoding import encode
-from wireproof_spec.iggy.header_kinds import (
-    BOOL,
-    HEADER_KINDS,
-    RAW,
-    STRING,
-    UINT64,
-)
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW, STRING
 from wireproof_spec.iggy.headers import HEADERS, Header
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.contents import (
+    BOUNDS,
     FIFTEEN_HEADERS,
     HEADER,
+    KEYS,
     PUBLISHED_HEADERS,
     THREE_HEADERS,
+    WIDTHS,
     message,
 )
 from wireproof_suites.iggy.kinds import EVERY_KIND
@@ -44,37 +41,11 @@ SETS: Mapping[str, tuple[Header, ...]] = {
     "16": (*FIFTEEN_HEADERS, HEADER),
     "100": HUNDRED_HEADERS,
 }
-BOUNDS = {
-    "key-of-1": Header("k", RAW, b"value"),
-    "key-of-255": Header("k" * 255, RAW, b"value"),
-    "value-of-1": Header("key", RAW, b"\x00"),
-    "value-of-255": Header("key", RAW, b"\xff" * 255),
-    "both-of-1": Header("k", STRING, b"v"),
-    "both-of-255": Header("k" * 255, STRING, b"v" * 255),
-}
 BEYOND = {
     "key-of-0": (b"", b"value"),
     "key-of-256": (b"k" * 256, b"value"),
     "value-of-0": (b"key", b""),
     "value-of-256": (b"key", b"v" * 256),
-}
-KEYS = {
-    "upper-case": "KEY",
-    "mixed-case": "kEy",
-    "blank": "key 1",
-    "blank-at-the-end": "key ",
-    "only-a-blank": " ",
-    "beyond-ascii": "schlüssel-键",
-    "outside-the-basic-plane": "😀",
-    "quotes": 'a"b\\c',
-    "nul": "a\x00b",
-    "line-feed": "a\nb",
-}
-WIDTHS = {
-    "uint64-of-3": Header("key", UINT64, b"\x01\x02\x03"),
-    "uint64-of-9": Header("key", UINT64, bytes(range(9))),
-    "bool-of-7": Header("key", BOOL, b"\x01" * 7),
-    "bool-seven": Header("key", BOOL, b"\x07"),
 }
 
 

@@ -53,9 +53,9 @@ def available(sent: Sent) -> int:
     return AVAILABLE
 
 
-def is_state(code: int) -> bool:
-    """Tell whether a code is one of the published states."""
-    return code in STATES
+def has_state(message: Message) -> bool:
+    """Tell whether a message is in one of the published states."""
+    return message.state in STATES
 
 
 def all_messages(messages: list[Message]) -> list[Message]:

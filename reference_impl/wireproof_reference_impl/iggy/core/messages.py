@@ -61,7 +61,7 @@ def poll(server: Server, request: PollMessages, client: Client | None) -> Polled
     start = behaviour.starts[request.strategy](partition, request)
     messages: list[Message] = []
     if start is not None:
-        messages = behaviour.delivered(partition.read(start, behaviour.count(request.count)))
+        messages = behaviour.delivered(partition.read(start, behaviour.count(partition, request)))
     if messages and request.auto_commit:
         last = behaviour.committed(messages[-1].offset)
         partition.store_offset(request.consumer.kind, consumer_number(request.consumer), last)

@@ -105,7 +105,7 @@ class Partition:
             Refusal: it cannot be read, or has a state that is none.
         """
         message = self.kept(offset)
-        if not self._behaviour.poll.is_known(message.state):
+        if not self._behaviour.poll.is_known(message):
             raise status.invalid_command()
         return message
 

@@ -1,4 +1,7 @@
-"""Polling strategies: the offset that a poll starts at; none means that there is nothing."""
+"""What a poll asks for: the offset that it starts at by its strategy, and how many messages.
+
+No offset means that there is nothing.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -10,6 +13,7 @@ from wireproof_reference_impl.iggy.core.requests import (
 from wireproof_spec.iggy.poll_messages import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 
 Start = Callable[[Partition, PollMessages], int | None]
+Count = Callable[[Partition, PollMessages], int]
 
 
 def at_offset(partition: Partition, request: PollMessages) -> int | None:
@@ -52,6 +56,11 @@ def at_next(partition: Partition, request: PollMessages) -> int | None:
     consumer = request.consumer
     stored = partition.stored_offset(consumer.kind, consumer_number(consumer))
     return 0 if stored is None else stored + 1
+
+
+def as_many(partition: Partition, request: PollMessages) -> int:
+    """Give as many messages as are asked for."""
+    return request.count
 
 
 STARTS: Mapping[int, Start] = {
