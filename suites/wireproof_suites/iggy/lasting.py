@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from wireproof_kit.iggy.http import JsonPolled
-from wireproof_kit.iggy.observing import MISSING, as_set, observe_unread
+from wireproof_kit.iggy.observing import as_set, observe_unread
 from wireproof_kit.iggy.polled import Polled
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.waiting import until
@@ -14,6 +14,8 @@ LASTING_SECONDS = 4.5
 """Longer than anybody is late."""
 
 EVERY_SECONDS = 0.5
+NOT_AT_FIRST = "not-at-first"
+"""What never came, or never rightly, cannot be asked again: other clauses tell."""
 
 
 def lasting(first: object, look: Callable[[], object]) -> Observation:
@@ -38,14 +40,14 @@ def observe_fewer(polled: Polled, due: int) -> Observation | None:
     """Name a first poll that brought too little to be asked again; None when it did not."""
     if polled.is_readable and len(polled.seen) >= due:
         return None
-    return observe_unread(polled) or observed(MISSING, overdue=True)
+    return observe_unread(polled) or observed(NOT_AT_FIRST)
 
 
 def observe_fewer_json(polled: JsonPolled, due: int) -> Observation | None:
     """Name a first poll over HTTP that brought too little to be asked again."""
     if polled.is_readable and len(polled.objects) >= due:
         return None
-    return observe_unread_json(polled) or observed(MISSING, overdue=True)
+    return observe_unread_json(polled) or observed(NOT_AT_FIRST)
 
 
 def told(polled: Polled) -> object:

@@ -14,10 +14,9 @@ from wireproof_spec.iggy.poll_messages import FIRST, LAST, NEXT, STRATEGIES, TIM
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.contents import numbered
 from wireproof_suites.iggy.json_reading import observe_json_messages
-from wireproof_suites.iggy.lasting import lasting, observe_fewer, told, told_in_json
+from wireproof_suites.iggy.lasting import NOT_AT_FIRST, lasting, observe_fewer, told, told_in_json
 from wireproof_suites.iggy.polling import AS_ASKED, observe_asked
 
-NOT_AS_ASKED = "not-as-asked"
 MANY = 12
 AT_FIRST = 2
 STORED_OFFSET = 1
@@ -71,7 +70,7 @@ def _asked_for_seconds(server: Server, topic: Topic, ask: Ask) -> Observation:
     first = {polling: ask(polling, each) for polling, each in due.items()}
     right = {polling: brought for polling, (is_due, brought) in first.items() if is_due}
     if not right:
-        return observed(NOT_AS_ASKED)
+        return observed(NOT_AT_FIRST)
     seen = lasting(right, lambda: {polling: ask(polling, due[polling])[1] for polling in right})
 
     return replace(seen, note=_left_out(polling for polling in due if polling not in right))
