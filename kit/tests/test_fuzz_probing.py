@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, Step
 from wireproof_kit.fuzz.door import Trouble
 from wireproof_kit.fuzz.finding import Signature, signature_of
+from wireproof_kit.fuzz.oracle import MEMORY
 from wireproof_kit.fuzz.probing import TIMES, Hunt, confirm
 from wireproof_kit.fuzz.suspicion import Suspicion
 
@@ -87,3 +88,23 @@ def test_a_signature_says_what_where_and_which_answer() -> None:
     assert signature == Signature("answer", "fresh", "PUB", "size", "OK")
     assert signature.id == signature_of(Suspicion(TROUBLE, (), case(9), "OK"), case(9)).id
     assert signature.id != Signature("answer", "fresh", "PUB", "size", "E_INVALID").id
+
+
+def test_memory_is_blamed_on_few_cases_or_on_none() -> None:
+    alone = Target(frozenset({77}))
+    (leaking,) = Hunt(alone, MEMORY).culprits(suspicion(256))
+    assert leaking.index == 77
+
+    together = Target(frozenset({3, 200}))
+    assert Hunt(together, MEMORY).culprits(suspicion(256)) == ()
+    assert together.probes == [256, 128, 128], "weighing takes long"
+    assert len(Hunt(together, MEMORY).culprits(Suspicion(TROUBLE, (case(3), case(200))))) == 2
+
+
+def test_memory_that_climbs_now_and_then_does_not_climb() -> None:
+    def confirmed(misses: int) -> tuple[int, int]:
+        target = Target(frozenset({1}), misses=misses)
+        return confirm(target, [case(1)], MEMORY, told=lambda seen: None)
+
+    assert confirmed(TIMES // 2) == (TIMES - TIMES // 2, TIMES)
+    assert confirmed(TIMES // 2 + 1) == (0, TIMES)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
-from wireproof_kit.fuzz.oracle import DEAD, HUNG, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
+from wireproof_kit.fuzz.oracle import DEAD, HUNG, MEMORY, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
 from wireproof_kit.fuzz.suspicion import Suspicion
 
 TIMES = 5
@@ -16,6 +16,8 @@ PATIENT = frozenset({HUNG, NO_ANSWER, NOT_CLOSED})
 ALONE = 256
 """Cases of a batch that are tried one by one before it is halved."""
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
+FEW = 16
+"""Cases at most that are blamed for memory: what many leave together may be kept lawfully."""
 MOST_PROBES = 300
 """Tries to make one finding smaller."""
 
@@ -55,7 +57,8 @@ class Hunt:
                     return (case,)
         if not self.shows(suspicion.batch):
             return ()
-        return self._fewest(list(suspicion.batch))
+        fewest = self._fewest(list(suspicion.batch))
+        return () if self.violated == MEMORY and len(fewest) > FEW else fewest
 
     def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         """Return cases with fewer steps and bytes that still raise it."""
@@ -78,8 +81,8 @@ class Hunt:
             rest = self._part_or_rest(cases, parts)
             if rest is not None:
                 cases, parts = rest, 2
-            elif parts >= len(cases):
-                break
+            elif parts >= len(cases) or self.violated == MEMORY:
+                break  # what leaks needs no others for it, and weighing takes long
             else:
                 parts = min(2 * parts, len(cases))
         return tuple(cases)
@@ -140,7 +143,8 @@ def confirm(
     """Run cases several times on fresh connections; return how often they showed it, of how many.
 
     `told` hears of every time that they did. Where no time is left it is the one run that told
-    which cases they are.
+    which cases they are. Memory that climbs now and then is what a process does: unless it does
+    most times, it never did.
     """
     shown = runs = 0
     for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):
@@ -153,4 +157,6 @@ def confirm(
         if suspicion is not None:
             shown += 1
             told(suspicion)
+    if violated == MEMORY and shown * 2 <= runs:
+        shown = 0
     return (shown, runs) if runs else (1, 1)

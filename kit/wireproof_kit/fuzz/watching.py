@@ -25,6 +25,8 @@ ROUND_STEP = 800 * 1024
 REMEMBERED = 32
 ROUNDS = 3
 LEAST_CASES = 16
+KEPT_EACH = 4096
+"""Bytes beside its own that a broker may keep of each request that it has stored."""
 
 Send = Callable[[Sequence[Case]], None]
 
@@ -92,13 +94,16 @@ class Watch:
 
     def _climbing_memory(self, cases: Sequence[Case], send: Send) -> Trouble | None:
         many = list(cases) * max(1, -(-LEAST_CASES // len(cases)))
+        least = ROUND_STEP + _size(many)
+        if len(cases) <= LEAST_CASES:
+            # Among more than these, one that leaks must not be lost among what others may keep.
+            least += KEPT_EACH * sum(len(case.steps) for case in many)
         send(many)
         before = usage(self.pid)
         first = before
         for _ in range(ROUNDS):
             send(many)
             now = usage(self.pid)
-            least = ROUND_STEP + _size(many)
             if before is None or now is None or now.memory - before.memory < least:
                 return None
             before = now
