@@ -64,7 +64,7 @@ def test_one_case_that_leaks_climbs_every_time(probed: Probed, leaks: int) -> No
 
 
 def test_one_that_leaks_is_not_lost_among_many(probed: Probed) -> None:
-    many = [case(number) for number in range(256)]
+    many = [case(number, size=4096) for number in range(256)]
     assert probed(Process(leaks=MIB), MEMORY, many)
 
 

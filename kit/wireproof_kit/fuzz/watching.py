@@ -16,7 +16,7 @@ SELDOM_S = 6.0
 POLL_S = 0.05
 FILES_STEP = 32
 """So many more open files are looked into; topics that cases make have some of their own."""
-MEMORY_STEP = 640 * 1024
+MEMORY_STEP = 512 * 1024
 """Bytes more than other batches take, that make one suspicious."""
 MUCH = 8 * 1024 * 1024
 """Bytes over one batch that are suspicious, though others may take as many."""
@@ -67,10 +67,10 @@ class Watch:
         usual = median(self._grown) if len(self._grown) > 2 else grown
         self._grown.append(grown)
         size = _size(cases)
-        is_much = grown > usual + MEMORY_STEP + size // 2 or grown > MUCH + 8 * size
+        is_much = grown > usual + MEMORY_STEP + size // 4 or grown > MUCH + 8 * size
         if is_much and time.monotonic() >= self._weigh_at:
             # Each time that it was nothing, it is longer until the next look.
-            self._pause_s *= 1.5
+            self._pause_s *= 1.3
             self._weigh_at = time.monotonic() + self._pause_s
             return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases")
         return None
@@ -94,10 +94,10 @@ class Watch:
 
     def _climbing_memory(self, cases: Sequence[Case], send: Send) -> Trouble | None:
         many = list(cases) * max(1, -(-LEAST_CASES // len(cases)))
-        least = ROUND_STEP + _size(many)
+        least = ROUND_STEP
         if len(cases) <= LEAST_CASES:
-            # Among more than these, one that leaks must not be lost among what others may keep.
-            least += KEPT_EACH * sum(len(case.steps) for case in many)
+            # Among more than these, one that leaks must not be lost in what others may leave.
+            least += _size(many) + KEPT_EACH * sum(len(case.steps) for case in many)
         send(many)
         before = usage(self.pid)
         first = before
