@@ -30,7 +30,7 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
     shown: list[bool] = []
     transcript = Transcript()
     with arena_at(place) as arena:
-        campaign = Campaign(Plan(Choice(finding.seed)), arena, _Deaf())
+        campaign = Campaign(Plan(Choice(finding.seed)), arena, Deaf())
         campaign.is_watched = True  # some targets die of what they deliver
         campaign.open()
         try:
@@ -46,7 +46,7 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
     return Repeated(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
 
 
-class _Deaf:
+class Deaf:
     """Listens to nothing."""
 
     def went_on(self, campaign: Campaign) -> None:
