@@ -162,3 +162,25 @@ def test_a_delivered_message_is_known_by_header_and_body() -> None:
     assert stored(b"", b"body") in delivered(frame(b"\0body"), extend=True)
     assert stored(b"", b"body") in delivered(frame(b"\0\0\0body"), extend=True)
     assert delivered(frame(b"body"), extend=False) == (stored(b"", b"body"),)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        MAGIC,
+        MAGIC[:2],
+        b"what",
+        MAGIC + b"IDENTIFY\n" + sized(b'{"extend_support":true}'),
+        MAGIC + b"IDENTIFY\n" + sized(b'{"snappy":true}') + b"NOP\n",
+        MAGIC + b"PUB wp_w 0\n" + sized(b"x")[:3],
+        MAGIC + b"SUB wp_p c 0\n",
+    ],
+)
+def test_what_opens_a_connection_is_owed_the_same_when_it_is_known(entry: bytes) -> None:
+    ground = Ground({EXT: True, PLAIN: False, WATCHED: True}, WATCHED, 1 << 20)
+    before = expect(ground, b"", entry)
+    behind = expect(ground, entry, b"NOP\n")
+    assert entry in ground.starts
+
+    assert expect(ground, b"", entry) == before
+    assert expect(ground, entry, b"NOP\n") == behind

@@ -62,6 +62,7 @@ class Engine:
     was_cut: bool = False
     sorter: Sorter = field(init=False)
     _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    _answer_s: float = 0.0
     _number: int = 0
     _silences: int = 0
     _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
@@ -103,6 +104,7 @@ class Engine:
             return [Suspicion(trouble, whole)]
         if batch.sorter is not self.sorter or not batch.is_up_to_date:
             batch = self.sorted(batch.batch, watch=batch.is_watched)
+        self._answer_s = self.grounds.patience_s
         self._silences = 0
         self._unfinished = []
         self._ended = {}
@@ -156,6 +158,7 @@ class Engine:
 
     def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
         """Send one case on connections of its own, recorded if so asked."""
+        self._answer_s = self.grounds.patience_s
         talk = self._conversation(self.renaming.case(case), transcript)
         try:
             talk.start()
@@ -341,7 +344,8 @@ class Engine:
 
     @property
     def _patience_s(self) -> float:
-        return self.grounds.patience_s * (BRIEF if self.is_brief else 1.0)
+        """Seconds an answer may take, as the machine was busy when the batch began."""
+        return self._answer_s * (BRIEF if self.is_brief else 1.0)
 
     def _is_cut(self) -> bool:
         """Tell whether time is over."""

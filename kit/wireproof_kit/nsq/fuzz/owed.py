@@ -47,10 +47,12 @@ def expect(ground: Ground, before: bytes, data: bytes) -> Expectation:
             _go(start)
         if len(ground.starts) < STARTS:
             ground.starts[before] = start
-    walk = Walk(ground, data, start.state)
-    if start.waits or not start.certain:
-        walk.leave()
-    _go(walk)
+    known = None if before else ground.starts.get(data)
+    walk = known or Walk(ground, data, start.state)
+    if known is None:
+        if start.waits or not start.certain:
+            walk.leave()
+        _go(walk)
     owed = tuple(walk.owed)
     if walk.waits:
         owed += (Owed(ERRORS, "may", optional=True),)
