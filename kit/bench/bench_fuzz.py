@@ -47,9 +47,7 @@ BOOFUZZ_VENV = HOME / ".cache" / "boofuzz"
 SENDER = Path(__file__).with_name("boofuzz_sender.py")
 FRAMES, STATES = ("PUB_EXT",), ("identified",)
 EPOCHS = 3
-"""So many sets of seed frames the picked cases are made from."""
-PIPED, SINGLE = 8192, 3072
-"""Cases picked from each, fewer than a campaign makes: those in frame, those that reconnect."""
+"""So many sets of seed frames the picked cases are made from, each as many as in a campaign."""
 GOALS = (
     ("property", "boofuzz", 10.0),
     ("mutation", "raw", 0.5),
@@ -160,9 +158,9 @@ class Bench:
             entry = b"".join(step.data for step in generation.enter(STATES[0]))
             found: list[Case] = []
             for epoch in range(EPOCHS):
-                all_of_it = generation.cases(epoch * generation.epoch)
-                fit = (case for case in all_of_it if self._fits(case, entry, piped=piped))
-                found += islice(fit, PIPED if piped else SINGLE)
+                all_of_it = islice(generation.cases(epoch * generation.epoch), generation.epoch)
+                fit = [case for case in all_of_it if self._fits(case, entry, piped=piped)]
+                found += islice(cycle(fit), generation.epoch // BATCH * BATCH)
             indices, frames = zip(
                 *((each.index, each.steps[0].data) for each in found), strict=True
             )
