@@ -167,6 +167,7 @@ def test_a_delivered_message_is_known_by_header_and_body() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
+        b"",
         MAGIC,
         MAGIC[:2],
         b"what",
@@ -181,6 +182,7 @@ def test_what_opens_a_connection_is_owed_the_same_when_it_is_known(entry: bytes)
     before = expect(ground, b"", entry)
     behind = expect(ground, entry, b"NOP\n")
     assert entry in ground.starts
+    assert expect(ground, b"", b"").waits
 
     assert expect(ground, b"", entry) == before
     assert expect(ground, entry, b"NOP\n") == behind

@@ -47,7 +47,7 @@ def expect(ground: Ground, before: bytes, data: bytes) -> Expectation:
             _go(start)
         if len(ground.starts) < STARTS:
             ground.starts[before] = start
-    known = None if before else ground.starts.get(data)
+    known = ground.starts.get(data) if data and not before else None
     walk = known or Walk(ground, data, start.state)
     if known is None:
         if start.waits or not start.certain:
