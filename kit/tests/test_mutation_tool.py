@@ -42,11 +42,37 @@ def equivalents(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     yield from imported("equivalents", monkeypatch)
 
 
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    yield from imported("places", monkeypatch)
+
+
 def imported(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(FOLDER))
     yield importlib.import_module(name)
-    for module in ("mutants", "equivalents"):
+    for module in ("mutants", "equivalents", "places"):
         sys.modules.pop(module, None)
+
+
+def test_a_mutant_meets_the_cases_in_which_its_statement_runs(
+    mutants: ModuleType, places: ModuleType, tmp_path: Path
+) -> None:
+    path = tmp_path / mutants.PACKAGE / "core" / "box.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(SOURCE)
+    lines = {
+        (m.was, m.becomes): places.lines_of(m, tmp_path)
+        for m in mutants.of_source(SOURCE, "core/box.py")
+    }
+    own = SOURCE.splitlines()
+
+    assert own[lines["if size > 3:", "if size >= 3:"].start - 1].strip() == "if size > 3:"
+    assert len(lines["if size > 3:", "if size >= 3:"]) == 1
+    assert own[lines["self.size = size", "self.size = None"].start - 1].strip() == (
+        "self.size = size"
+    )
+    defaults = "def put(self, size: int = 1) -> None:", "def put(self, size: int = 2) -> None:"
+    assert lines[defaults] is None
 
 
 def test_a_mutant_is_one_changed_line_of_one_function(mutants: ModuleType) -> None:

@@ -13,6 +13,7 @@ import touching
 import trial
 from forked_broker import ForkServer
 from mutants import Mutant, generate
+from places import lines_of
 from slots import spread
 
 import bench
@@ -21,14 +22,17 @@ from wireproof_kit.instance import Instance
 CHUNKS = 12
 NOTE_SLOTS = 4
 NOTE_WITHIN_S = 600.0
-TRIAL_WITHIN_S = 150.0
+TRIAL_WITHIN_S = 600.0
 HISTORY = 6
+FIRST_CASES = 120
+"""How many cases a mutant meets in the first round; those that live meet all in the second."""
 
 
 class Seen(msgspec.Struct):
     """What the clean broker showed in one case; the entry "" is what comes before any."""
 
     functions: list[str]
+    lines: dict[str, set[int]]
     verdict: str = ""
     reason: str = ""
     seconds: float = 0.0
@@ -36,6 +40,12 @@ class Seen(msgspec.Struct):
     def is_useful(self) -> bool:
         """Tell whether it conforms, and soon."""
         return self.verdict in bench.CONFORMING and self.seconds <= bench.SLOW_S
+
+    def is_about(self, mutant: Mutant, lines: range | None) -> bool:
+        """Tell whether one of the lines ran, or the mutant's function where they are None."""
+        if lines is None:
+            return f"{mutant.file}:{mutant.function}" in self.functions
+        return not self.lines.get(mutant.file, set()).isdisjoint(lines)
 
 
 class Plan(NamedTuple):
@@ -104,40 +114,74 @@ class Campaign:
             / self.slots
         )
 
-    def run(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        """Try each mutant that has no outcome yet, and keep what comes out."""
+    def run(
+        self, mutants: Sequence[Mutant], *, most: int | None = None
+    ) -> Iterator[tuple[Mutant, dict[str, object]]]:
+        """Try each mutant that has not met as many cases yet, and keep what comes out."""
+        plans = {m.key: self._plan(m) for m in mutants}
+        todo = [m for m in mutants if not self._is_settled(m, plans[m.key], most)]
+        for mutant in todo:
+            if not plans[mutant.key].items:
+                yield mutant, self._keep(mutant, {"how": "survived", "why": "no case touches it"})
+        touched = {m: plans[m.key] for m in todo if plans[m.key].items}
+        for mutant, outcome in self._tried(touched, most):
+            yield mutant, self._keep(mutant, outcome)
+
+    def run_in(
+        self, manner: str, mutants: Sequence[Mutant]
+    ) -> Iterator[tuple[Mutant, dict[str, object]]]:
+        """Try each mutant that lives once more, where its line also runs in another manner."""
+        plans: dict[Mutant, Plan] = {}
+        for mutant in mutants:
+            outcome = self.outcomes[mutant.key]
+            plan = self._plan(mutant, (manner,))
+            new = manner not in (self._plan(mutant).manner, outcome.get("also"))
+            if outcome["how"] == "survived" and new and plan.items:
+                plans[mutant] = plan
+        for mutant, outcome in self._tried(plans, None):
+            lives = outcome["how"] in ("survived", "lost")
+            told = self.outcomes[mutant.key] if lives else outcome
+            yield mutant, self._keep(mutant, {**told, "also": manner})
+
+    def _tried(
+        self, plans: Mapping[Mutant, Plan], most: int | None
+    ) -> Iterator[tuple[Mutant, dict[str, object]]]:
         clean = {manner: self.clean(manner) for manner in bench.MANNERS}
         killers = _Killers()
-        todo = [mutant for mutant in mutants if mutant.key not in self.outcomes]
-        plans = {m.key: self._plan(m) for m in todo}
 
         def work(server: ForkServer, mutant: Mutant) -> object:
-            manner, items = plans[mutant.key]
-            ordered = killers.ordered(mutant, items)
+            manner, items = plans[mutant]
+            ordered = killers.ordered(mutant, items)[:most]
             return trial.tried(server, asdict(mutant), manner, ordered, clean[manner])
 
-        untouched = [mutant for mutant in todo if not plans[mutant.key].items]
-        for mutant in untouched:
-            yield mutant, self._keep(mutant, {"how": "survived", "why": "no case touches it"})
-        touched = [mutant for mutant in todo if plans[mutant.key].items]
-        found = spread(touched, work, tree=self.tree, slots=self.slots, within_s=TRIAL_WITHIN_S)
+        found = spread(plans, work, tree=self.tree, slots=self.slots, within_s=TRIAL_WITHIN_S)
         for mutant, said in found:
             outcome = said if "how" in said else {"how": "lost", "why": said["lost"]}
             killers.learn(mutant, str(outcome.get("case", "")))
-            yield mutant, self._keep(mutant, outcome)
+            yield mutant, outcome
 
-    def _plan(self, mutant: Mutant) -> Plan:
-        """Return the cases that touch the mutated function.
+    def _is_settled(self, mutant: Mutant, plan: Plan, most: int | None) -> bool:
+        """Tell whether a mutant is dead, or lives although it met so many of its cases."""
+        outcome = self.outcomes.get(mutant.key)
+        if outcome is None:
+            return False
+        if outcome["how"] == "lost":  # tried again when the campaign is, once
+            return most is None
+        due = len(plan.items[:most])
+        return outcome["how"] != "survived" or int(str(outcome.get("run", 0))) >= due
 
-        What is called only before the first case may concern any of them. Another manner of
-        running the reference is looked at where the first does not come to the function.
+    def _plan(self, mutant: Mutant, manners: Iterable[str] = bench.MANNERS) -> Plan:
+        """Return the cases in which the changed line runs.
+
+        What runs only before the first case may concern any of them. Another manner of
+        running the reference is looked at where the first does not come to the line.
         """
-        name = f"{mutant.file}:{mutant.function}"
-        for manner in bench.MANNERS:
+        lines = lines_of(mutant, self.tree)
+        for manner in manners:
             seen = self.touched[manner]
             good = {c: s for c, s in seen.items() if c in self.items and s.is_useful()}
-            about = [case for case, each in good.items() if name in each.functions]
-            if not about and name in seen[""].functions:
+            about = [case for case, each in good.items() if each.is_about(mutant, lines)]
+            if not about and seen[""].is_about(mutant, lines):
                 about = list(good)
             if about:
                 return Plan(manner, _ordered([self.items[case] for case in about], good))

@@ -210,27 +210,40 @@ def _set_defaults(function: types.FunctionType, text: str) -> None:
 
 
 def _trace(out: Path, tree: Path) -> None:
-    """Note which functions are called; on SIGUSR1 write them down and begin anew."""
+    """Note the functions called and the lines run; on SIGUSR1 write them down and begin anew."""
     root = str(tree / PACKAGE.replace(".", "/")) + "/"
-    seen: set[types.CodeType] = set()
+    seen: dict[types.CodeType, set[int]] = {}
 
-    def note(frame: types.FrameType, event: str, _arg: object) -> None:
-        if event == "call":
-            seen.add(frame.f_code)
+    def note(frame: types.FrameType, event: str, _arg: object) -> object:
+        code = frame.f_code
+        if not code.co_filename.startswith(root):
+            return None
+        lines = seen.setdefault(code, set())
+        lines.add(frame.f_lineno)
+
+        def note_line(frame: types.FrameType, event: str, _arg: object) -> object:
+            if event == "line":
+                seen.setdefault(code, lines).add(frame.f_lineno)
+            return note_line
+
+        return note_line
 
     def write(_number: int, _frame: object) -> None:
-        names = {
-            f"{code.co_filename.removeprefix(root)}:{code.co_qualname.partition('.<locals>')[0]}"
-            for code in tuple(seen)
-            if code.co_filename.startswith(root)
-        }
+        names: set[str] = set()
+        ran: dict[str, set[int]] = {}
+        for code, lines in tuple(seen.items()):
+            file = code.co_filename.removeprefix(root)
+            names.add(f"{file}:{code.co_qualname.partition('.<locals>')[0]}")
+            ran.setdefault(file, set()).update(lines)
+            lines.clear()
         seen.clear()
+        told = {"functions": sorted(names), "lines": {f: sorted(n) for f, n in ran.items()}}
         beside = out.with_suffix(".new")
-        beside.write_text(json.dumps(sorted(names)))
+        beside.write_text(json.dumps(told))
         beside.replace(out)
 
     signal.signal(signal.SIGUSR1, write)
-    sys.setprofile(note)
+    sys.settrace(note)  # type: ignore[arg-type]  # its local functions are of the same shape
 
 
 if __name__ == "__main__":

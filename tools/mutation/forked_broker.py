@@ -95,13 +95,13 @@ class ForkedBroker:
         """Nothing is left to kill once it was told to end."""
 
 
-def wait_until_dumped(path: Path, within_s: float = 5.0) -> list[str]:
+def wait_until_dumped(path: Path, within_s: float = 5.0) -> dict[str, object]:
     """Return what a traced broker wrote down, and take the file away."""
     end = time.monotonic() + within_s
     while not path.exists():
         if time.monotonic() > end:
             raise TimeoutError(f"{path} was not written")
         time.sleep(0.002)
-    found: list[str] = json.loads(path.read_text())
+    found: dict[str, object] = json.loads(path.read_text())
     path.unlink()
     return found

@@ -13,9 +13,14 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import snapshot
+
+if TYPE_CHECKING:
+    from mutants import Mutant
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -38,7 +43,7 @@ def main(argv: list[str]) -> int:
 def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
     import equivalents
     import tally
-    from campaign import Campaign
+    from campaign import FIRST_CASES, Campaign
 
     campaign = Campaign(folder, arguments.slots)
     campaign.prepare()
@@ -55,15 +60,13 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
     chosen = [m for m in count if m.key.startswith(arguments.only)]
     if arguments.sample:
         chosen = campaign.sample(chosen, arguments.sample, arguments.seed)
-    started = time.monotonic()
-    for number, (mutant, outcome) in enumerate(campaign.run(chosen), 1):
-        if outcome["how"] not in tally.DEAD:
-            change = f"{mutant.was} -> {mutant.becomes}"
-            print(f"{outcome['how']}  {mutant.key}  {change}  {outcome['why']}")
-        if number % 100 == 0:
-            spent = time.monotonic() - started
-            print(f"{number} of {len(chosen)}, {spent:.0f} s", flush=True)
-    print(tally.told(chosen, campaign.outcomes, excused=len(excused)))
+    for most in (FIRST_CASES, None):
+        print(f"every mutant meets {most or 'all its'} cases at most", flush=True)
+        _follow(campaign.run(chosen, most=most), len(chosen))
+        print(tally.told(chosen, campaign.outcomes, excused=len(excused)), flush=True)
+    print("those that live are tried under the deployed dialect, too", flush=True)
+    _follow(campaign.run_in("deployed", chosen), len(chosen))
+    print(tally.told(chosen, campaign.outcomes, excused=len(excused)), flush=True)
     if arguments.write or not (arguments.sample or arguments.only):
         tally.write(
             count, campaign.outcomes, excused, seconds=campaign.seconds(), slots=campaign.slots
@@ -71,6 +74,19 @@ def _campaign(folder: Path, arguments: argparse.Namespace) -> int:
     if arguments.sample or arguments.only:
         return 0
     return 0 if tally.rate(chosen, campaign.outcomes) >= tally.WANTED else 1
+
+
+def _follow(outcomes: "Iterable[tuple[Mutant, dict[str, object]]]", count: int) -> None:
+    """Tell which mutants live, and how far it is."""
+    import tally
+
+    started = time.monotonic()
+    for number, (mutant, outcome) in enumerate(outcomes, 1):
+        if outcome["how"] not in tally.DEAD:
+            change = f"{mutant.was} -> {mutant.becomes}"
+            print(f"{outcome['how']}  {mutant.key}  {change}  {outcome['why']}")
+        if number % 100 == 0:
+            print(f"{number} of {count}, {time.monotonic() - started:.0f} s", flush=True)
 
 
 def _again_in_snapshot(folder: Path, arguments: argparse.Namespace, argv: list[str]) -> int:

@@ -1,5 +1,6 @@
 """A few tasks at once, each in a forked child of this warm process with its own fork server."""
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -64,6 +65,8 @@ def spread(
     finally:
         for slot in busy:
             os.kill(slot.pid, signal.SIGKILL)
+            with contextlib.suppress(RuntimeError, OSError):  # its server has ended already
+                slot.server.ask(do="stop-all")
             slot.server.end()
             shutil.rmtree(slot.folder, ignore_errors=True)
         for server in free:

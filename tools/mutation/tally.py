@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "mutation.md"
 EXPLAINED = Path(__file__).with_name("survivors.toml")
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 WANTED = 0.85
-DEAD = ("failed", "claim", "died", "undecided")
+DEAD = ("failed", "claim", "refused", "died", "undecided")
 LONGEST = 110
 
 Outcomes = Mapping[str, Mapping[str, object]]

@@ -1,4 +1,4 @@
-"""Which case touches which function: a clean broker that notes its calls, case by case."""
+"""Which case touches which lines: a clean broker that notes what runs, case by case."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def probe_clean(server: ForkServer, manner: str, out: Path) -> None:
 def note(
     server: ForkServer, manner: str, items: Sequence[Instance], clean: bench.Clean, out: Path
 ) -> None:
-    """Run cases one at a time; write case → functions, verdict, seconds, as a JSON object.
+    """Run cases one at a time; write case → functions, lines, verdict, seconds, as JSON.
 
     The key ``""`` holds what is called before any case.
     """
@@ -36,7 +36,7 @@ def note(
     with bench.forked(server, manner):
         run = bench.opened(manner, clean, seconds=bench.SURE_S)
         machine = bench.engine(run)
-        found: dict[str, object] = {"": {"functions": _called(run, trace)}}
+        found: dict[str, object] = {"": _called(run, trace)}
         for item in sorted(items, key=lambda item: item.mark.alone):
             found[item.id] = _noted(run, machine, item, trace)
         run.close()
@@ -46,14 +46,14 @@ def note(
 def _noted(run: Run, machine: Engine, item: Instance, trace: Path) -> dict[str, object]:
     record, seconds = bench.timed(machine, item)
     return {
-        "functions": _called(run, trace),
+        **_called(run, trace),
         "verdict": record.verdict,
         "reason": record.reason,
         "seconds": round(seconds, 4),
     }
 
 
-def _called(run: Run, trace: Path) -> list[str]:
+def _called(run: Run, trace: Path) -> dict[str, object]:
     assert run.embedded is not None
     os.kill(run.embedded.process.pid, signal.SIGUSR1)
     return wait_until_dumped(trace)

@@ -23,7 +23,9 @@ class Outcome:
     """What became of a mutant.
 
     ``how``: ``failed`` (a case fails, twice, under the readings the mutant itself shows),
-    ``claim`` (a capability is no longer shown), ``died`` (the broker ended or never began),
+    ``claim`` (a capability is no longer shown), ``refused`` (a case fails, twice, and the kit
+    says, as it probes what the broker claims, that it cannot be used: a run ends with 2),
+    ``died`` (the broker ended or never began),
     ``undecided`` (cases that decide on the clean broker decide nothing, also alone and with
     patience), ``survived``.
     """
@@ -132,7 +134,10 @@ class _Trial:
         return Outcome("undecided", case, why, self.count)
 
     def _fails(self, item: Instance, record: CaseRecord) -> Outcome | None:
-        own = bench.judged_under_own_readings(self.run, item, record)
+        try:
+            own = bench.judged_under_own_readings(self.run, item, record)
+        except KitError as error:
+            return Outcome("refused", item.id, str(error), self.count)
         if own.verdict in bench.CONFORMING:
             self.doubts.append(f"{item.id}: conforms under {own.reading or 'another reading'}")
             return None
