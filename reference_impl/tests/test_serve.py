@@ -182,6 +182,21 @@ def test_written_byte_by_byte() -> None:
         assert answer(sock, b"INTERNAL_CREATE_TOPIC t 0 true\n") == b"OK"
 
 
+def test_what_is_written_in_pieces_waits_for_no_acknowledgement() -> None:
+    """A delayed acknowledgement comes after 40 ms; the first ones of a connection come at once."""
+    with running("--variant", "byte-by-byte") as broker:
+        sock = broker.connect()
+        assert answer(sock, b"INTERNAL_CREATE_TOPIC t 0 true\n") == b"OK"
+        seconds = [_seconds_of_answer(sock) for _ in range(40)][20:]
+    assert min(seconds) < 0.03
+
+
+def _seconds_of_answer(sock: socket.socket) -> float:
+    started = time.monotonic()
+    assert answer(sock, pub("t", b"soon")) == b"OK"
+    return time.monotonic() - started
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
