@@ -11,8 +11,13 @@ from wireproof_spec.json_schema import check
 SCHEMA = "nsq/identify-response"
 
 
-def observe_told(answer: Answer, asked: Mapping[str, int]) -> Observation:
-    """Hold the answer to its schema and to what was asked for: ``told``, ``told:FIELD-wrong``."""
+def observe_told(
+    answer: Answer, asked: Mapping[str, int], *, where_told: Mapping[str, object]
+) -> Observation:
+    """Hold the answer to its schema and to what was asked for: ``told``, ``told:FIELD-wrong``.
+
+    What is in ``where_told`` need not be in the answer.
+    """
     seen = observe(answer)
     if seen.value != "json" or not isinstance(answer, Response):
         return seen
@@ -20,7 +25,8 @@ def observe_told(answer: Answer, asked: Mapping[str, int]) -> Observation:
     for fault in check(SCHEMA, value):
         return _wrong(fault.pointer.rpartition("/")[2] or "field", SCHEMA, fault.text)
     told = value if isinstance(value, dict) else {}
-    for name, due in asked.items():
+    if_told = {name: due for name, due in where_told.items() if name in told}
+    for name, due in {**asked, **if_told}.items():
         if told.get(name) != due:
             return _wrong(name, str(due), str(told.get(name)))
     return observed("told")

@@ -37,6 +37,25 @@ def observe_answer(answer: HttpAnswer) -> Observation:
     return observed("lookup")
 
 
+def observe_said(answer: HttpAnswer) -> Observation:
+    """Tell whether a refusal says why: ``said``, or ``no-text``; ``granted`` if it is none."""
+    if answer.failure is not None:
+        return observe_http(answer)
+    if answer.status < 400:
+        return observed("granted")
+    value = answer.json.value if answer.json else answer.body.decode("utf-8", "replace")
+    if isinstance(value, dict):
+        value = value.get("message", value.get("status_txt"))
+    return observed("said" if isinstance(value, str) and value.strip() else "no-text")
+
+
+def observe_form(answer: HttpAnswer) -> Observation:
+    """Name the status of an error, and whether it stands in the envelope."""
+    if answer.json is None or not answer.code:
+        return observed("no-json" if answer.json is None else "no-text")
+    return observed(f"{answer.status},{'wrapped' if answer.is_wrapped else 'bare'}")
+
+
 def observe_envelope(answer: HttpAnswer) -> Observation:
     """Name the form of an answer: ``wrapped``, ``wrapped:FIELD-wrong``, ``bare``, ``bare-v1``.
 

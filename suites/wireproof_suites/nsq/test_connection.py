@@ -4,25 +4,27 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, raw
-from wireproof_kit.nsq.observing import observe, observe_absence
+from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, raw, rdy, subscribe
+from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import ANSWER
 from wireproof_spec.nsq.names import MPUB_TRACE
+from wireproof_suites.nsq.consuming import answered_and
 from wireproof_suites.nsq.greetings import observe_told
 from wireproof_suites.nsq.partitions import answer_to, then_state
 from wireproof_suites.nsq.publishing import then_goes_on
 from wireproof_suites.nsq.subscribing import took_all
 
 WRONG_MAGIC = b"  V9"
+UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
 HEARTBEAT_S = 3.0
 GLANCE_S = 0.1
 
-WITHIN = [
+WITHIN: list[tuple[str, object]] = [
     ("heartbeat_interval", -1),
     ("heartbeat_interval", 0),
     ("heartbeat_interval", 1000),
@@ -30,6 +32,7 @@ WITHIN = [
     ("output_buffer_size", -1),
     ("output_buffer_size", 64),
     ("output_buffer_timeout", -1),
+    ("output_buffer_timeout", 1),
     ("output_buffer_timeout", 1000),
     ("sample_rate", 0),
     ("sample_rate", 99),
@@ -53,11 +56,20 @@ BEYOND: list[tuple[str, object]] = [
     ("msg_timeout", 900_001),
     ("feature_negotiation", "true"),
 ]
+GRANTED = ("ok", "json")
+LONGEST_TAG = "t" * 100
 ASKED = {
     "msg_timeout": 2000,
     "sample_rate": 10,
     "output_buffer_size": 128,
     "output_buffer_timeout": 100,
+}
+TAG = "t"
+# What older brokers do not tell of, and what holds where it is told.
+WHERE_TOLD = {"desired_tag": TAG, "tls_v1": False, "deflate": False, "snappy": False}
+ODD: dict[str, Outgoing] = {
+    "half-a-character": identify_raw(b'{"feature_negotiation":true,"desired_tag":"\\ud800"}'),
+    "not-utf-8": identify_raw(b'{"feature_negotiation":true,"user_agent":"\xff"}'),
 }
 
 REFUSED: dict[str, Outgoing] = {
@@ -68,6 +80,7 @@ REFUSED: dict[str, Outgoing] = {
     "array": identify_raw(b"[]"),
     "text": identify_raw(b'"a"'),
     "more-behind": identify_raw(b"{}{}"),
+    "not-a-number": identify_raw(b'{"wp":NaN}'),
     "two-compressions": identify(feature_negotiation=True, deflate=True, snappy=True),
     **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND},
 }
@@ -119,21 +132,72 @@ def test_wrong_magic(broker: Broker) -> Observation:
         return observe(client.ask(raw(WRONG_MAGIC, "magic") + identify()))
 
 
+@case("nsq/connection/unknown-command", clause="smart.connection.unknown-command")
+@pytest.mark.parametrize("command", UNKNOWN.values(), ids=UNKNOWN)
+def test_unknown_command(broker: Broker, plain_topic: Topic, command: bytes) -> Observation:
+    """What is no command is not passed over."""
+    with broker.connect(topic=plain_topic) as client:
+        return observe(client.ask(raw(command, "no command")))
+
+
 @case("nsq/connection/identify", clause="smart.connection.identify")
 @pytest.mark.parametrize(("name", "value"), WITHIN)
 def test_field_at_its_limit(
-    broker: Broker, plain_topic: Topic, name: str, value: int
+    broker: Broker, plain_topic: Topic, name: str, value: object
 ) -> Observation:
     """A field at one of its limits is within them."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(identify(**{name: value})), then=client.goes_on(plain_topic))
 
 
+@case("nsq/connection/identify/longest-tag", clause="smart.connection.identify")
+def test_longest_tag(broker: Broker, plain_topic: Topic) -> Observation:
+    """A desired tag of a hundred bytes is the longest."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        answer = client.ask(identify(desired_tag=LONGEST_TAG))
+
+        return observe(answer, then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify-compressed", clause="smart.connection.identify")
+@pytest.mark.parametrize("name", ["deflate", "snappy"])
+def test_one_compression(broker: Broker, name: str) -> Observation:
+    """One compression may be asked for, whether or not it can be had."""
+    with broker.connect(identify=None) as client:
+        return observe(client.ask(identify(feature_negotiation=True, **{name: True})))
+
+
+@case("nsq/connection/identify-odd", clause="smart.connection.identify")
+@pytest.mark.parametrize("frame", ODD.values(), ids=ODD)
+def test_odd_identify(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
+    """What a broker need not understand is answered in the end."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify-again", clause="smart.connection.identify")
+def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Who says once more who he is, is answered, and if that is granted messages come to him."""
+    topic, channel, body = fresh_plain_topic, fresh_plain_topic.channel(), broker.unique_body()
+    with broker.connect(identify={"heartbeat_interval": 5000}, topic=topic) as client:
+        again = observe(client.ask(identify(msg_timeout=2000, user_agent="wp")))
+        if again.value not in GRANTED:
+            return again
+        answer = client.ask(subscribe(topic, channel))
+        client.send(rdy(1))
+        broker.published(topic, body)
+        delivery = broker.consumer(client, topic, channel).next()
+
+        return answered_and(answer, observe_delivery(delivery, body=body))
+
+
 @case("nsq/connection/identify-negotiated", clause="smart.connection.identify")
 def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
     """What holds from then on is told when it is asked for."""
     with broker.connect(identify=None, topic=plain_topic) as client:
-        return observe_told(client.ask(identify(feature_negotiation=True, **ASKED)), ASKED)
+        frame = identify(feature_negotiation=True, desired_tag=TAG, **ASKED)
+
+        return observe_told(client.ask(frame), ASKED, where_told=WHERE_TOLD)
 
 
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
@@ -173,6 +237,16 @@ def test_batch_beyond_its_end(
     frame = mpub(plain_topic, [EIGHT, EIGHT]).replace(field, value.to_bytes(4, "big"))
 
     return answer_to(broker, plain_topic, frame, end=True)
+
+
+@case("nsq/connection/batch-too-short", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize("size", [1, 3])
+def test_batch_too_short(broker: Broker, plain_topic: Topic, size: int) -> Observation:
+    """A batch has room for its count."""
+    frame = mpub(plain_topic, [EIGHT], size=size)
+    cut = frame.cut(frame.part("count").offset + size)
+
+    return answer_to(broker, plain_topic, cut, end=True)
 
 
 @case("nsq/connection/batch-of-none", clause="smart.connection.batch-refused")

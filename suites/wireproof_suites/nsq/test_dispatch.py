@@ -40,6 +40,12 @@ SPELLINGS = [
     b'{"##client_dispatch_tag":"tagA","k":"' + b"v" * 4096 + b'"}',
 ]
 
+ESCAPED_TAG = 'a\\b/c"\u6d88'
+ESCAPES = [
+    rb'{"##client_dispatch_tag":"a\\b\/c\"\u6d88"}',
+    rb'{"##client_dispatch_tag":"\u0061\u005cb\u002fc\u0022\u6D88"}',
+]
+
 
 @case("nsq/dispatch/matching", clause="ext.dispatch.to-matching", waiting=True)
 @pytest.mark.parametrize("first", ["matching", "untagged"])
@@ -122,6 +128,22 @@ def test_spellings(broker: Broker, fresh_ext_topic: Topic) -> Observation:
     untagged = channel.join("untagged")
 
     bodies = channel.publish_headers(SPELLINGS)
+
+    return channel.takers(bodies, owed_to=matching, others=[untagged])
+
+
+@case("nsq/dispatch/escapes", clause="ext.dispatch.to-matching", waiting=True)
+def test_escapes_in_a_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A tag of other characters is the same tag however JSON spells it."""
+    with broker.connect(identify=None, topic=fresh_ext_topic) as client:
+        answer = observe(client.ask(identify(desired_tag=ESCAPED_TAG, extend_support=True)))
+        if answer.value.startswith("error:"):
+            return observed("desired-refused")
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=ESCAPED_TAG)
+    untagged = channel.join("untagged")
+
+    bodies = channel.publish_headers(ESCAPES)
 
     return channel.takers(bodies, owed_to=matching, others=[untagged])
 

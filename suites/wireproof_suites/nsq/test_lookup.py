@@ -7,18 +7,25 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.lookup import LookupClient
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.observation import Observation, observed
+from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import V1_ACCEPT
 from wireproof_suites.nsq.looking_up import (
     ACCESS,
     LOOKUP,
     STYLES,
     eventually,
+    every_server,
     first,
     look,
     with_channel,
 )
-from wireproof_suites.nsq.lookup_truth import observe_answer, observe_channel, observe_envelope
+from wireproof_suites.nsq.lookup_truth import (
+    observe_answer,
+    observe_channel,
+    observe_envelope,
+    observe_form,
+    observe_said,
+)
 
 # What a client may say it accepts without asking for version 1.0 to the letter.
 OTHER_STYLES = {
@@ -26,6 +33,14 @@ OTHER_STYLES = {
     "no-space": V1_ACCEPT.replace(" ", ""),
     "list": f"{V1_ACCEPT}, application/json",
     "anything": "*/*",
+}
+
+REFUSED = {
+    "no-topic": "",
+    "empty-topic": "topic=",
+    "bad-escape": "topic=%zz",
+    "access-x": "topic=nosuch&access=x",
+    "access-rw": "topic=nosuch&access=rw",
 }
 
 
@@ -142,11 +157,7 @@ def test_method(lookup: LookupClient, plain_topic: Topic, method: str) -> Observ
 
 
 @case("nsq/lookup/refused", clause="smart.lookup.refused")
-@pytest.mark.parametrize(
-    "query",
-    ["", "topic=", "topic=%zz", "topic=nosuch&access=x", "topic=nosuch&access=rw"],
-    ids=["no-topic", "empty-topic", "bad-escape", "access-x", "access-rw"],
-)
+@pytest.mark.parametrize("query", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_refused(lookup: LookupClient, query: str, v1: bool) -> Observation:
     """A lookup without a topic, or with an unknown access, is refused."""
@@ -157,7 +168,16 @@ def test_refused(lookup: LookupClient, query: str, v1: bool) -> Observation:
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_form_of_errors(lookup: LookupClient, v1: bool) -> Observation:
     """An error says its status and message bare, or 500 and its text in the envelope."""
-    answer = first(lookup).request("GET", LOOKUP, v1=v1)
-    if answer.json is None or not answer.code:
-        return observed("no-json" if answer.json is None else "no-text")
-    return observed(f"{answer.status},{'wrapped' if answer.is_wrapped else 'bare'}")
+    return observe_form(first(lookup).request("GET", LOOKUP, v1=v1))
+
+
+@case("nsq/lookup/error-text", clause="smart.lookup.error-form")
+@pytest.mark.parametrize("query", REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_text_of_errors(lookup: LookupClient, query: str, v1: bool) -> Observation:
+    """Every lookup server says why it refuses, in either style."""
+    return every_server(
+        lookup,
+        lambda server: observe_said(server.request("GET", LOOKUP, query=query, v1=v1)),
+        due="said",
+    )

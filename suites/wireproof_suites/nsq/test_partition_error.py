@@ -54,6 +54,14 @@ def test_no_partition_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Obser
     return then_state(broker, ext_topic, frame)
 
 
+@case("nsq/partition/required/minus-one", clause="smart.partition.required")
+def test_partition_minus_one(broker: Broker, plain_topic: Topic) -> Observation:
+    """The number that stands for no partition in particular names none."""
+    frame = pub(plain_topic, broker.unique_body(), partition=-1)
+
+    return then_state(broker, plain_topic, frame)
+
+
 @case("nsq/partition/required/behind-another", clause="smart.partition.required")
 def test_no_partition_behind_another(broker: Broker, plain_topic: Topic) -> Observation:
     """That an earlier publish named the partition does not make up for it."""

@@ -51,6 +51,7 @@ VALUES = {
     "json-inside": rb'{"k":"{\"a\":1}"}',
     "quotes": rb'{"k":"say \"hi\""}',
     "backslash": rb'{"k":"a\\b"}',
+    "four-backslashes-last": rb'{"k":"a\\\\"}',
     "escaped-slash": rb'{"k":"a\/b"}',
     "escaped-controls": rb'{"k":"\t\n\r\b\f"}',
     "escaped-nul": rb'{"k":"a\u0000b"}',

@@ -14,6 +14,7 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 
 HEADER = {"k": "v"}
+BAD_SIZES = {"zero": 0, "negative": -1, "one": 1, "two": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observat
 
 
 @case("nsq/publish/error-code/bad-size", clause="ext.publish.error-same-as-pub")
-@pytest.mark.parametrize("size", [0, -1], ids=["zero", "negative"])
+@pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
     """A size that cannot be has the code that the errors of PUB give it."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), size=size)

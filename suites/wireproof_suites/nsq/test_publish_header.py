@@ -18,7 +18,14 @@ NOT_JSON = {
     "cut-in-value": b'{"k":"v',
     "cut-after-value": b'{"k":"v"',
     "cut-after-comma": b'{"k":"v",',
+    "cut-after-number": b'{"k":1',
     "no-value": b'{"k":}',
+    "plus-alone": b'{"k":+}',
+    "minus-alone": b'{"k":-}',
+    "text-behind-nan": b'{"k":NaNx}',
+    "text-behind-small-nan": b'{"k":nanx}',
+    "word-in-array": b'{"k":[x]}',
+    "array-closed-by-a-brace": b'{"k":[}',
     "no-colon": b'{"k" "v"}',
     "no-comma": b'{"k":"v" "l":"w"}',
     "comma-at-end": b'{"k":"v",}',
@@ -35,6 +42,7 @@ NOT_JSON = {
     "cut-word": b"nul",
     "two-objects": b'{"k":"v"}{"l":"w"}',
     "text-behind": b'{"k":"v"}x',
+    "text-behind-nothing": b"{}x",
     "brace-behind": b'{"k":"v"}}',
     "comment": b'{"k":"v"/*c*/}',
     "byte-order-mark": b'\xef\xbb\xbf{"k":"v"}',
@@ -43,6 +51,7 @@ NOT_JSON = {
     "nul": b"\x00",
     "nul-behind": b'{"k":"v"}\x00',
     "binary": b"\x00\xff\x80\x7f",
+    "greatest-byte": b"\xff",
 }
 
 BAD_NAME_CHARACTERS = {

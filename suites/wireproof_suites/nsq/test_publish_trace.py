@@ -28,6 +28,7 @@ AMONG_OTHERS = {
     "last": b'{"k":"v","##trace_id":"77"}',
     "beside-a-tag": b'{"##client_dispatch_tag":"t","##trace_id":"77"}',
     "behind-one-like-it": b'{"trace_id":"5","k":"##trace_id","##trace_id":"77"}',
+    "behind-quotes": rb'{"k":"say \"hi\"","##trace_id":"77"}',
     "spaces": b'{ "##trace_id" : "77" }',
 }
 

@@ -120,6 +120,16 @@ class _Remembered:
         return self._told.get(topic, found) if is_for_reading(request) else found
 
 
+def _without_a_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
+    """Forget why a lookup with an unknown access, or what would change a topic, is refused."""
+    says_why = is_lookup(request) and not request.text("access")
+    return refusal if says_why else HttpRefusal(refusal.status, "")
+
+
+def _forms_exchanged(refusal: HttpRefusal, v1: bool) -> Answer:
+    return escaped_error(refusal, not v1)
+
+
 _ANSWER = "smart.lookup.answer"
 _ENVELOPE = "smart.lookup.envelope"
 _CONSUMER = "smart.lookup.consumer"
@@ -171,6 +181,20 @@ FAULTS: tuple[Preset, ...] = (
         "smart.lookup.listlookup-form smart.lookup.disabled",
         settings={"lookup.v1": _always_new},
         way=MISSING,
+    ),
+    fault(
+        "lookup-refuses-without-a-text",
+        "refusals have no text",
+        breaks="smart.lookup.error-form",
+        settings={"lookup.refusal": _without_a_text},
+        way=MISSING,
+    ),
+    fault(
+        "lookup-error-forms-exchanged",
+        "an error is in the envelope where it is to be bare, and the other way round",
+        breaks="smart.lookup.error-form",
+        settings={"lookup.error": _forms_exchanged},
+        way=WRONG_VALUE,
     ),
     fault(
         "lookup-envelope-text",

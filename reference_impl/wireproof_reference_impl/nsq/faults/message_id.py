@@ -1,22 +1,24 @@
 """Faults of message ids, of FIN and TOUCH that say them, and of heartbeats."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core import answers, packed
 from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.refusal import Manner
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
+    EXTRA,
     MISSING,
     TRACED,
     WRONG_VALUE,
     Preset,
     fault,
 )
-from wireproof_spec.nsq.names import HEARTBEAT
+from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
 
 _U63 = 1 << 63
 
@@ -81,6 +83,19 @@ def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
     return b"" if data == HEARTBEAT else packed.frame(frame_type, data)
 
 
+def _in_a_response(is_meant: Callable[[bytes], bool]) -> Settings:
+    """Return settings under which refusals of some commands are no errors."""
+
+    def shown(command: bytes, code: str) -> Manner:
+        return Manner.RESPONSE if is_meant(command) else Manner.SAID
+
+    return {"output.manner": shown}
+
+
+def _with_compression(fields: Mapping[str, object]) -> bytes:
+    return answers.compact_json({**fields, "deflate": True})
+
+
 def _every_tenth_ahead(number: int) -> int:
     return number + 1000 if number % 10 == 0 else number
 
@@ -120,6 +135,34 @@ FAULTS: tuple[Preset, ...] = (
         may_break="upgrade.open-subscription",
         settings={"output.frame": _without_heartbeats},
         way=MISSING,
+    ),
+    fault(
+        "nothing-in-a-response",
+        "an empty line, and a wrong magic, are answered in a response",
+        breaks="smart.connection.unknown-command smart.connection.wrong-magic",
+        settings=_in_a_response(lambda command: not command),
+        way=BOUNDARY,
+    ),
+    fault(
+        "identify-tells-of-compression",
+        "the answer to IDENTIFY speaks of a compression that nobody asked for",
+        breaks="smart.connection.identify",
+        settings={"output.identify_json": _with_compression},
+        way=EXTRA,
+    ),
+    fault(
+        "unidentified-without-a-code",
+        "a refused IDENTIFY is answered in a response",
+        breaks="smart.connection.identify-refused",
+        settings=_in_a_response(lambda command: command == IDENTIFY),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "batch-without-a-code",
+        "a refused batch is answered in a response",
+        breaks="smart.connection.batch-refused",
+        settings=_in_a_response(lambda command: command == MPUB),
+        way=WRONG_VALUE,
     ),
     fault(
         "id-low-half-little-endian",
