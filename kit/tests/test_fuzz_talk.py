@@ -1,14 +1,17 @@
 """One connection of a case: how it ends, and what is wrong with what came on it."""
 
+import sys
 import time
 
 import pytest
 from scripted_peer import DEADLINE, OK, Peer, ScriptedPeer
 
+from wireproof_kit.fuzz import pump
 from wireproof_kit.fuzz.case import HALF_CLOSE, Case, Step
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.door import AnswerReader, Expectation, Owed
 from wireproof_kit.fuzz.http_owed import HttpReader
+from wireproof_kit.fuzz.lane import Lane, Piped
 from wireproof_kit.fuzz.oracle import CLOSED, NONSENSE
 from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.nsq.fuzz.answers import MESSAGE, OK_KIND, FrameReader
@@ -138,3 +141,30 @@ def test_an_answer_that_is_owed_is_missed_all_the_same() -> None:
     assert judged(OK[:-1]) == CLOSED
     assert judged(PUSHED[:30]) == CLOSED
     assert judged(b"\xff" * 12) == NONSENSE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux acknowledges when it is told to")
+def test_a_target_that_keeps_small_answers_back_is_not_waited_for() -> None:
+    """A delayed acknowledgement comes after 40 ms; the first ones of a connection come at once."""
+
+    def script(peer: Peer) -> None:
+        while peer.line():
+            peer.say(OK, OK)
+
+    owed = Owed(frozenset({OK_KIND}))
+    step = Step(b"NOP\n")
+    piped = Piped(Case(0, "", "NOP", "frame", "grammar", (step,), True), step.data, (owed, owed))
+    with ScriptedPeer(script) as target:
+        lane = Lane(Referee(target.address), DEADLINE, b"")
+        seconds = [_seconds_of_batch(lane, piped) for _ in range(40)][20:]
+        lane.close()
+    assert min(seconds) < 0.03
+
+
+def _seconds_of_batch(lane: Lane, piped: Piped) -> float:
+    started = time.monotonic()
+    lane.begin([piped])
+    while lane.talks():
+        assert pump.moved(lane.talks(), DEADLINE), "an answer is missing"
+    assert lane.finish().wrong is None
+    return time.monotonic() - started

@@ -134,7 +134,8 @@ class Lane:
 
     def _open(self, case: Case) -> None:
         self.close()
-        self.talk = Talk(self.referee.address(case), self.referee.reader(case), self.referee)
+        reader = self.referee.reader(case)
+        self.talk = Talk(self.referee.address(case), reader, self.referee, prompt=True)
         self._used = 0
         expected = self.referee.expect(case, b"", self.before) if self.before else Expectation(())
         self._skip = sum(not owed.optional for owed in expected.owed)

@@ -2,6 +2,7 @@
 
 import select
 import socket
+import sys
 from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,6 +25,8 @@ class Talk:
     """A connection that is being talked on; `answers` are those that were asked for.
 
     ``ended`` says how the target ended it (``end``, ``reset``, ``refused``); empty while open.
+    `prompt`: what comes is acknowledged at once, for a target that writes many small answers may
+    keep the next one back until then. Linux only; elsewhere such a target is waited for.
     """
 
     __slots__ = (
@@ -31,6 +34,7 @@ class Talk:
         "_last",
         "_listener",
         "_out",
+        "_prompt",
         "_reader",
         "_transcript",
         "answers",
@@ -49,10 +53,12 @@ class Talk:
         listener: Listener,
         *,
         transcript: Transcript | None = None,
+        prompt: bool = False,
     ) -> None:
         self._reader = reader
         self._listener = listener
         self._transcript = transcript
+        self._prompt = prompt
         self._out: deque[bytes | memoryview] = deque()
         self._half_closing = False
         self._last = b""
@@ -130,6 +136,8 @@ class Talk:
             return True
         if not data:
             self._end("end")
+        elif self._prompt and sys.platform == "linux":
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         self._take(self._reader.feed(data))
         return True
 
