@@ -26,4 +26,11 @@ def cpu_s(pid: int) -> float:
 def children(pid: int) -> list[int]:
     """Return the processes that a process has started and not yet been told the end of."""
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]
+    return [int(child) for task in tasks for child in _words(task)]
+
+
+def _words(task: Path) -> list[str]:
+    try:
+        return task.read_text().split()
+    except FileNotFoundError:  # the thread has ended since
+        return []

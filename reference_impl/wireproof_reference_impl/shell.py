@@ -17,7 +17,7 @@ from wireproof_reference_impl.served import Connect, Keeper, Link, Pacing, Sourc
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
 
-_SELDOM = 20_000
+_SELDOM = 50_000
 """How many more objects must be there than before."""
 
 

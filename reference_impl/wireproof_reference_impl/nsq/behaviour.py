@@ -241,9 +241,10 @@ class LookupBehaviour:
 class ClusterBehaviour:
     """What the nodes of a cluster do together, and which topics they take.
 
-    `copied` is what a follower keeps of a leader's record; None is nothing. `together` puts all
-    partitions of a topic on one node. `instead` and `absent` are about publishes for a partition
-    that a node does not keep while it keeps others of the topic.
+    `copied` is what a follower keeps of a leader's record; None is nothing. `handed_over`
+    rearranges what waits in a channel as another node comes to lead; None leaves it as it is.
+    `together` puts all partitions of a topic on one node. `instead` and `absent` are about
+    publishes for a partition that a node does not keep while it keeps others of the topic.
     """
 
     fits: Callable[[cluster_rules.Wanted, int], bool] = cluster_rules.enough_nodes
@@ -251,7 +252,7 @@ class ClusterBehaviour:
     refusal: Callable[[cluster_rules.Role], Refusal | None] = cluster_rules.by_role
     instead: Callable[[Sequence[int]], int | None] = cluster_rules.nowhere
     absent: str = error_codes.E_TOPIC_NOT_EXIST
-    handed_over: Callable[[deque[Message]], None] = cluster_rules.untouched
+    handed_over: Callable[[deque[Message]], None] | None = None
     next_id: Callable[[int, int], int] = cluster_rules.next_id
     together: bool = False
 

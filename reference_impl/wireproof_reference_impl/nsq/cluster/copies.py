@@ -79,11 +79,12 @@ def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
 
 def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
     """Move the channels of a partition, each from where it has finished everything."""
-    left = topic.partition(place, old)
+    left, rearrange = topic.partition(place, old), new.node.behaviour.cluster.handed_over
     for name, channel in left.channels.items():
         moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
         moved.ordered = channel.ordered
-        new.node.behaviour.cluster.handed_over(moved.backlog.upcoming())
+        if rearrange is not None:
+            rearrange(moved.backlog.upcoming())
     left.follow()
     left.channels.clear()
 

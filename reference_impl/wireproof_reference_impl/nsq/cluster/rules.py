@@ -1,10 +1,8 @@
 """Choices of the cluster, each as it is by default."""
 
-from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_spec.nsq import error_codes
 
@@ -60,10 +58,6 @@ def by_role(role: Role) -> Refusal | None:
 def nowhere(here: Sequence[int]) -> int | None:
     """Return which partition of this node takes what is for one it does not keep: none."""
     return None
-
-
-def untouched(waiting: deque[Message]) -> None:
-    """Leave what waits in a channel as it is when another node comes to lead."""
 
 
 def next_id(first: int, due: int) -> int:

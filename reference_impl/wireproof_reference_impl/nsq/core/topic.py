@@ -35,7 +35,9 @@ class Partition:
         self._next_id = self._id_after(log.count)
 
     def publish(self, entries: Sequence[Entry], now_ns: int) -> Stored:
-        """Store messages in a row, all or none, and hand them to every channel.
+        """Store messages in a row, all or none, and hand them to every channel with a client.
+
+        Where nobody is, they are read from the log once somebody comes.
 
         Raises:
             OSError: they could not be stored.
@@ -47,11 +49,12 @@ class Partition:
         self._next_id += len(records) * self._behaviour.publish.id_step
         for follower, record in product(self.followers, records):
             follower.copy(record)
-        if self.channels:
+        attended = [channel for channel in self.channels.values() if channel.subscribers]
+        if attended:
             offsets = accumulate(sizes, initial=offset)
             numbers = range(self.log.count - len(entries), self.log.count)
             for entry, *place in zip(entries, ids, offsets, sizes, numbers, strict=False):
-                self._hand_out(entry, place, now_ns)
+                self._hand_out(entry, place, attended, now_ns)
         trace_id = entries[0].trace_id if len(entries) == 1 else 0
         return Stored(ids[0], trace_id, offset, sum(sizes))
 
@@ -126,7 +129,8 @@ class Partition:
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""
         for channel in self.channels.values():
-            channel.serve(now_ns)
+            if channel.subscribers:
+                channel.serve(now_ns)
 
     def close(self) -> None:
         """Let go of the log."""
@@ -173,8 +177,10 @@ class Partition:
             for entry, internal_id in zip(entries, ids, strict=True)
         ]
 
-    def _hand_out(self, entry: Entry, place: Sequence[int], now_ns: int) -> None:
-        """Give every channel a message that was stored, with id, offset, size and number."""
+    def _hand_out(
+        self, entry: Entry, place: Sequence[int], channels: Sequence[Channel], now_ns: int
+    ) -> None:
+        """Give channels a message that was stored, with id, offset, size and number."""
         internal_id, offset, size, number = place
         version = 0 if entry.header is None else self._behaviour.publish.ext_version
         message = Message(
@@ -190,7 +196,7 @@ class Partition:
             entry.tag,
             not self.topic.extend,
         )
-        for channel in self.channels.values():
+        for channel in channels:
             channel.backlog.add(message)
 
 

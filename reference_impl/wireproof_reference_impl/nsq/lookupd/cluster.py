@@ -1,6 +1,6 @@
 """What a lookup server tells of the cluster as a whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl.nsq.cluster.coordinator import Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -10,6 +10,8 @@ from wireproof_reference_impl.nsq.lookupd import parameters, records
 from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, is_registered
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_spec.nsq import error_codes
+
+Led = tuple[ClusterTopic, Sequence[str]]
 
 
 def info(server: LookupServer, request: Request) -> object:
@@ -30,7 +32,9 @@ def list_lookup(server: LookupServer, request: Request) -> object:
 
 def nodes(server: LookupServer, request: Request) -> object:
     """Name the nodes, each with the partitions it leads."""
-    return {"producers": [_node(server, each) for each in server.cluster.members if each.up]}
+    led = _led(server)
+    members = [each for each in server.cluster.members if each.up]
+    return {"producers": [_node(server, each, led.get(each, ())) for each in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
@@ -74,28 +78,28 @@ def disable_write(server: LookupServer, request: Request) -> None:
     server.cluster.writes = known.get(word, Writes.NONE)
 
 
-def _node(server: LookupServer, member: Member) -> records.Record:
-    led = _led_by(server, member)
+def _node(server: LookupServer, member: Member, led: Sequence[Led]) -> records.Record:
     shown = dict(records.node(server, member))
     del shown["id"], shown["distributed_id"]
     return {
         **shown,
         "tombstones": [(each.name, member) in server.cluster.tombstones for each, _ in led],
         "topics": [each.name for each, _ in led],
-        "partitions": {each.name: list(map(str, numbers)) for each, numbers in led},
+        "partitions": {each.name: numbers for each, numbers in led},
     }
 
 
-def _led_by(server: LookupServer, member: Member) -> Sequence[tuple[ClusterTopic, Sequence[int]]]:
-    found: list[tuple[ClusterTopic, Sequence[int]]] = []
+def _led(server: LookupServer) -> Mapping[Member, Sequence[Led]]:
+    """Return for each node the topics it leads partitions of, with the numbers of these."""
+    found: dict[Member, list[Led]] = {}
     for topic in server.cluster.topics.values():
-        numbers = [
-            place.number
-            for place in topic.places.values()
-            if place.leader is member and is_registered(topic, place)
-        ]
-        if numbers:
-            found.append((topic, numbers))
+        numbers: dict[Member, list[str]] = {}
+        for place in topic.places.values():
+            leader = place.leader
+            if leader is not None and is_registered(topic, place):
+                numbers.setdefault(leader, []).append(str(place.number))
+        for leader, led in numbers.items():
+            found.setdefault(leader, []).append((topic, led))
     return found
 
 
