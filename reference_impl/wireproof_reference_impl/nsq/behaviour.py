@@ -161,6 +161,7 @@ class DispatchBehaviour:
     comes_back: Callable[[Held, Return], Held | None] = in_flight.comes_back
     finishes: Callable[[Held, int], bool] = in_flight.always_finished
     may_finish: Callable[[Held, Subscriber], bool] = in_flight.is_held_by
+    put_back_delay: Callable[[int], int] = in_flight.as_asked
     touched_most_ns: int = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
 
 

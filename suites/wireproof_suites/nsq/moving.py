@@ -84,6 +84,15 @@ def subscribed(
     return consumer
 
 
+def came_back(cluster: Cluster, topic: Topic) -> bool:
+    """Bring a node back that was taken away; tell whether it is among the others again."""
+    try:
+        cluster.node_up(topic)
+    except ArrangementFailed:
+        return False
+    return any(is_same(node.address, topic.address) for node in cluster.nodes())
+
+
 def command_for(topic: Topic) -> str:
     """Return the command that subscribes to a topic of this kind."""
     return (SUB_ORDERED if topic.ordered else SUB).decode()

@@ -62,6 +62,19 @@ def _what_it_desires(topic: Topic, identify: Identify) -> Header | None:
     return {CLIENT_DISPATCH_TAG: tag} if isinstance(tag, str) else None
 
 
+def ids_of(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[bytes]] | None:
+    """Read until all of the bodies have come; return the ids under which each did, or None."""
+    ids: dict[bytes, set[bytes]] = {body: set() for body in bodies}
+    while not all(ids.values()):
+        delivery = consumer.next()
+        if delivery is None:
+            return None
+        for body in bodies:
+            if body in delivery.raw and delivery.message_id is not None:
+                ids[body].add(delivery.message_id)
+    return ids
+
+
 def took_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
     """Say whether all of the bodies come to the consumer."""
     missing = set(bodies)

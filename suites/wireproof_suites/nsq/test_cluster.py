@@ -11,7 +11,9 @@ from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.observing import observe, observe_absence
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import REDELIVERY
 from wireproof_suites.nsq.moving import asked_at, publish_soon
 
 TRACE_ID = 77
@@ -105,6 +107,25 @@ def test_publish_to_an_unwritable_partition(
     topic = fresh_plain_topic
     cluster.make_unwritable(topic)
     return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
+
+
+@case("nsq/lookup/unwritable", clause="smart.lookup.access", needs=("unwritable",), waiting=True)
+def test_lookup_of_an_unwritable_partition(
+    broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
+) -> Observation:
+    """A partition that takes no messages is named to consumers, and to producers no longer."""
+    topic = fresh_plain_topic
+    broker.subscribe(topic).close()
+    if cluster.leader_of(topic, access="w") is None:
+        return observed("never-named")
+    cluster.make_unwritable(topic)
+
+    def look() -> bool | None:
+        return None if cluster.leader_of(topic, access="w") else True
+
+    if not until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5):
+        return observed("named:w", overdue=True)
+    return observed("named:r" if cluster.leader_of(topic, access="r") else "named:nobody")
 
 
 @case("nsq/cluster/writable-again", clause="smart.cluster.writable-again")

@@ -8,7 +8,7 @@ from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import REDELIVERY
-from wireproof_suites.nsq.moving import led, publish_soon, story
+from wireproof_suites.nsq.moving import came_back, led, publish_soon, story
 
 
 @case("nsq/cluster/gone-kept", clause="smart.cluster.gone-kept", alone=True)
@@ -60,6 +60,35 @@ def test_publish_with_a_node_gone(
     answer = observe(publish_soon(broker, found, body))
     tale.owed.append(body)
     return tale.rest(consumer) if answer.value == "ok" else answer
+
+
+@case("nsq/cluster/gone-back", clause="smart.cluster.gone-kept", alone=True)
+def test_node_back_and_the_other_gone(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """A node that has come back delivers what was acknowledged while it was away."""
+    first = led(broker, cluster, movable_topic)
+    tale = story(broker, first)
+    tale.publish(2)
+    cluster.node_down(first)
+    second = cluster.next_leader(first)
+    if second is None:
+        return observed("not-named", overdue=True)
+    tale.topic = second
+    for _ in range(3):
+        body = broker.unique_body()
+        answer = observe(publish_soon(broker, second, body))
+        if answer.value != "ok":
+            return answer
+        tale.owed.append(body)
+    if not came_back(cluster, first):
+        return observed("not-back")
+    cluster.node_down(second)
+    third = cluster.next_leader(second)
+    if third is None:
+        return observed("not-named", overdue=True)
+    tale.topic = third
+    return tale.rest(tale.consumer())
 
 
 @case("nsq/cluster/gone-lookup", clause="smart.cluster.gone-lookup", alone=True)

@@ -1,16 +1,20 @@
 """What connections take over from the original protocol: IDENTIFY, heartbeats, RDY, batches."""
 
+import time
+
 import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, raw, rdy, subscribe
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, pub, raw, rdy, subscribe
 from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
 from wireproof_kit.nsq.outgoing import Outgoing
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import ANSWER
+from wireproof_kit.patience import ANSWER, REDELIVERY
 from wireproof_spec.nsq.names import MPUB_TRACE
 from wireproof_suites.nsq.consuming import answered_and
 from wireproof_suites.nsq.greetings import observe_told
@@ -23,6 +27,9 @@ UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
 HEARTBEAT_S = 3.0
 GLANCE_S = 0.1
+# A broker may round the time, but not lose it.
+LATER_MS = 1500
+EARLIEST_S = 1.2
 
 WITHIN: list[tuple[str, object]] = [
     ("heartbeat_interval", -1),
@@ -286,6 +293,27 @@ def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observat
         return observe_absence(consumer.until(sentinel), of=body)
 
 
+@case("nsq/connection/requeue-later", clause="smart.connection.requeue", waiting=True)
+def test_put_back_for_later(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message put back for a time does not come again before it has passed."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic) as consumer:
+        broker.published(topic, broker.unique_body())
+        held = consumer.take()
+        # What was sent twice right away comes before the answer to a publish here.
+        consumer.connection.ask(pub(topic, broker.unique_body()))
+        while consumer.take(seconds=0):
+            pass
+        begin = time.monotonic()
+        if held is not None:
+            consumer.requeue(held, LATER_MS)
+        again = held and _next_of(consumer, held)
+        passed = time.monotonic() - begin
+    if again is None:
+        return observed("missing", overdue=True)
+    return observed("later" if passed >= EARLIEST_S else "early")
+
+
 @case("nsq/connection/ready", clause="smart.connection.ready", waiting=True)
 def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A client that has said RDY 1 and holds a message gets no other."""
@@ -317,3 +345,12 @@ def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
             if seen.value != "delivered:all":
                 return seen
     return observed("all")
+
+
+def _next_of(consumer: Consumer, held: Delivery) -> Delivery | None:
+    """Wait until the same message comes again; others are finished."""
+    seconds = LATER_MS / 1000 + consumer.connection.seconds(REDELIVERY)
+    while delivery := consumer.next(seconds=seconds):
+        if delivery.message_id == held.message_id:
+            return delivery
+    return None

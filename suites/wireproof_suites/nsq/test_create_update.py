@@ -8,7 +8,7 @@ from wireproof_kit.nsq.lookup import DELETE_PATH, UPDATE_PATH, LookupClient
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_suites.nsq.creating import observe_word
+from wireproof_suites.nsq.creating import ONE, create, observe_word
 from wireproof_suites.nsq.looking_up import eventually, look, tell
 from wireproof_suites.nsq.lookup_truth import observe_extend, observe_meta, observe_places
 
@@ -27,6 +27,18 @@ def test_no_way_back(lookup: LookupClient, fresh_ext_topic: Topic) -> Observatio
     lookup.update_meta(fresh_ext_topic.name, upgradeext="false")
 
     return observe_extend(look(lookup, fresh_ext_topic, access="r", metainfo="true"))
+
+
+@case("nsq/create/again-updated", clause="ext.create.again")
+def test_same_creation_after_an_update(lookup: LookupClient, new_topic_name: str) -> Observation:
+    """An update that changes nothing leaves what was said of a topic: the creation fits still."""
+    wanted = {**ONE, "syncdisk": "5", "retention": "3"}
+    first = observe_word(create(lookup, new_topic_name, **wanted))
+    if first.value != "done":
+        return first
+    lookup.update_meta(new_topic_name, upgradeext="false")
+
+    return observe_word(create(lookup, new_topic_name, **wanted))
 
 
 @case("nsq/create/upgrade-other", clause="ext.create.update")

@@ -84,6 +84,7 @@ class Channel:
         if delay_ns and self.ordered and not self._behaviour.order.requeue_delay:
             return
         held = self.in_flight.take(internal_id, subscriber)
+        delay_ns = self._behaviour.dispatch.put_back_delay(delay_ns)
         self._come_back(held, now_ns, delay_ns=delay_ns, why=Return.PUT_BACK)
 
     def unfinished(self) -> list[Message]:

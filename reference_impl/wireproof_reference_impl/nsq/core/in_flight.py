@@ -64,6 +64,14 @@ def comes_back(held: Held, why: Return) -> Held | None:
     return held
 
 
+def as_asked(delay_ns: int) -> int:
+    """Return how long a message that was put back stays away, in nanoseconds.
+
+    Clause: smart.connection.requeue
+    """
+    return delay_ns
+
+
 def never_overtaken(held: Held) -> bool:
     """Tell whether later messages of an ordered channel go before one that has come back.
 

@@ -92,6 +92,10 @@ def _in_a_response(is_meant: Callable[[bytes], bool]) -> Settings:
     return {"output.manner": shown}
 
 
+def _none_below_2_s(delay_ns: int) -> int:
+    return delay_ns if delay_ns >= 2_000_000_000 else 0
+
+
 def _with_compression(fields: Mapping[str, object]) -> bytes:
     return answers.compact_json({**fields, "deflate": True})
 
@@ -135,6 +139,13 @@ FAULTS: tuple[Preset, ...] = (
         may_break="upgrade.open-subscription",
         settings={"output.frame": _without_heartbeats},
         way=MISSING,
+    ),
+    fault(
+        "put-back-comes-at-once",
+        "REQ with a time-out below 2 s is one without",
+        breaks="smart.connection.requeue",
+        settings={"dispatch.put_back_delay": _none_below_2_s},
+        way=BOUNDARY,
     ),
     fault(
         "nothing-in-a-response",
