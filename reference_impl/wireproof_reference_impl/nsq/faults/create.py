@@ -38,6 +38,20 @@ def _is_extended(request: Request) -> bool:
     return request.text("extend") == "true"
 
 
+class _RetentionOnce:
+    """Overlooks how long to keep messages where a topic is asked for again."""
+
+    def __init__(self) -> None:
+        self._made: set[str] = set()
+
+    def __call__(self, request: Request) -> Request:
+        """Return the request as it counts."""
+        topic = request.text("topic")
+        known = topic in self._made
+        self._made.add(topic)
+        return replace(request, query={**request.query, "retention": b""}) if known else request
+
+
 _EXTEND = "create.extend"
 _PARAMETERS = "create.parameters"
 _SINGLE = (
@@ -78,6 +92,13 @@ FAULTS: tuple[Preset, ...] = (
         may_break=_SINGLE,
         settings=_creating(_is_single, partition_num=b"2"),
         way=WRONG_VALUE,
+    ),
+    fault(
+        "create-again-without-retention",
+        "retention is overlooked where the same topic is asked for again",
+        breaks="create.again",
+        settings={"lookup.creation": _RetentionOnce()},
+        way=CONDITION,
     ),
     fault(
         "create-one-copy",
