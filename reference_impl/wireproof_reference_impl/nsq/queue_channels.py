@@ -54,6 +54,7 @@ class QueueChannels:
         self._write = replace_file if synced else overwrite_file
         self._saved: dict[str, Place] = {}
         self._saved_states: bytes | None = None
+        self._with_file: set[str] | None = None
 
     def load_states(self) -> tuple[tuple[ChannelState, ...], list[QueueWarning]]:
         """Return the channels, and a warning when the list cannot be read."""
@@ -88,7 +89,8 @@ class QueueChannels:
         """Return the positions, held between the queue's start and end."""
         positions: dict[str, ChannelPosition] = {}
         warnings: list[QueueWarning] = []
-        for channel, path in sorted(self._position_paths().items()):
+        for channel in sorted(self._found()):
+            path = self._position_path(channel)
             match = _POSITION.fullmatch(path.read_bytes())
             if match is None:
                 text = "no position; the channel begins anew"
@@ -107,15 +109,18 @@ class QueueChannels:
         """Keep the position of a channel, which is there from now on."""
         self._keep(channel, place, end)
         self._saved[channel] = place
+        if self._with_file is not None:
+            self._with_file.add(channel)
 
     def save(self, places: Mapping[str, Place], end: Place) -> None:
         """Keep the positions; a channel that is not named loses its file."""
+        before = self._found() if self._with_file is None else self._with_file
         for channel, place in places.items():
             self._keep(channel, place, end)
-        for channel, path in self._position_paths().items():
-            if channel not in places:
-                path.unlink(missing_ok=True)
+        for channel in before - places.keys():
+            self._position_path(channel).unlink(missing_ok=True)
         self._saved = dict(places)
+        self._with_file = set(places)
 
     def _keep(self, channel: str, place: Place, end: Place) -> None:
         if self._saved.get(channel) != place:
@@ -130,10 +135,11 @@ class QueueChannels:
     def _position_path(self, channel: str) -> Path:
         return self._folder.directory / f"{self._prefix()}{channel}{SUFFIX}"
 
-    def _position_paths(self) -> dict[str, Path]:
+    def _found(self) -> set[str]:
+        """Return the channels of which a position lies there."""
         prefix = self._prefix()
         return {
-            name[len(prefix) : -len(SUFFIX)]: self._folder.directory / name
+            name[len(prefix) : -len(SUFFIX)]
             for name in os.listdir(self._folder.directory)
             if name.startswith(prefix) and name.endswith(SUFFIX)
         }
