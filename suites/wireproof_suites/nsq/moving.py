@@ -36,7 +36,9 @@ def led(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
 
     def look() -> Topic | None:
         named = cluster.leader_of(topic) or topic
-        return next((at for at in (named, *cluster.others(named)) if _takes(broker, at)), None)
+        if _takes(broker, named):
+            return named
+        return next((at for at in cluster.others(named) if _takes(broker, at)), None)
 
     found = until(look, seconds=broker.patience.seconds(REDELIVERY))
     if found is None:

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, is_register
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_spec.nsq import error_codes
 
-Led = tuple[ClusterTopic, Sequence[str]]
+Led = Mapping[ClusterTopic, Sequence[str]]
 
 
 def info(server: LookupServer, request: Request) -> object:
@@ -34,7 +34,7 @@ def nodes(server: LookupServer, request: Request) -> object:
     """Name the nodes, each with the partitions it leads."""
     led = _led(server)
     members = [each for each in server.cluster.members if each.up]
-    return {"producers": [_node(server, each, led.get(each, ())) for each in members]}
+    return {"producers": [_node(server, each, led.get(each, {})) for each in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
@@ -78,28 +78,26 @@ def disable_write(server: LookupServer, request: Request) -> None:
     server.cluster.writes = known.get(word, Writes.NONE)
 
 
-def _node(server: LookupServer, member: Member, led: Sequence[Led]) -> records.Record:
+def _node(server: LookupServer, member: Member, led: Led) -> records.Record:
     shown = dict(records.node(server, member))
     del shown["id"], shown["distributed_id"]
     return {
         **shown,
-        "tombstones": [(each.name, member) in server.cluster.tombstones for each, _ in led],
-        "topics": [each.name for each, _ in led],
-        "partitions": {each.name: numbers for each, numbers in led},
+        "tombstones": [(each.name, member) in server.cluster.tombstones for each in led],
+        "topics": [each.name for each in led],
+        "partitions": {each.name: numbers for each, numbers in led.items()},
     }
 
 
-def _led(server: LookupServer) -> Mapping[Member, Sequence[Led]]:
+def _led(server: LookupServer) -> Mapping[Member, Led]:
     """Return for each node the topics it leads partitions of, with the numbers of these."""
-    found: dict[Member, list[Led]] = {}
+    found: dict[Member, dict[ClusterTopic, list[str]]] = {}
     for topic in server.cluster.topics.values():
-        numbers: dict[Member, list[str]] = {}
         for place in topic.places.values():
             leader = place.leader
             if leader is not None and is_registered(topic, place):
-                numbers.setdefault(leader, []).append(str(place.number))
-        for leader, led in numbers.items():
-            found.setdefault(leader, []).append((topic, led))
+                led = found.setdefault(leader, {})
+                led.setdefault(topic, []).append(str(place.number))
     return found
 
 
