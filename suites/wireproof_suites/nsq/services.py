@@ -1,6 +1,6 @@
 """Services of a lookup server beside lookup itself."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from wireproof_kit.nsq.http import HttpAnswer
 from wireproof_kit.nsq.observing import observe_http
@@ -30,6 +30,33 @@ def observe_service(
     if holding is not None and holding not in _scalars(answer.data):
         return observed("missing", difference=Difference(name, None, str(holding), "it nowhere"))
     return observed("service")
+
+
+def observe_led(answer: HttpAnswer, topic: Topic, *, due: Mapping[int, int]) -> Observation:
+    """Say whether partitions stand with the nodes, by TCP port, that lead them, and with no other.
+
+    ``true`` or ``false``; ``not-told`` when nodes are told of without partitions.
+    """
+    if answer.status != 200 or not isinstance(answer.data, dict):
+        return observe_http(answer)
+    told = list(_led(answer.data, topic.name))
+    if not told:
+        return observed("not-told")
+    wanted = sorted((str(number), port) for number, port in due.items())
+    difference = Difference("partitions", None, str(wanted), str(sorted(told)))
+    return observed("true") if sorted(told) == wanted else observed("false", difference=difference)
+
+
+def _led(data: dict[str, JsonValue], topic: str) -> Iterator[tuple[str, int]]:
+    """Yield each partition of a topic with the TCP port of the node it stands with."""
+    nodes = data.get("producers")
+    for node in nodes if isinstance(nodes, list) else ():
+        if not isinstance(node, dict):
+            continue
+        partitions, port = node.get("partitions"), node.get("tcp_port")
+        numbers = partitions.get(topic) if isinstance(partitions, dict) else None
+        if isinstance(numbers, list) and isinstance(port, int):
+            yield from ((str(number), port) for number in numbers)
 
 
 def observe_tombstones(answer: HttpAnswer, topic: Topic, *, due: Collection[str]) -> Observation:

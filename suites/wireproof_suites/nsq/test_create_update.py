@@ -4,14 +4,18 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import pub
 from wireproof_kit.nsq.lookup import DELETE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.observing import observe, observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.error_codes import E_TOPIC_NOT_EXIST
 from wireproof_suites.nsq.creating import ONE, create, observe_word
 from wireproof_suites.nsq.looking_up import eventually, look, tell
 from wireproof_suites.nsq.lookup_truth import observe_extend, observe_meta, observe_places
 
+# The end alone would come after it, too.
+GONE = [f"error:{E_TOPIC_NOT_EXIST}", "closed"]
 CHANGES: dict[str, dict[str, str]] = {
     "replicator-word": {"replicator": "abc"},
     "syncdisk-word": {"syncdisk": "abc"},
@@ -101,6 +105,41 @@ def test_deletion(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation
         return done
     again = lookup.delete(fresh_plain_topic.name)
     return observed("once" if again.status >= 400 else "twice")
+
+
+@case("nsq/create/deleted-publish", clause="ext.create.delete")
+def test_publish_to_deleted_topic(
+    broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
+) -> Observation:
+    """Who has published to a topic is told when it has been deleted."""
+    topic = fresh_plain_topic
+    with broker.connect(topic=topic) as client:
+        first = observe(client.ask(pub(topic, broker.unique_body())))
+        if first.value != "ok":
+            return first
+        lookup.delete(topic.name)
+
+        def again() -> Observation:
+            return observe(client.ask(pub(topic, broker.unique_body())))
+
+        return eventually(broker, again, due=GONE)
+
+
+@case("nsq/create/upgrade-copies", clause="ext.create.update", needs=("replica",))
+def test_upgrade_of_copied_topic(
+    broker: Broker, lookup: LookupClient, new_topic_name: str
+) -> Observation:
+    """An upgrade leaves a topic as many copies as it has."""
+    answer = create(lookup, new_topic_name, partition_num="1", replicator="2")
+    if answer.status != 200:
+        return observe_http(answer)
+    lookup.update_meta(new_topic_name, upgradeext="true")
+
+    def meta() -> Observation:
+        found = look(lookup, new_topic_name, access="r", metainfo="true")
+        return observe_meta(found, partitions=1, replicas=2)
+
+    return eventually(broker, meta, due=["true"])
 
 
 @case("nsq/create/delete-unknown", clause="ext.create.delete")

@@ -59,6 +59,15 @@ NUMBERS = {
     "many-digits-and-exponent": b'{"k":-1.25e-9}',
 }
 
+OTHER_VALUES = {
+    "array": b'{"k":["a","b"]}',
+    "array-of-one": b'{"k":["a"]}',
+    "empty-array": b'{"k":[]}',
+    "true": b'{"k":true}',
+    "false": b'{"k":false}',
+    "null": b'{"k":null}',
+}
+
 BODIES = {
     "every-byte": bytes(range(256)),
     "line-feeds": b"a\nb\n\nc\n",
@@ -128,6 +137,13 @@ def test_text_in_ext(broker: Broker, ext_topic: Topic, text: str) -> Observation
 @pytest.mark.parametrize("header", NUMBERS.values(), ids=NUMBERS)
 def test_number_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
     """A number, where numbers are accepted, keeps its value."""
+    return post_and_read(broker, ext_topic, ext=header, due=header, headers=())
+
+
+@case("nsq/http/other-value", clause="ext.http.value-exact")
+@pytest.mark.parametrize("header", OTHER_VALUES.values(), ids=OTHER_VALUES)
+def test_other_value_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
+    """What is neither text nor number, where it is accepted, keeps its value."""
     return post_and_read(broker, ext_topic, ext=header, due=header, headers=())
 
 

@@ -122,6 +122,50 @@ def test_writable_again(
 
 
 @case(
+    "nsq/lookup/enabled-again/ordered",
+    clause="smart.lookup.access",
+    needs=("write-disable",),
+    alone=True,
+)
+def test_ordered_writable_again(
+    broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic
+) -> Observation:
+    """Once writing is enabled again the nodes of an ordered topic are listed as well."""
+    topic = shared_partitioned_ordered_topic
+    for place in topic.places:
+        broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
+    with writes_disabled(lookup, ALL_TOPICS):
+        look(lookup, topic, access="w")
+
+    def places() -> Observation:
+        return observe_places(look(lookup, topic, access="w"), topic)
+
+    return eventually(broker, places, due=[ALL])
+
+
+@case(
+    "nsq/lookup/disabled-no-meta",
+    clause="smart.lookup.disabled",
+    needs=("write-disable",),
+    alone=True,
+)
+@pytest.mark.parametrize(
+    ("kind", "access"), [(ALL_TOPICS, "w"), (ORDERED_TOPICS, "r")], ids=["all-w", "ordered-r"]
+)
+def test_no_meta_unasked(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, kind: str, access: str
+) -> Observation:
+    """Nobody else is given meta unasked while writing is disabled."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    with writes_disabled(lookup, kind):
+        answer = look(lookup, topic, access=access)
+    if answer.status != 200 or not isinstance(answer.data, dict):
+        return observe_http(answer)
+    return observed("meta" if "meta" in answer.data else "no-meta")
+
+
+@case(
     "nsq/lookup/null-lists", clause="smart.lookup.disabled", needs=("write-disable",), alone=True
 )
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
@@ -219,6 +263,23 @@ def test_tombstone_hides(
             return observe_places(look(lookup, topic, v1=v1, access="w"), topic)
 
         return eventually(broker, places, due=["some"])
+
+
+@entombing("nsq/lookup/tombstone-stays", clause="smart.lookup.tombstone")
+def test_tombstone_stays(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, fresh_plain_topic: Topic
+) -> Observation:
+    """A tombstone stays though another topic is deleted."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+    with entombed(lookup, topic):
+
+        def places() -> Observation:
+            return observe_places(look(lookup, topic, access="w"), topic)
+
+        seen = eventually(broker, places, due=["some"])
+        lookup.delete(fresh_plain_topic.name)
+        return places() if seen.value == "some" else seen
 
 
 @entombing("nsq/lookup/tombstone-r", clause="smart.lookup.tombstone")

@@ -11,6 +11,7 @@ from wireproof_kit.nsq.lookup_fault import Asked
 from wireproof_kit.nsq.observing import observe_http
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_suites.nsq.creating import ONE, create
 from wireproof_suites.nsq.looking_up import (
     ACCESS,
     LIST,
@@ -29,7 +30,7 @@ from wireproof_suites.nsq.lookup_truth import (
     observe_places,
     who_leads,
 )
-from wireproof_suites.nsq.services import is_named, observe_service
+from wireproof_suites.nsq.services import is_named, observe_led, observe_service
 
 SERVICES = ("nodes", "topics", "info")
 SEVERAL = ("lookups",)
@@ -195,6 +196,50 @@ def test_channels_of_partition(
         return observe_service(answer, "channels", v1=True, holding=channel)
 
     return eventually(broker, channels, due=["service"])
+
+
+@case("nsq/lookup/service-channels-of-other", clause="smart.lookup.services")
+def test_channels_of_other_partition(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """A channel of one partition alone is not listed with another."""
+    topic, channel = shared_partitioned_topic, shared_partitioned_topic.channel()
+    here, there = (place.partition for place in topic.places[:2])
+    broker.subscribe(topic.at(here), channel=channel, ready=0)
+
+    def channels(partition: int) -> Observation:
+        answer = ask(lookup, "/channels", topic=topic.name, partition=str(partition))
+        return observe_service(answer, "channels", v1=True, holding=channel)
+
+    seen = eventually(broker, lambda: channels(here), due=["service"])
+    return channels(there) if seen.value == "service" else observed("never-listed")
+
+
+@case("nsq/lookup/service-channels-none", clause="smart.lookup.services")
+@pytest.mark.parametrize("path", ["/topics", "/nodes"], ids=["topics", "nodes"])
+def test_service_beside_a_topic_without_channels(
+    lookup: LookupClient, new_topic_name: str, path: str
+) -> Observation:
+    """A topic that makes no channels by itself, and has none, does not keep from answering."""
+    answer = create(lookup, new_topic_name, **ONE, disable_channel_auto_create="true")
+    if answer.status != 200:
+        return observe_http(answer)
+    look(lookup, new_topic_name, access="w")
+    return observe_service(ask(lookup, path), path.strip("/"), v1=True)
+
+
+@case("nsq/lookup/service-nodes-lead", clause="smart.lookup.services")
+def test_nodes_and_leaders(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """Where nodes are told of with partitions, each stands with the node that lookups name."""
+    topic = shared_partitioned_topic
+
+    def nodes() -> Observation:
+        led = {place.partition: place.address[1] for place in topic.places}
+        return observe_led(ask(lookup, "/nodes"), topic, due=led)
+
+    return eventually(broker, nodes, due=["true", "not-told"])
 
 
 @case("nsq/lookup/service-channels-unknown", clause="smart.lookup.services")
