@@ -22,6 +22,8 @@ NOT_JSON = {
     "no-value": b'{"k":}',
     "plus-alone": b'{"k":+}',
     "minus-alone": b'{"k":-}',
+    "text-behind-number": b'{"k":1x}',
+    "nan-behind-number": b'{"k":1nan}',
     "text-behind-nan": b'{"k":NaNx}',
     "text-behind-small-nan": b'{"k":nanx}',
     "word-in-array": b'{"k":[x]}',

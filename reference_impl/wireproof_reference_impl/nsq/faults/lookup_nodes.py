@@ -16,6 +16,7 @@ from wireproof_reference_impl.nsq.telling import (
     LOOKERS,
     Data,
     Record,
+    channels,
     dropped,
     each_record,
     exchanged,
@@ -38,6 +39,7 @@ _RECORD = "smart.lookup.node-record"
 _PARTITIONS = "smart.lookup.partitions"
 _PRODUCERS = "smart.lookup.producers"
 _LEADER = "smart.lookup.leader"
+_SERVICES = "smart.lookup.services"
 
 
 def _are_nodes(request: Request) -> bool:
@@ -52,7 +54,47 @@ def _without_tombstones(data: Data) -> object:
     return {**data, "producers": nodes}
 
 
+def _leading_everything(data: Data) -> object:
+    """Give every node the partitions of all."""
+    led: dict[str, set[str]] = {}
+    for node in producers(data):
+        for topic, numbers in cast(dict[str, list[str]], node["partitions"]).items():
+            led.setdefault(topic, set()).update(numbers)
+    all_of_them = {topic: sorted(numbers) for topic, numbers in led.items()}
+    nodes = [{**node, "partitions": all_of_them} for node in producers(data)]
+    return {**data, "producers": nodes}
+
+
+class _AnyPartition:
+    """Tells with every partition what was told of any."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[str]] = {}
+
+    def __call__(self, request: Request, data: object) -> object:
+        """Return the answer about channels, with those told before."""
+        if request.path != "/channels":
+            return data
+        told = self._told.setdefault(request.text("topic"), [])
+        told += [name for name in channels(cast(Data, data)) if name not in told]
+        return {"channels": list(told)}
+
+
 FAULTS: tuple[Preset, ...] = (
+    fault(
+        "nodes-lead-everything",
+        "every node is told of with the partitions of all",
+        breaks=_SERVICES,
+        settings=telling(_leading_everything, _are_nodes),
+        way=EXTRA,
+    ),
+    fault(
+        "channels-of-any-partition",
+        "the channels of a partition that were told once are told with all others",
+        breaks=_SERVICES,
+        settings={"lookup.answer": _AnyPartition()},
+        way=EXTRA,
+    ),
     fault(
         "nodes-without-tombstones",
         "nodes are told of without the tombstones they have",
