@@ -100,7 +100,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup-meta-replica-always-one",
         "replica in meta is 1 for every topic",
         breaks=f"{_META} create.parameters",
-        may_break=_TOLD,
+        may_break=f"{_TOLD} create.update",
         settings=_meta(lambda meta: {**meta, "replica": 1}, is_lookup),
         way=WRONG_VALUE,
     ),
