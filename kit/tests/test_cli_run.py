@@ -202,6 +202,21 @@ def test_a_dead_port_is_one_sentence_with_the_next_step(dead_port: int, tmp_path
     assert not list(tmp_path.glob("out/run-*"))
 
 
+@pytest.mark.parametrize("command", ["run", "fuzz"])
+def test_a_device_for_a_bundle_is_not_removed(
+    command: str, dead_port: int, tmp_path: Path
+) -> None:
+    device = tmp_path / "nothing"
+    device.symlink_to(os.devnull)
+
+    done = wireproof(
+        command, f"nsq://127.0.0.1:{dead_port}", "--bundle", str(device), cwd=tmp_path
+    )
+
+    assert done.code == 2
+    assert device.is_symlink()
+
+
 def test_a_dead_port_is_an_event_too(dead_port: int, tmp_path: Path) -> None:
     done = wireproof("run", f"nsq://127.0.0.1:{dead_port}", "--json", cwd=tmp_path)
 

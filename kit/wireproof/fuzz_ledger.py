@@ -11,7 +11,7 @@ import msgspec
 from wireproof.fuzz_corpus import Corpus
 from wireproof.fuzz_files import write_files
 from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
-from wireproof_kit.bundle import BundleWriter
+from wireproof_kit.bundle import BundleWriter, remove_empty
 from wireproof_kit.deviations import Deviation
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.coverage import Coverage
@@ -77,7 +77,7 @@ class FuzzLedger:
             KitError: nothing could be done, for the reason a worker gave.
         """
         if self._writer is None or self.header is None:
-            self._remove_empty()
+            remove_empty(self.bundle)
             if interrupted and not self.failures:
                 return INTERRUPTED
             raise KitError(self.failures[0] if self.failures else TOO_SHORT)
@@ -207,10 +207,6 @@ class FuzzLedger:
             unwatched_s=since_unwatched(told),
             coverage=self.coverage.as_json(),
         )
-
-    def _remove_empty(self) -> None:
-        if self.bundle.exists() and not self.bundle.stat().st_size:
-            self.bundle.unlink()
 
 
 def _statement(campaign: CampaignRecord, verdicts: dict[str, int]) -> str:

@@ -30,6 +30,7 @@ from wireproof.view.choice import choose_display
 from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof.watcher import ENDS, Watcher
+from wireproof_kit.bundle import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
 from wireproof_kit.protocols import read_target
@@ -204,10 +205,10 @@ def _conclude(
     files: dict[str, Path],
 ) -> int:
     if watcher.crash is not None:
-        _remove_empty(bundle)
+        remove_empty(bundle)
         raise watcher.crash
     if watcher.footer is None or watcher.header is None:
-        _remove_empty(bundle)
+        remove_empty(bundle)
         if ended.code == NOT_DONE and not watcher.fault:
             return INTERRUPTED
         raise KitError(_with_advice(watcher.fault or ended.sentence(), url))
@@ -236,9 +237,3 @@ def _write_reports(bundle: Path, files: dict[str, Path]) -> KitError | None:
     except KitError as error:
         return error
     return None
-
-
-def _remove_empty(bundle: Path) -> None:
-    """Remove the file that only showed that a bundle could be written."""
-    if bundle.exists() and not bundle.stat().st_size:
-        bundle.unlink()

@@ -92,6 +92,12 @@ def read_bundle(path: Path) -> Bundle:
     return Bundle(path, header, cases, footer, findings, campaigns[-1] if campaigns else None)
 
 
+def remove_empty(path: Path) -> None:
+    """Remove a file that only showed that a bundle could be written; a device is no file."""
+    if path.is_file() and not path.stat().st_size:
+        path.unlink()
+
+
 def _records(path: Path) -> Iterator[BundleRecord]:
     digest = hashlib.sha256()
     try:
