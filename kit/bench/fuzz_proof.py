@@ -3,9 +3,10 @@
 ``python kit/bench/fuzz_proof.py`` runs one campaign for each fault of kind `parser` and seed, as
 many at a time as there are cores, each ended as soon as something is confirmed. That is sent again
 to a faulty and to a correct reference: it must show on the one and not on the other. With
-``--legal`` the correct references and every variant must yield nothing. What has come out is kept
-under ``out/fuzz-proof``: ``--resume`` goes on there, and tries again what came out wrong.
-``--part 2/5`` takes the second fifth of all that.
+``--legal`` the correct references and every variant must yield nothing; with ``--mixed`` variants
+that go together are on at once, ten at most, so that few campaigns give each its time. What comes
+out is kept under ``out/fuzz-proof``: ``--resume`` goes on there, and tries again what came out
+wrong. ``--part 2/5`` takes the second fifth of all that.
 """
 
 import argparse
@@ -23,6 +24,8 @@ import fuzz_causes
 import msgspec
 
 from wireproof_kit.errors import KitError
+from wireproof_kit.rehearsal_trials import VARIANT, listed
+from wireproof_kit.rehearsal_trials import Trial as Variant
 
 PROTOCOLS = ("nsq", "iggy")
 SEEDS = (1, 2, 3)
@@ -30,6 +33,8 @@ TIME_S = 60
 GRACE_S = 90
 FOUND, NOTHING_FOUND, UNSURE = 1, 0, 3
 CORRECT = "correct"
+TOGETHER = "+"
+MOST_TOGETHER = 10
 USUAL_S = 15.0
 """Seconds that a campaign takes until its fault is found, start and end included, as measured."""
 PLACE = Path("out/fuzz-proof")
@@ -54,17 +59,25 @@ class Trial(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """Name it in a table."""
-        return f"{self.protocol} {self.preset}"
+        first, *more = self.switches
+        return f"{self.protocol} {first}" + (f" and {len(more)} more" if more else "")
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """Return the names of what is on at once."""
+        return tuple(self.preset.split(TOGETHER))
 
     @property
     def extra(self) -> tuple[str, ...]:
         """Return the options that make the reference what it is."""
-        return () if self.kind == CORRECT else (f"--{self.kind}", self.preset)
+        if self.kind == CORRECT:
+            return ()
+        return tuple(word for name in self.switches for word in (f"--{self.kind}", name))
 
     @property
     def bundle(self) -> Path:
         """Return where its campaign is kept."""
-        return PLACE / f"{self.protocol}-{self.preset}-{self.seed}.jsonl"
+        return PLACE / f"{self.name.replace(' ', '-')}-{self.seed}.jsonl"
 
     @property
     def due(self) -> int:
@@ -123,6 +136,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes = {trial: done[trial] for trial in trials if trial in done}
     todo = [trial for trial in trials if trial not in outcomes]
     _announce(todo, len(outcomes), options.n)
+    for trial in todo:
+        if len(trial.switches) > 1:
+            print(f"{trial.name}: {', '.join(trial.switches)}", flush=True)
     started = time.monotonic()
     crew = ThreadPoolExecutor(options.n)
     try:
@@ -149,6 +165,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("-n", type=int, default=cores, help="campaigns at a time; default: cores")
     parser.add_argument("--sample", action="store_true", help="a few faults, one seed")
     parser.add_argument("--legal", action="store_true", help="correct references and variants")
+    parser.add_argument("--mixed", action="store_true", help="variants that go together at once")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N", help="of all trials")
     parser.add_argument("--resume", action="store_true", help="go on where the last one ended")
     parser.add_argument("--kept", type=Path, default=KEPT, metavar="FILE", help="of outcomes")
@@ -185,22 +202,43 @@ def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, 
         names = options.names or [CORRECT]
         yield from ((CORRECT, name) for name in names if name == CORRECT)
     if options.legal:
-        variants = _listed(protocol, "variants")
-        yield from (("variant", name) for name in variants if _is_asked(name, options))
+        variants = [each for each in listed(protocol, VARIANT) if _is_asked(each.name, options)]
+        together = _together(variants) if options.mixed else ([each.name] for each in variants)
+        yield from ((VARIANT, TOGETHER.join(names)) for names in together)
     else:
-        faults = SAMPLE[protocol] if options.sample else _listed(protocol, "faults")
+        faults = SAMPLE[protocol] if options.sample else _faults(protocol)
         yield from (("fault", name) for name in faults if _is_asked(name, options))
+
+
+def _together(variants: Sequence[Variant]) -> Iterator[list[str]]:
+    """Share variants out among as few mixes as they go into."""
+    mixes: list[list[Variant]] = []
+    for variant in variants:
+        fitting = (
+            mix
+            for mix in mixes
+            if len(mix) < MOST_TOGETHER and not any(_are_apart(variant, each) for each in mix)
+        )
+        mix = next(fitting, None)
+        if mix is None:
+            mixes.append(mix := [])
+        mix.append(variant)
+    yield from ([each.name for each in mix] for mix in mixes)
+
+
+def _are_apart(one: Variant, other: Variant) -> bool:
+    return one.name in other.not_with or other.name in one.not_with
 
 
 def _is_asked(name: str, options: argparse.Namespace) -> bool:
     return not options.names or name in options.names
 
 
-def _listed(protocol: str, what: str) -> list[str]:
-    command = [sys.executable, "-m", "wireproof", "serve", protocol, f"--list-{what}"]
+def _faults(protocol: str) -> list[str]:
+    command = [sys.executable, "-m", "wireproof", "serve", protocol, "--list-faults"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = [line.split("\t") for line in lines.splitlines()]
-    return [row[0] for row in rows if what == "variants" or row[1] == "parser"]
+    return [row[0] for row in rows if row[1] == "parser"]
 
 
 def _tried(trial: Trial) -> Outcome:
