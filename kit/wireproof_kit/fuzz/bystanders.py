@@ -4,7 +4,7 @@ import select
 import socket
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from wireproof_kit.fuzz.door import Trouble
 from wireproof_kit.fuzz.oracle import DEAD, DELIVERY
@@ -27,26 +27,65 @@ def wait(talks: Sequence[Talk], deadline: float) -> None:
         talk.read()
 
 
-def strike(missing: "Counter[bytes]", readings: Sequence[bytes]) -> bool:
-    """Cross off the first of several readings of a message; tell whether one was there."""
-    for reading in readings:
-        if reading in missing:
-            missing[reading] -= 1
-            if not missing[reading]:
-                del missing[reading]
-            return True
-    return False
+class Missing:
+    """What was acknowledged and has not come, each as often as it was stored.
+
+    A message of which brokers write the head in several ways has several readings, and one
+    reading may be of two messages. Whatever leaves the fewest missing is taken.
+    """
+
+    def __init__(self, stored: Iterable[bytes]) -> None:
+        self._left = Counter(stored)
+        self._taken: dict[bytes, list[Sequence[bytes]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def __len__(self) -> int:
+        return self._left.total()
+
+    @property
+    def first(self) -> bytes:
+        """Return the first that is missing."""
+        return next(iter(self._left))
+
+    def strike(self, readings: Sequence[bytes]) -> bool:
+        """Cross one off for a message that came; tell whether any of its readings was missing."""
+        return self._strike(readings, set())
+
+    def _strike(self, readings: Sequence[bytes], tried: set[bytes]) -> bool:
+        for reading in readings:
+            if reading in self._left:
+                self._take(reading, readings)
+                return True
+        return any(self._exchange(reading, readings, tried) for reading in readings)
+
+    def _take(self, reading: bytes, readings: Sequence[bytes]) -> None:
+        self._left[reading] -= 1
+        if not self._left[reading]:
+            del self._left[reading]
+        self._taken.setdefault(reading, []).append(readings)
+
+    def _exchange(self, reading: bytes, readings: Sequence[bytes], tried: set[bytes]) -> bool:
+        """Give a reading to this message, if the one that has it can be another."""
+        if reading in tried:
+            return False
+        tried.add(reading)
+        for at, theirs in enumerate(self._taken.get(reading, ())):
+            others = [each for each in theirs if each != reading]
+            if others and self._strike(others, tried):
+                self._taken[reading][at] = readings
+                return True
+        return False
 
 
-def undelivered(
-    missing: "Counter[bytes]", count: int, *, strange: int, before_content: int = 0
-) -> Trouble:
+def undelivered(missing: Missing, count: int, *, strange: int, before_content: int = 0) -> Trouble:
     """Say what of `count` acknowledged messages did not come, and how many came in their place.
 
     The first is shown, but for the bytes before its content.
     """
-    lost = next(iter(missing))
-    words = f"{missing.total()} of {count} acknowledged messages were not delivered"
+    lost = missing.first
+    words = f"{len(missing)} of {count} acknowledged messages were not delivered"
     also = f"; {strange} others were" if strange else ""
     shown = lost[before_content:][:SHOWN]
     return Trouble(DELIVERY, f"{words}{also}; the first is {shown!r}", lost)

@@ -153,8 +153,20 @@ class Campaign:
         engine.is_brief = False
         engine.close()
         self._heal(found)
-        alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
-        return next((each for each in found if each.trouble.violated in alike), None)
+        return _alike(found, violated)
+
+    def probe_apart(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        """Perform each on connections of its own, one more request behind it, as `probe` does.
+
+        What loses the place in the stream shows in that request only, and the campaign may have
+        learned of a case that it ends its connection, which nobody else knows.
+        """
+        engine = self._engine
+        if engine is None:
+            return None
+        found = [each for case in cases if (each := engine.perform_one(case)) is not None]
+        self._heal(found)
+        return _alike(found, violated)
 
     def _run_batches(self) -> None:
         batches = self.batches
@@ -370,3 +382,9 @@ class Campaign:
             self._engine.close()
             self._engine.grounds.close(leave=leave)
             self._engine = None
+
+
+def _alike(found: Sequence[Suspicion], violated: str) -> Suspicion | None:
+    """Return the first suspicion of that kind, or of one that it may look like."""
+    alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
+    return next((each for each in found if each.trouble.violated in alike), None)

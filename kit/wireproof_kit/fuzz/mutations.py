@@ -217,12 +217,18 @@ def _trapped(trap: Trap) -> Change:
     return change
 
 
-def _traps(*tables: Mapping[str, Trap], heavy: bool = False) -> Iterator[Mutation]:
+def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
     for table in tables:
         for name, trap in table.items():
-            mutation = Mutation(name, _trapped(trap), heavy=heavy)
+            mutation = Mutation(name, _trapped(trap))
             yield mutation
             yield replace(mutation, name=name + KEPT, lengths="kept")
+
+
+def _large() -> Iterator[Mutation]:
+    """Yield the large sizes, under lengths that tell them: one that lies need not be large."""
+    for name, trap in text_traps.LARGE_SIZES.items():
+        yield Mutation(name, _trapped(trap), heavy=True)
 
 
 def _structural(change: Change, name: str, items: int = 0) -> Iterator[Mutation]:
@@ -241,7 +247,7 @@ _NUMBERS = tuple(
     Mutation(name, numbers.changed_number(change)) for name, change in numbers.NUMBERS.items()
 )
 _BYTES = tuple(_traps(text_traps.CHANGES))
-_SIZED = (*_traps(text_traps.SIZES), *_traps(text_traps.LARGE_SIZES, heavy=True))
+_SIZED = (*_traps(text_traps.SIZES), *_large())
 
 JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
 IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))

@@ -1,8 +1,11 @@
 """Whether a finding shows again: its cases sent once more, on their own target or another."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.fuzz.campaign import Campaign
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.consequences import ANSWERED
 from wireproof_kit.fuzz.door import Choice
 from wireproof_kit.fuzz.finding import Finding
 from wireproof_kit.fuzz.oracle import DEAD
@@ -36,7 +39,7 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
         try:
             cases = campaign.cases_of(finding)
             for _ in range(times):
-                shown.append(campaign.probe(cases, finding.violated) is not None)
+                shown.append(_shows(campaign, cases, finding.violated))
                 if campaign.died:
                     break
             if record and not campaign.died:
@@ -44,6 +47,12 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
         finally:
             campaign.close()
     return Repeated(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
+
+
+def _shows(campaign: Campaign, cases: Sequence[Case], violated: str) -> bool:
+    if campaign.probe(cases, violated) is not None:
+        return True
+    return violated in ANSWERED and campaign.probe_apart(cases, violated) is not None
 
 
 class Deaf:

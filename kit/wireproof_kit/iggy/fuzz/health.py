@@ -2,11 +2,10 @@
 
 import itertools
 import time
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.bystanders import or_dead, strike, undelivered, wait
+from wireproof_kit.fuzz.bystanders import Missing, or_dead, undelivered, wait
 from wireproof_kit.fuzz.door import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
@@ -125,7 +124,7 @@ class Bystanders:
 
         What has not come in time is lost, however much else comes.
         """
-        missing = Counter(stored)
+        missing = Missing(stored)
         strange = 0
         deadline = time.monotonic() + self.places.push_s
         fresh = self._connected()
@@ -133,7 +132,7 @@ class Bystanders:
             while missing:
                 struck = 0
                 for message in self._polled(fresh):
-                    is_due = strike(missing, _readings(message))
+                    is_due = missing.strike(_readings(message))
                     struck += is_due
                     strange += not is_due
                     self._offset = message.offset + 1

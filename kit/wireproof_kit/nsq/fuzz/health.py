@@ -2,11 +2,10 @@
 
 import itertools
 import time
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.bystanders import or_dead, refusing, strike, undelivered, wait
+from wireproof_kit.fuzz.bystanders import Missing, or_dead, refusing, undelivered, wait
 from wireproof_kit.fuzz.door import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
@@ -106,7 +105,7 @@ class Bystanders:
         watcher = self._watcher
         if watcher is None or not stored:
             return None
-        missing = Counter(stored)
+        missing = Missing(stored)
         strange = self._awaited(watcher, missing)
         if not missing:
             return None
@@ -119,7 +118,7 @@ class Bystanders:
             missing, len(stored), strange=strange, before_content=HEADER_LENGTH_SIZE
         )
 
-    def _awaited(self, watcher: Talk, missing: "Counter[bytes]") -> int:
+    def _awaited(self, watcher: Talk, missing: Missing) -> int:
         """Strike off what comes, for as long as it may come; count what nobody waited for."""
         deadline = time.monotonic() + self.places.push_s
         strange, last = 0, None
@@ -132,7 +131,7 @@ class Bystanders:
                 if last in found:
                     deadline = min(deadline, time.monotonic() + BEHIND_S * machine_load())
                 else:
-                    strange += not strike(missing, found)
+                    strange += not missing.strike(found)
         return strange
 
     def _last_message(self) -> bytes:
