@@ -140,7 +140,7 @@ def test_the_machine_holds_conversations_of_all_kinds(protocol: str) -> None:
     performed: list[Case] = []
     machine = conversation_machine(GRAMMARS[protocol], performed.append)
 
-    run_state_machine_as_test(machine, settings=settings(SOME, max_examples=12))
+    run_state_machine_as_test(machine, settings=settings(SOME, max_examples=60))
 
     # of Iggy's requests only one is ever out of order
     due = {OUT_OF_ORDER, BROKEN} if protocol == "nsq" else {BROKEN}
