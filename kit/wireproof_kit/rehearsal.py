@@ -21,7 +21,7 @@ PATIENCE_S = {FAULT: 4.0}
 LEGAL_PATIENCE_S = 6.0
 WAITERS = 12
 SEEDS = 1_000_000
-SHARE = {FAULT: 2, VARIANT: 2, MIX: 3}
+SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
 
 
 def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
@@ -29,8 +29,8 @@ def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
 
     A fault: all cases of its clauses, and all others of their interfaces. Variants: all there
     are. Of what only must not turn red, the trial meets every case or one of each function, of
-    half the functions or, a mix, of a third: other ones in each trial, and at least one of each
-    clause.
+    a third of the functions or, a mix, of a quarter: other ones in each trial, and at least one
+    of each clause.
     """
     drawn = list(instances) if trial.every else _one_of_each(trial, instances)
     if trial.kind != FAULT:

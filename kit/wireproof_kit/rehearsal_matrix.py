@@ -158,9 +158,9 @@ def _met(matrix: Matrix) -> str:
     if all(row.trial.every for row in matrix.rows):
         return "every case"
     return (
-        "one case of each function, with other parameters each time, of half the functions or, "
-        "a mix, of a third: other ones in each trial, and at least one of each clause; `make "
-        "matrix` tries all"
+        "one case of each function, with other parameters each time, of a third of the functions "
+        "or, a mix, of a quarter: other ones in each trial, and at least one of each clause; "
+        "`make matrix` tries all"
     )
 
 
