@@ -177,14 +177,13 @@ class Shell:
             due_ns = source.timers.next_ns()
             if due_ns is not None and (when_ns is None or due_ns < when_ns):
                 when_ns = due_ns
-        if when_ns == self._alarm_ns:
-            return
+        if when_ns is None or (self._alarm_ns is not None and self._alarm_ns <= when_ns):
+            return  # an alarm for what is due no more does no harm
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_ns = when_ns
-        if when_ns is not None:
-            delay = max(0, when_ns - self.clock.now_ns()) / 1e9
-            self._alarm = self.loop.call_later(delay, self._ring)
+        delay = max(0, when_ns - self.clock.now_ns()) / 1e9
+        self._alarm = self.loop.call_later(delay, self._ring)
 
     def _ring(self) -> None:
         self._alarm = self._alarm_ns = None

@@ -213,24 +213,26 @@ class Coordinator:
         """Take a node away; others lead what it led, if they have every record."""
         if not member.up:
             return
-        led = {each[1] for each in self.places() if each[1].leader is member}
+        held = self._held(member)
+        led = {place for _, place in held if place.leader is member}
         member.node.open = False
-        for topic, place in self.places():
+        for topic, place in held:
             copies.leave_behind(place, member)
             if place in led and place.leader is not None:
                 copies.hand_over(topic, place, old=member, new=place.leader)
                 place.replicas.sort(key=lambda each: each is member)
             copies.assign(topic, place)
-        self._save(*self._on(member))
+        self._save(*dict.fromkeys(topic for topic, _ in held))
         self._settle(now_ns)
 
     def bring_up(self, member: Member, now_ns: int) -> None:
         """Bring a node back; it copies what it missed."""
         member.node.open = True
-        for topic, place in self.places():
+        held = self._held(member)
+        for topic, place in held:
             copies.catch_up(topic, place)
             copies.assign(topic, place)
-        self._save(*self._on(member))
+        self._save(*dict.fromkeys(topic for topic, _ in held))
         self._settle(now_ns)
 
     def restore(self, topics: Sequence[ClusterTopic], now_ns: int) -> None:
@@ -283,13 +285,9 @@ class Coordinator:
                 if number not in places or member not in places[number].replicas:
                     member.node.remove(held, number, now_ns)
 
-    def _on(self, member: Member) -> list[ClusterTopic]:
-        """Return the topics that a node has copies of."""
-        return [
-            topic
-            for topic in self.topics.values()
-            if any(member in place.replicas for place in topic.places.values())
-        ]
+    def _held(self, member: Member) -> list[tuple[ClusterTopic, Place]]:
+        """Return the partitions that a node has copies of."""
+        return [each for each in self.places() if member in each[1].replicas]
 
     def _give_up(self, topic: ClusterTopic) -> None:
         """Forget a new topic that not every node could keep."""

@@ -74,7 +74,7 @@ def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
     if place.replicas[0] is not first:
         hand_over(topic, place, old=first, new=place.replicas[0])
     for member in place.replicas[1:]:
-        topic.partition(place, member).channels.clear()
+        topic.partition(place, member).forget_channels()
 
 
 def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
@@ -86,7 +86,7 @@ def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) ->
         if rearrange is not None:
             rearrange(moved.backlog.upcoming())
     left.follow()
-    left.channels.clear()
+    left.forget_channels()
 
 
 def copy_missing(led: Partition, behind: Partition) -> None:

@@ -1,6 +1,6 @@
 """One broker: its topics, its time, and what has to be done before the next byte."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -97,6 +97,7 @@ class Node:
             channel = partition.channel(name)
             place = channel.confirmed()
             self._storage.add_channel(partition.topic.name, partition.number, name, place)
+        partition.stale = True
         return channel
 
     def adopt(self, partition: Partition, name: str, place: tuple[int, int]) -> Channel:
@@ -183,10 +184,9 @@ class Node:
 
     def close(self) -> None:
         """Keep every position and let go of the logs."""
-        self._save()
-        for topic in self.topics.values():
-            for partition in topic.partitions.values():
-                partition.close()
+        self._save(self._partitions())
+        for partition in self._partitions():
+            partition.close()
 
     def _load(self, meta: TopicMeta) -> None:
         topic = Topic(meta.name, extend=meta.extend, ordered=meta.ordered)
@@ -222,13 +222,16 @@ class Node:
         self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
         self._storage.sync()
         with suppress(OSError):  # what is kept then lags, and is tried again
-            self._save()
+            self._save([each for each in self._partitions() if each.stale])
 
-    def _save(self) -> None:
-        for topic in self.topics.values():
-            for partition in topic.partitions.values():
-                partition.log.note_growth()
-                positions = {name: each.confirmed() for name, each in partition.channels.items()}
-                if positions != self._saved.get(partition, {}):
-                    self._storage.save_positions(topic.name, partition.number, positions)
-                    self._saved[partition] = positions
+    def _save(self, partitions: Iterable[Partition]) -> None:
+        for partition in partitions:
+            partition.log.note_growth()
+            positions = {name: each.confirmed() for name, each in partition.channels.items()}
+            if positions != self._saved.get(partition, {}):
+                self._storage.save_positions(partition.topic.name, partition.number, positions)
+                self._saved[partition] = positions
+            partition.stale = partition.attended
+
+    def _partitions(self) -> list[Partition]:
+        return [each for topic in self.topics.values() for each in topic.partitions.values()]

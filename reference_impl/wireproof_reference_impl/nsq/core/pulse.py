@@ -35,7 +35,8 @@ class Pulse:
     def start_anew(self, now_ns: int) -> None:
         """Follow what the client has just asked for."""
         self._arm(now_ns)
-        self._listen_until(now_ns)
+        self._timers.cancel(self._silence)
+        self._check_silence(now_ns)
 
     def stop(self) -> None:
         """Beat no more, and let go of the connection."""

@@ -17,6 +17,8 @@ class Partition:
     """One partition: its log, its channels and the internal ids it hands out.
 
     In a cluster one node leads it; its followers, on other nodes, copy every record.
+
+    `stale` tells whether its log or the place of a channel may have moved since it was kept.
     """
 
     def __init__(
@@ -26,6 +28,7 @@ class Partition:
         self.number = number
         self.log = log
         self.channels: dict[str, Channel] = {}
+        self.stale = True
         self.leads = True
         self.writable = True
         self.followers: tuple[Partition, ...] = ()
@@ -46,6 +49,7 @@ class Partition:
         records = self._records(entries, ids, now_ns)
         sizes = list(map(len, records))
         offset = self.log.append_all(records)
+        self.stale = True
         self._next_id += len(records) * self._behaviour.publish.id_step
         for follower, record in product(self.followers, records):
             follower.copy(record)
@@ -79,13 +83,20 @@ class Partition:
         channel.extend = self.topic.extend
         channel.ordered = self.topic.ordered
         self.channels[name] = channel
+        self.stale = True
         return channel
+
+    def forget_channels(self) -> None:
+        """Keep no channel any more: another node leads."""
+        self.channels.clear()
+        self.stale = True
 
     def start_anew(self, log: Log) -> None:
         """Take over another log; every channel starts at its beginning."""
         self.log = log
         for channel in self.channels.values():
             channel.start_anew(self._backlog(0, 0))
+        self.stale = True
 
     def follow(self) -> None:
         """Be led by another node from now on: clients go away, nobody copies from here."""
@@ -99,6 +110,7 @@ class Partition:
     def remove_channel(self, name: str) -> None:
         """Remove a channel; its clients go away."""
         self.channels.pop(name).send_away()
+        self.stale = True
 
     def lead(self, *, writable: bool, followers: Sequence["Partition"]) -> None:
         """Be the one that clients talk to; what is stored from now on is copied too."""
@@ -125,12 +137,18 @@ class Partition:
         kept = self._behaviour.cluster.copied(record)
         if kept is not None:
             self.log.append(kept)
+            self.stale = True
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""
         for channel in self.channels.values():
             if channel.subscribers:
                 channel.serve(now_ns)
+
+    @property
+    def attended(self) -> bool:
+        """Tell whether any channel has a client."""
+        return any(channel.subscribers for channel in self.channels.values())
 
     def close(self) -> None:
         """Let go of the log."""
