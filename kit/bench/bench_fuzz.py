@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 
 import fuzz_senders
-from fuzz_find import find
+from fuzz_find import Sought, find
 
 from wireproof_kit.embedded import EmbeddedReference
 from wireproof_kit.fuzz.arena import open_grounds, start_alone
@@ -39,6 +39,7 @@ from wireproof_kit.fuzz.generator import Generator
 from wireproof_kit.fuzz.lane import is_pipeable
 from wireproof_kit.fuzz.process import usage
 from wireproof_kit.fuzz.sorting import Sorted
+from wireproof_kit.http import Address
 from wireproof_kit.protocols import read_target
 
 HOME = Path(__file__).parents[2]
@@ -180,13 +181,14 @@ class Bench:
         topic = self.grounds.names["extended"]
         pid = self.running.process.pid
         before = usage(pid)
-        told = boofuzz(self.python, mode, self.running.url, topic, self.seconds)
+        target = read_target(self.running.url)
+        told = boofuzz(self.python, mode, (target.host, target.port), self.seconds, topic=topic)
         after = usage(pid)
         assert before is not None
         assert after is not None
         seconds = told["seconds"]
-        target = (after.cpu_s - before.cpu_s) / seconds
-        return Measured(int(told["cases"]), seconds, told["cpu_s"] / seconds, target)
+        share = (after.cpu_s - before.cpu_s) / seconds
+        return Measured(int(told["cases"]), seconds, told["cpu_s"] / seconds, share)
 
 
 def _making(generation: Generation, batch: Sorted, indices: Iterator[int]) -> Meanwhile:
@@ -198,15 +200,20 @@ def _making(generation: Generation, batch: Sorted, indices: Iterator[int]) -> Me
 
 
 def boofuzz(
-    python: Path, mode: str, url: str, topic: str, seconds: float, frames: bytes = b""
+    python: Path,
+    mode: str,
+    address: Address,
+    seconds: float,
+    *,
+    topic: str = "",
+    task: bytes = b"",
 ) -> dict[str, float]:
     """Run boofuzz as a process of its own."""
-    target = read_target(url)
-    arguments = [mode, target.host, str(target.port), topic, "1000000", str(seconds)]
+    arguments = [mode, address[0], str(address[1]), topic, "1000000", str(seconds)]
     with tempfile.TemporaryDirectory() as folder:  # it keeps a data base where it runs
         done = subprocess.run(
             [str(python), str(SENDER), *arguments],
-            input=frames,
+            input=task,
             capture_output=True,
             check=False,
             timeout=seconds + 120,
@@ -229,9 +236,9 @@ def boofuzz_python() -> Path:
 
 
 def _found_by_boofuzz(
-    python: Path, url: str, topic: str, seconds: float, frames: bytes
+    python: Path, address: Address, seconds: float, task: bytes
 ) -> dict[str, float]:
-    return boofuzz(python, "find", url, topic, seconds, frames)
+    return boofuzz(python, "find", address, seconds, task=task)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -244,7 +251,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     python = Path() if options.without_boofuzz else boofuzz_python()
     if options.find is not None:
-        return 0 if find(options.find or _faults(), partial(_found_by_boofuzz, python)) else 1
+        faults = [each for each in _faults() if not options.find or each.fault in options.find]
+        if not faults:
+            parser.error(f"--find: no fault of a parser is called {' or '.join(options.find)}")
+        return 0 if find(faults, partial(_found_by_boofuzz, python)) else 1
     names = ["property", "mutation", "raw", "reconnecting", "raw-connect"]
     names = names if options.without_boofuzz else ["boofuzz", "boofuzz-lean", *names]
     running = start_alone("nsq")
@@ -290,13 +300,15 @@ def _tell(rounds: dict[str, list[Measured]]) -> bool:
     return met
 
 
-def _faults() -> list[str]:
-    """Return the faults that frames over TCP can show."""
-    command = [sys.executable, "-m", "wireproof", "serve", "nsq", "--list-faults"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [line.split("\t") for line in lines.splitlines()]
-    found = [row[0] for row in rows if row[1] == "parser"]
-    return [name for name in found if not name.startswith("parser-http-")]
+def _faults() -> list[Sought]:
+    """Return the faults of every parser."""
+    found: list[Sought] = []
+    for protocol in ("nsq", "iggy"):
+        command = [sys.executable, "-m", "wireproof", "serve", protocol, "--list-faults"]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        rows = [line.split("\t") for line in lines.splitlines()]
+        found += [Sought(protocol, row[0]) for row in rows if row[1] == "parser"]
+    return found
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 ``python boofuzz_sender.py default|lean|find HOST PORT TOPIC CASES SECONDS`` prints one JSON line:
 cases, seconds and processor time. With ``find`` it is given frames of ours on standard input, with
 their fields, takes them in turns, and tells also after how many seconds something was wrong: the
-target is dead, or a fresh connection's publish is not answered OK.
+target is dead, or a publish on a fresh connection is not answered as it was before.
 """
 
 import json
@@ -81,6 +81,14 @@ class Frame(TypedDict):
     fields: list[Field]
 
 
+class Task(TypedDict):
+    """Frames, and publishes in hex, one of which is answered by what begins so."""
+
+    frames: list[Frame]
+    publishes: list[str]
+    begins: str
+
+
 Span = tuple[int, int]
 
 
@@ -98,7 +106,7 @@ def requests(frames: list[Frame]) -> list[Request]:
 
 def _measured(field: Field) -> Span | None:
     """Return what a length measures; None for any other field."""
-    if field["role"] != "length" or not field["covers"] or not field["order"]:
+    if field["role"] != "length" or not field["covers"]:
         return None
     start, end = field["covers"]
     return start, end
@@ -129,9 +137,11 @@ def _primitive(field: Field) -> object:
     span = _measured(field)
     if span is not None:
         start, end = span
+        block = f"span-{start}-{end}"
+        if not field["order"]:
+            return Size(name, block, output_format="ascii", offset=int(data) - (end - start))
         more = int.from_bytes(data, "little" if endian == "<" else "big") - (end - start)
-        width = len(data)
-        return Size(name, f"span-{start}-{end}", length=width, endian=endian, offset=more)
+        return Size(name, block, length=len(data), endian=endian, offset=more)
     if role in _NUMBERS and field["order"]:
         number = int.from_bytes(data, "little" if endian == "<" else "big")
         return BitField(name, default_value=number, width=8 * len(data), endian=endian)
@@ -142,17 +152,34 @@ def _primitive(field: Field) -> object:
     return (Delim if role == "line" else String)(name, default_value=data.decode())
 
 
-def publish(host: str, port: int, topic: str) -> bool:
-    """Tell whether a fresh connection's publish is answered OK."""
-    line = f"  V2PUB {topic} 0\n".encode() + (4).to_bytes(4, "big") + b"body"
-    try:
-        with socket.create_connection((host, port), PATIENCE_S) as sock:
-            sock.settimeout(PATIENCE_S)
-            sock.sendall(line)
-            answer = sock.recv(10)
-            return answer[8:10] == b"OK"
-    except OSError:
-        return False
+class Look:
+    """Publishes on a fresh connection, and reads how the answer begins."""
+
+    def __init__(self, address: tuple[str, int], task: Task) -> None:
+        self._address = address
+        self._begins = bytes.fromhex(task["begins"])
+        publishes = map(bytes.fromhex, task["publishes"])
+        self._publish = next(each for each in publishes if self._is_answered(each))
+
+    def is_well(self) -> bool:
+        """Tell whether a publish is answered."""
+        return self._is_answered(self._publish)
+
+    def _is_answered(self, publish: bytes) -> bool:
+        deadline = time.monotonic() + PATIENCE_S
+        answer = b""
+        try:
+            with socket.create_connection(self._address, PATIENCE_S) as sock:
+                sock.sendall(publish)
+                while len(answer) < len(self._begins):
+                    sock.settimeout(max(0.001, deadline - time.monotonic()))
+                    piece = sock.recv(len(self._begins) - len(answer))
+                    if not piece:
+                        return False
+                    answer += piece
+        except OSError:
+            return False
+        return answer == self._begins
 
 
 def in_turns(session: Session) -> Iterator[object]:
@@ -199,6 +226,8 @@ def main() -> None:
     lean = mode != "default"
     more: dict[str, object] = {"fuzz_loggers": [], "web_port": None} if lean else {}
     finds = mode == "find"
+    task: Task = json.load(sys.stdin) if finds else {"frames": [], "publishes": [], "begins": ""}
+    look = Look((host, int(port)), task) if finds else None
     connection = TCPSocketConnection(host, int(port), recv_timeout=PATIENCE_S)
     session = Session(
         target=Target(connection=connection),
@@ -212,14 +241,14 @@ def main() -> None:
         crash_threshold_element=1_000_000,
         **more,
     )
-    for each in requests(json.load(sys.stdin)) if finds else [request(topic)]:
+    for each in requests(task["frames"]) if finds else [request(topic)]:
         session.connect(each)
     count = 0
 
     def after(target, fuzz_data_logger, session, *args, **kwargs):  # type: ignore[no-untyped-def]
         nonlocal count, found_s
         count += 1
-        if finds and not publish(host, int(port), topic):
+        if look is not None and not look.is_well():
             found_s = time.monotonic() - started
             raise KeyboardInterrupt
         if time.monotonic() - started > float(seconds):
@@ -227,7 +256,7 @@ def main() -> None:
 
     session.register_post_test_case_callback(after)
     is_cut = _run(session, in_turn=finds)
-    if finds and found_s is None and (is_cut or not publish(host, int(port), topic)):
+    if look is not None and found_s is None and (is_cut or not look.is_well()):
         found_s = time.monotonic() - started  # it died behind the last look at it
     told: dict[str, float] = {"cases": count, "seconds": time.monotonic() - started}
     told |= {"cpu_s": time.process_time() - cpu, "whole_cpu_s": time.process_time()}

@@ -1,10 +1,10 @@
 """How long it takes until a fault of the reference's parser is found: ours beside lean boofuzz.
 
-Both sides have the same frames, one of every kind over TCP, and both take the kinds in turns: by
-itself boofuzz would send thousands of the first before it comes to the second. boofuzz looks
-after every case whether a fresh connection's publish is answered, and has a reference of its own
-for each fault; what it finds counts at once. Ours counts when it is confirmed, and has a minute
-for each. Only faults that frames over TCP can show are looked for: boofuzz is given no others.
+Both sides have the same frames, one of every kind there is on the way in that shows the fault, TCP
+or HTTP, and both take the kinds in turns: by itself boofuzz would send thousands of the first
+before it comes to the second. boofuzz looks after every case whether a publish is answered on a
+fresh connection of that way in, and has a reference of its own for each fault; what it finds
+counts at once. Ours counts when it is confirmed, and has a minute for each.
 
 What is due is a ratio of medians. Ours is known first; whatever boofuzz finds later than ten times
 that is as good as never, and when more than half of the faults are on one side of it, the rest
@@ -14,20 +14,22 @@ can change nothing: so it is given no more time than that, and no more faults.
 import json
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from statistics import median
 
 from wireproof_kit.fuzz.arena import ReferenceArena, open_grounds, start_alone
 from wireproof_kit.fuzz.campaign import Campaign
+from wireproof_kit.fuzz.case import Frame
 from wireproof_kit.fuzz.door import Choice, Grounds, GroundsOptions
 from wireproof_kit.fuzz.drawing import Drawer
 from wireproof_kit.fuzz.generator import Generator
 from wireproof_kit.fuzz.grammar import Grammar, Kind
 from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.repeating import Deaf
-from wireproof_kit.nsq.fuzz.grammar import grammar
-from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.http import Address
 from wireproof_kit.protocols import read_target
 
 OURS_S = 60.0
@@ -36,8 +38,29 @@ DUE = 0.1
 MARGIN_S = 1.0
 SEED = 1
 
-Boofuzz = Callable[[str, str, float, bytes], dict[str, float]]
-"""Runs boofuzz on a URL and a topic for so many seconds, with frames; returns what it told."""
+Boofuzz = Callable[[Address, float, bytes], dict[str, float]]
+"""Runs boofuzz on an address for so many seconds, with its task; returns what it told."""
+
+PUBLISHES = {
+    ("nsq", "tcp"): ("PUB", "0000000600000000" + b"OK".hex()),
+    ("nsq", "http"): ("POST /pub", b"HTTP/1.1 200".hex()),
+    ("iggy", "tcp"): ("send_messages", "00" * 8),
+}
+"""By protocol and way in: the kind of frame that publishes, and how an answer to it begins."""
+TRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A fault of a parser, and the way in that shows it."""
+
+    protocol: str
+    fault: str
+
+    @property
+    def interface(self) -> str:
+        """Return the way in."""
+        return "http" if self.fault.startswith("parser-http-") else "tcp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +72,7 @@ class Found:
     target: float
 
 
-def find(faults: Sequence[str], boofuzz: Boofuzz) -> bool:
+def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
     """Compare the times to a finding; True when ours takes at most a tenth in the middle."""
     ours = [_told("ours", fault, _ours(fault)) for fault in faults]
     middle = median(ours)
@@ -80,22 +103,24 @@ def decided(middle: float, theirs: Sequence[float], faults: int) -> bool | None:
     return False if len(theirs) - late > faults // 2 else None
 
 
-def kinds(there: Grammar) -> list[Kind]:
-    """Return the kinds that both sides have: all over TCP."""
-    return [each for each in there.kinds if each.interface == there.talking]
+def kinds(there: Grammar, interface: str) -> list[Kind]:
+    """Return the kinds that both sides have: all on a way in."""
+    return [each for each in there.kinds if each.interface == interface]
 
 
-def _told(who: str, fault: str, found: Found, most_s: float = OURS_S) -> float:
+def _told(who: str, sought: Sought, found: Found, most_s: float = OURS_S) -> float:
     late = "" if found.at_s < most_s else ", given up"
     shares = f"client {found.client:.2f}, target {found.target:.2f} of a core"
-    print(f"  {who:<8}{fault:<42}{found.at_s:6.1f} s   {shares}{late}", flush=True)
+    name = f"{sought.protocol} {sought.fault}"
+    print(f"  {who:<8}{name:<42}{found.at_s:6.1f} s   {shares}{late}", flush=True)
     return found.at_s
 
 
-def _ours(fault: str) -> Found:
+def _ours(sought: Sought) -> Found:
     """Find a fault as `wireproof fuzz` does, in this process, so that both sides are measured."""
-    arena = ReferenceArena("nsq", GroundsOptions(f"f{SEED}"), ("--fault", fault))
-    frames = tuple(each.name for each in kinds(grammar(Names("wp_extended", "wp_plain"))))
+    extra = ("--fault", sought.fault)
+    arena = ReferenceArena(sought.protocol, GroundsOptions(f"f{SEED}"), extra)
+    frames = _names(sought.protocol, sought.interface)
     plan = Plan(Choice(SEED, frames), time_s=OURS_S, stop_at_first=True, shrink=False)
     campaign = Campaign(plan, arena, Deaf())
     started, cpu, children = time.monotonic(), time.process_time(), _of_children()
@@ -110,19 +135,32 @@ def _ours(fault: str) -> Found:
     return Found(min((OURS_S, *times)), client, (_of_children() - children) / seconds)
 
 
-def _theirs(fault: str, boofuzz: Boofuzz, most_s: float) -> Found:
+def _theirs(sought: Sought, boofuzz: Boofuzz, most_s: float) -> Found:
     children = _of_children()
-    running = start_alone("nsq", ("--fault", fault))
-    try:
-        grounds = open_grounds(read_target(running.url), GroundsOptions("boo"))
-        topic, frames = grounds.names["extended"], _drawn_frames(grounds)
-        grounds.health.close()
-        told = boofuzz(running.url, topic, most_s, frames)
-    finally:
-        running.close()
+    with _opened(sought.protocol, ("--fault", sought.fault)) as grounds:
+        told = boofuzz(address(grounds, sought), most_s, task(grounds, sought))
     found, seconds = told.get("found_s"), told["seconds"]
     target = (_of_children() - children - told["whole_cpu_s"]) / seconds
     return Found(most_s if found is None else found, told["cpu_s"] / seconds, target)
+
+
+@cache
+def _names(protocol: str, interface: str) -> tuple[str, ...]:
+    """Return the names of the kinds on a way in."""
+    with _opened(protocol) as grounds:
+        return tuple(each.name for each in kinds(_grammar(grounds), interface))
+
+
+@contextmanager
+def _opened(protocol: str, extra: Sequence[str] = ()) -> Iterator[Grounds]:
+    """Start a reference of which nobody makes use but the one who asks."""
+    running = start_alone(protocol, extra)
+    try:
+        grounds = open_grounds(read_target(running.url), GroundsOptions("boo"))
+        grounds.health.close()
+        yield grounds
+    finally:
+        running.close()
 
 
 def _of_children() -> float:
@@ -131,17 +169,43 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _drawn_frames(grounds: Grounds) -> bytes:
-    """Return a frame of every kind over TCP, as JSON, in a state in which it is in order."""
-    generation = grounds.generation(Choice(SEED))
-    assert isinstance(generation, Generator), "nothing is drawn"
+def address(grounds: Grounds, sought: Sought) -> Address:
+    """Return where the frames go."""
+    frames = tuple(each.name for each in kinds(_grammar(grounds), sought.interface))
+    return grounds.referee.address(grounds.generation(Choice(SEED, frames)).case(0))
+
+
+def task(grounds: Grounds, sought: Sought) -> bytes:
+    """Return what boofuzz is given, as JSON: its frames, and how to look after the target.
+
+    Of every kind on the way in there is a frame, in a state in which it is in order.
+    """
+    there = _grammar(grounds)
     told: list[dict[str, object]] = []
-    for kind in kinds(generation.grammar):
+    for kind in kinds(there, sought.interface):
         frame = Drawer(kind.strategy).draw(SEED)
         parts = [
             {**asdict(each), "data": frame.data[each.start : each.end].hex()}
             for each in frame.fields
         ]
-        entry = b"".join(step.data for step in generation.grammar.entry[kind.states[0]])
-        told.append({"kind": kind.name, "entry": entry.hex(), "fields": parts})
-    return json.dumps(told).encode()
+        told.append({"kind": kind.name, "entry": _entry(there, kind).hex(), "fields": parts})
+    name, begins = PUBLISHES[sought.protocol, sought.interface]
+    publish = next(each for each in there.kinds if each.name == name)
+    sent = [(_entry(there, publish) + each.data).hex() for each in _drawn(publish)]
+    return json.dumps({"frames": told, "publishes": sent, "begins": begins}).encode()
+
+
+def _drawn(kind: Kind) -> list[Frame]:
+    """Draw right frames of a kind; some may be refused for what they name."""
+    drawer = Drawer(kind.strategy)
+    return [drawer.draw(seed) for seed in range(TRIES)]
+
+
+def _entry(there: Grammar, kind: Kind) -> bytes:
+    return b"".join(step.data for step in there.entry[kind.states[0]])
+
+
+def _grammar(grounds: Grounds) -> Grammar:
+    generation = grounds.generation(Choice(SEED))
+    assert isinstance(generation, Generator), "nothing is drawn"
+    return generation.grammar

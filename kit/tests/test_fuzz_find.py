@@ -1,5 +1,7 @@
 """The comparison with boofuzz ends as soon as no further fault can change what comes of it."""
 
+import json
+import socket
 import sys
 from pathlib import Path
 from statistics import median
@@ -9,6 +11,10 @@ import pytest
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 sys.path.append(str(BENCH))
 import fuzz_find  # noqa: E402  # the bench is no package
+
+from wireproof_kit.fuzz.arena import open_grounds, start_alone  # noqa: E402
+from wireproof_kit.fuzz.door import GroundsOptions  # noqa: E402
+from wireproof_kit.protocols import read_target  # noqa: E402
 
 LATE, SOON = 50.0, 3.0
 
@@ -33,3 +39,39 @@ def test_what_is_decided_is_what_all_would_have_come_to(late: int) -> None:
 
 def test_half_on_either_side_decide_nothing_before_all_are_known() -> None:
     assert fuzz_find.decided(5.0, [LATE, SOON, LATE, SOON], 4) is None
+
+
+@pytest.mark.parametrize(
+    "sought",
+    [
+        fuzz_find.Sought("nsq", "parser-size-low-bits"),
+        fuzz_find.Sought("nsq", "parser-http-nul-halts"),
+        fuzz_find.Sought("iggy", "parser-ones-lost"),
+    ],
+)
+def test_boofuzz_is_given_every_frame_of_the_way_in_and_a_publish_that_is_answered(
+    sought: fuzz_find.Sought,
+) -> None:
+    running = start_alone(sought.protocol)
+    try:
+        grounds = open_grounds(read_target(running.url), GroundsOptions("t"))
+        task = json.loads(fuzz_find.task(grounds, sought))
+        address = fuzz_find.address(grounds, sought)
+        begins = bytes.fromhex(task["begins"])
+        answers = (_answer(address, bytes.fromhex(each), begins) for each in task["publishes"])
+        assert any(answer == begins for answer in answers)
+        grounds.close()
+    finally:
+        running.close()
+
+    names = {frame["kind"] for frame in task["frames"]}
+    assert fuzz_find.PUBLISHES[sought.protocol, sought.interface][0] in names
+    assert all(
+        name.startswith(("GET ", "POST ")) == (sought.interface == "http") for name in names
+    )
+
+
+def _answer(address: tuple[str, int], publish: bytes, begins: bytes) -> bytes:
+    with socket.create_connection(address, 5) as sock, sock.makefile("rb") as answers:
+        sock.sendall(publish)
+        return answers.read(len(begins))
