@@ -186,3 +186,24 @@ def test_what_opens_a_connection_is_owed_the_same_when_it_is_known(entry: bytes)
 
     assert expect(ground, b"", entry) == before
     assert expect(ground, entry, b"NOP\n") == behind
+
+
+@pytest.mark.parametrize(
+    "line", [b"PUB wp\0_w 0\n", b"PUB_EXT wp_w x\n", b"MPUB " + b"w" * 70 + b"\n"]
+)
+@pytest.mark.parametrize(
+    ("behind", "optional"),
+    [
+        (b"", True),
+        (b"T", True),
+        (sized(b"body")[:-1], True),
+        (sized(b"body"), False),
+        (sized(b"body") + b"more", False),
+        (sized(b""), False),
+        (b"\xff\xff\xff\xff", False),
+    ],
+)
+def test_names_that_are_none_are_refused_once_the_body_is_there_at_the_latest(
+    line: bytes, behind: bytes, optional: bool
+) -> None:
+    assert owed(line + behind) == (Owed(ERRORS, "may", optional=optional),)

@@ -149,10 +149,37 @@ BODY = {
 }
 
 
+def test_partitions_that_were_deleted_come_back_empty(tmp_path: Path) -> None:
+    client = Bench(data=tmp_path).with_topic(partitions=2)
+    client.ok(commands.SEND_MESSAGES, sending(sent(b"a"), partitioning=partition(2)))
+    client.ok(commands.DELETE_PARTITIONS, PLACE + u32(1))
+    client.ok(commands.CREATE_PARTITIONS, PLACE + u32(1))
+    for bench in (client, Bench(data=tmp_path).connect()):
+        found = decode(TOPIC_DETAILS, bench.ok(commands.GET_TOPIC, PLACE))
+        assert [each.messages_count for each in found.partitions] == [0, 0]
+
+
+def test_many_partitions_take_no_files_and_are_there_after_a_restart(tmp_path: Path) -> None:
+    client = Bench(data=tmp_path).with_topic(partitions=100_000)
+    client.ok(commands.SEND_MESSAGES, sending(sent(b"a"), partitioning=partition(99_999)))
+    folder = tmp_path / "streams/1/topics/1/partitions"
+    assert [each.name for each in folder.iterdir()] == ["99999"]
+
+    after = Bench(data=tmp_path).connect()
+
+    for each in (client, after):
+        found = decode(TOPIC_DETAILS, each.ok(commands.GET_TOPIC, PLACE))
+        assert found.topic.partitions_count == len(found.partitions) == 100_000
+        assert [one.id for one in found.partitions if one.messages_count] == [99_999]
+        assert {one.segments_count for one in found.partitions} == {1}
+
+
 def test_what_is_deleted_is_gone(tmp_path: Path) -> None:
     client = Bench(data=tmp_path).with_topic(partitions=2)
     client.ok(commands.CREATE_CONSUMER_GROUP, PLACE + u32(7))
     client.ok(commands.DELETE_CONSUMER_GROUP, PLACE + u32(7))
+    for number in (1, 2):
+        client.ok(commands.SEND_MESSAGES, sending(sent(b"a"), partitioning=partition(number)))
     client.ok(commands.DELETE_PARTITIONS, PLACE + u32(1))
     topic = tmp_path / "streams/1/topics/1"
     assert [each.name for each in (topic / "partitions").iterdir()] == ["1"]
@@ -161,3 +188,7 @@ def test_what_is_deleted_is_gone(tmp_path: Path) -> None:
     assert not topic.exists()
     client.ok(commands.DELETE_STREAM, PLACE[:6])
     assert list((tmp_path / "streams").iterdir()) == []
+
+
+def partition(number: int) -> bytes:
+    return b"\x02\x04" + u32(number)

@@ -2,12 +2,17 @@
 
 streams/<stream>/stream.info                        the name, nothing else
 streams/<stream>/topics/<topic>/topic.info          the name, nothing else
+…/topics/<topic>/partitions.count                   how many partitions there are
 …/topics/<topic>/groups/<group>                     the id, u32
 …/topics/<topic>/partitions/<partition>/
 <first offset, 20 digits>.log                   messages one after the other
 <same>.index                                    u32 for each message: its place in the log
 <same>.timeindex                                u64 for each message: its timestamp
 offsets/consumers/<id>, offsets/groups/<id>     u64: how far it has read
+
+Two things the measured server keeps otherwise: it makes every file of a partition with the topic,
+which takes it minutes for 100,000, while here a partition has none before something is kept in it;
+so their number has a file of its own.
 """
 
 import contextlib
@@ -27,18 +32,18 @@ from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
 
 _STREAM_INFO = "stream.info"
 _TOPIC_INFO = "topic.info"
+_COUNT = "partitions.count"
 _OFFSETS = {CONSUMER_KIND: "consumers", GROUP_KIND: "groups"}
 _U32_MASK = (1 << 32) - 1
 _U64_MASK = (1 << 64) - 1
 
 
 class SegmentFiles:
-    """The files of one partition in its folder."""
+    """The files of one partition in its folder, which is made when something is kept."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for name in _OFFSETS.values():
-            (folder / "offsets" / name).mkdir(parents=True, exist_ok=True)
+        self._is_there = folder.is_dir()
 
     def segments(self) -> Sequence[KeptSegment]:
         """Return what is kept: each record from its place in the index to the next one's."""
@@ -64,6 +69,7 @@ class SegmentFiles:
         timestamps = struct.pack(
             f"<{len(rows.timestamps)}Q", *_fitting(rows.timestamps, _U64_MASK)
         )
+        self._make()
         parts = {"log": b"".join(rows.records), "index": positions, "timeindex": timestamps}
         sizes = {kind: _size(self._path(start, kind)) for kind in parts}
         try:
@@ -91,8 +97,15 @@ class SegmentFiles:
         Raises:
             OSError: it could not be written.
         """
+        self._make()
         path = self._folder / "offsets" / _OFFSETS[kind] / str(consumer)
         path.write_bytes(offset.to_bytes(8, "little"))
+
+    def _make(self) -> None:
+        if not self._is_there:
+            for name in _OFFSETS.values():
+                (self._folder / "offsets" / name).mkdir(parents=True, exist_ok=True)
+            self._is_there = True
 
     def _path(self, start: int, kind: str) -> Path:
         return self._folder / f"{start:020}.{kind}"
@@ -135,12 +148,16 @@ class DiskStorage:
         shutil.rmtree(self._topic(stream, topic))
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
-        """Return the files of a partition; make its folder if need be."""
+        """Return the files of a partition."""
         return SegmentFiles(self._partition(stream, topic, partition))
 
-    def remove_partition(self, stream: int, topic: int, partition: int) -> None:
-        """Forget a partition and all in it."""
-        shutil.rmtree(self._partition(stream, topic, partition))
+    def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
+        """Keep how many partitions there are; forget all above, and what is in them."""
+        folder = self._topic(stream, topic)
+        (folder / _COUNT).write_text(str(partitions))
+        for number, path in _numbered(folder / "partitions"):
+            if number > partitions:
+                shutil.rmtree(path)
 
     def add_group(self, stream: int, topic: int, group: int) -> None:
         """Keep a consumer group."""
@@ -163,12 +180,18 @@ def _topics(folder: Path) -> list[KeptTopic]:
         KeptTopic(
             number,
             (path / _TOPIC_INFO).read_text(),
+            _count(path / _COUNT),
             [each for each, _ in _numbered(path / "partitions")],
             [each for each, _ in _numbered(path / "groups")],
         )
         for number, path in _numbered(folder)
         if (path / _TOPIC_INFO).is_file()
     ]
+
+
+def _count(path: Path) -> int:
+    """Return a number kept in a file, 0 without one."""
+    return int(path.read_text()) if path.is_file() else 0
 
 
 def _segment(start: int, path: Path) -> KeptSegment:

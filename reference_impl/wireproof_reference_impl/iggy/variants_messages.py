@@ -132,6 +132,7 @@ VARIANTS: tuple[Preset, ...] = (
         "repeated-ids-dropped",
         "of messages with the same id a partition keeps the first",
         {"store.repeats": False},
+        not_with="ids-greatest",  # whose ids may be those that a client gives
     ),
     variant(
         "clock-behind",

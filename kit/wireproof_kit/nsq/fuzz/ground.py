@@ -130,6 +130,17 @@ class Walk:
         return None
 
     def _refuse_for_good(self) -> None:
-        """Owe an error, behind which a broker may read the body or take it for commands."""
-        self.refuse()
+        """Owe an error, behind which a broker may read the body or take it for commands.
+
+        Some look at the names only once they have the body.
+        """
+        self.owed.append(Owed(ERRORS, "may", optional=not self._is_body_here()))
         self.certain = False
+
+    def _is_body_here(self) -> bool:
+        """Tell whether a size follows that is none, or one with all of its bytes."""
+        begin = self.at + SIZE.size
+        if len(self.data) < begin:
+            return False
+        size: int = SIZE.unpack_from(self.data, self.at)[0]
+        return size <= 0 or len(self.data) - begin >= size

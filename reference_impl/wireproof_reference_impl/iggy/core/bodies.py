@@ -70,7 +70,7 @@ def streams(every: Iterable[Stream]) -> bytes:
 
 def topic(found: Topic) -> bytes:
     """Return a topic with its partitions."""
-    return _topic(found) + b"".join(_partition(each) for each in found.partitions.values())
+    return _topic(found) + b"".join(_partition(each) for each in found.partitions.shown())
 
 
 def topics(every: Iterable[Topic]) -> bytes:

@@ -205,7 +205,6 @@ class Partition:
                 place += len(each)
         if not self.segments:
             self.segments.append(Segment(0))
-            self._files.append(self._behaviour.disk.named(0), Rows((), (), ()))
 
 
 def flipped(message: Message, bit: int) -> Message:

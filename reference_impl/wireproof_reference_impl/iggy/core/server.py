@@ -1,6 +1,6 @@
 """The server: streams, topics, partitions, groups and clients, and what is done with them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,11 +11,12 @@ from wireproof_reference_impl.iggy.core.group import Group
 from wireproof_reference_impl.iggy.core.host import Host
 from wireproof_reference_impl.iggy.core.identifier import Identifier
 from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.partitions import Partitions
 from wireproof_reference_impl.iggy.core.requests import (
     Place,
 )
 from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.storage import KeptTopic, Storage
+from wireproof_reference_impl.iggy.core.storage import KeptTopic, NoFiles, PartitionFiles, Storage
 from wireproof_reference_impl.iggy.core.topic import (
     Stream,
     Topic,
@@ -117,11 +118,12 @@ class Server:
         """
         stream = self.stream(who)
         kept = self.behaviour.store.name(name)
-        topic = Topic(stream.id, number, kept, created_us=now_us)
+        none = self._partitions(stream.id, number)
+        topic = Topic(stream.id, number, kept, partitions=none, created_us=now_us)
         stream.add(topic)
         try:
             self._storage.add_topic(stream.id, number, topic.name)
-            self._add_partitions(topic, partitions)
+            self._resize(topic, partitions)
         except OSError:
             del stream.topics[number]
             raise
@@ -147,8 +149,7 @@ class Server:
         topic = self.topic(place)
         if len(topic.partitions) + count > self.behaviour.store.most_partitions:
             raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
-        self._add_partitions(topic, count)
-        topic.deal()
+        self._resize(topic, len(topic.partitions) + count)
 
     def delete_partitions(self, place: Place, count: int) -> None:
         """Remove the highest partitions, or all when there are fewer.
@@ -157,10 +158,7 @@ class Server:
             Refusal: the topic is not there.
         """
         topic = self.topic(place)
-        for number in sorted(topic.partitions, reverse=True)[:count]:
-            self._storage.remove_partition(topic.stream, topic.id, number)
-            del topic.partitions[number]
-        topic.deal()
+        self._resize(topic, max(0, len(topic.partitions) - count))
 
     def create_group(self, place: Place, number: int) -> Group:
         """Make a consumer group.
@@ -233,24 +231,30 @@ class Server:
             if group is not None:
                 group.leave(client.id)
 
-    def _add_partitions(self, topic: Topic, count: int) -> None:
-        first = len(topic.partitions) + 1
-        for number in range(first, first + count):
-            self._open(topic, number)
+    def _resize(self, topic: Topic, partitions: int) -> None:
+        self._storage.resize_topic(topic.stream, topic.id, partitions)
+        topic.partitions.resize(partitions)
+        topic.deal()
 
-    def _open(self, topic: Topic, number: int) -> None:
-        topic.partitions[number] = Partition(
-            number,
-            self._storage.partition(topic.stream, topic.id, number),
-            behaviour=self.behaviour,
-            segment_size=self.around.segment_size,
+    def _partitions(
+        self, stream: int, topic: int, *, used: Iterable[int] = (), count: int = 0
+    ) -> Partitions:
+        def opened(number: int, files: PartitionFiles) -> Partition:
+            size = self.around.segment_size
+            return Partition(number, files, behaviour=self.behaviour, segment_size=size)
+
+        return Partitions(
+            lambda number: opened(number, self._storage.partition(stream, topic, number)),
+            lambda number: opened(number, NoFiles()),
+            used=used,
+            count=count,
         )
 
     def _load(self, stream: Stream, kept: KeptTopic) -> None:
-        topic = Topic(stream.id, kept.id, kept.name, created_us=self.around.started_us)
+        there = self._partitions(stream.id, kept.id, used=kept.used, count=kept.partitions)
+        started_us = self.around.started_us
+        topic = Topic(stream.id, kept.id, kept.name, partitions=there, created_us=started_us)
         stream.topics[kept.id] = topic
-        for number in kept.partitions:
-            self._open(topic, number)
         for number in kept.groups:
             topic.groups[number] = Group(number, topic.id, len(topic.partitions))
 

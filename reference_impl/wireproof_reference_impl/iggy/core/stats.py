@@ -29,18 +29,17 @@ def count(server: Server, now_us: int) -> Stats:
     """Return what there is now."""
     started_us = server.around.started_us
     topics = [topic for stream in server.streams.values() for topic in stream.topics.values()]
-    partitions = [each for topic in topics for each in topic.partitions.values()]
     return Stats(
         host=server.around.host,
         measures=server.around.host.measure(),
         run_time_s=max(0, now_us - started_us) // _SECOND_US,
         start_time_s=started_us // _SECOND_US,
-        messages_size=sum(each.size for each in partitions),
+        messages_size=sum(each.size for each in topics),
         streams=len(server.streams),
         topics=len(topics),
-        partitions=len(partitions),
-        segments=sum(len(each.segments) for each in partitions),
-        messages=sum(each.count for each in partitions),
+        partitions=sum(len(each.partitions) for each in topics),
+        segments=sum(each.partitions.segments for each in topics),
+        messages=sum(each.count for each in topics),
         clients=len(server.clients),
         groups=sum(len(each.groups) for each in topics),
     )

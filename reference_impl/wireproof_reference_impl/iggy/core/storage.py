@@ -5,11 +5,12 @@ from typing import NamedTuple, Protocol
 
 
 class KeptTopic(NamedTuple):
-    """A topic found on the disk."""
+    """A topic found on the disk; partitions in which nothing was ever kept are not `used`."""
 
     id: int
     name: str
-    partitions: Sequence[int]
+    partitions: int
+    used: Sequence[int]
     groups: Sequence[int]
 
 
@@ -90,11 +91,11 @@ class Storage(Protocol):
         """Forget a topic and all in it."""
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
-        """Return the files of a partition; make them if need be."""
+        """Return the files of a partition; there are none before something is kept."""
         ...
 
-    def remove_partition(self, stream: int, topic: int, partition: int) -> None:
-        """Forget a partition and all in it."""
+    def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
+        """Keep how many partitions there are; forget all above, and what is in them."""
 
     def add_group(self, stream: int, topic: int, group: int) -> None:
         """Keep a consumer group."""
@@ -103,21 +104,25 @@ class Storage(Protocol):
         """Forget a consumer group."""
 
 
-class _NoFiles:
+class NoFiles:
+    """What nothing was kept in, and nothing will be."""
+
     def segments(self) -> Sequence[KeptSegment]:
+        """Return nothing."""
         return ()
 
     def offsets(self, kind: int) -> Mapping[int, int]:
+        """Return nothing."""
         return {}
 
     def append(self, start: int, rows: Rows) -> None:
-        pass
+        """Do nothing."""
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
-        pass
+        """Do nothing."""
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
-        pass
+        """Do nothing."""
 
 
 class MemoryStorage:
@@ -141,9 +146,9 @@ class MemoryStorage:
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
         """Return no files."""
-        return _NoFiles()
+        return NoFiles()
 
-    def remove_partition(self, stream: int, topic: int, partition: int) -> None:
+    def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
         """Do nothing."""
 
     def add_group(self, stream: int, topic: int, group: int) -> None:

@@ -7,6 +7,7 @@ from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.group import Group
 from wireproof_reference_impl.iggy.core.identifier import Identifier
 from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.core.partitions import Partitions
 from wireproof_reference_impl.iggy.core.status import Refusal
 
 T = TypeVar("T")
@@ -15,24 +16,26 @@ T = TypeVar("T")
 class Topic:
     """One topic: partitions from 1 on without gaps, and consumer groups."""
 
-    def __init__(self, stream: int, number: int, name: str, *, created_us: int) -> None:
+    def __init__(
+        self, stream: int, number: int, name: str, *, partitions: Partitions, created_us: int
+    ) -> None:
         self.stream = stream
         self.id = number
         self.name = name
         self.created_us = created_us
-        self.partitions: dict[int, Partition] = {}
+        self.partitions = partitions
         self.groups: dict[int, Group] = {}
         self._turn = 0
 
     @property
     def size(self) -> int:
         """Return how many bytes its messages are."""
-        return sum(each.size for each in self.partitions.values())
+        return self.partitions.size
 
     @property
     def count(self) -> int:
         """Return how many messages there are."""
-        return sum(each.count for each in self.partitions.values())
+        return self.partitions.messages
 
     def partition(self, number: int) -> Partition:
         """Return a partition.
