@@ -49,6 +49,15 @@ class Missing:
         """Return the first that is missing."""
         return next(iter(self._left))
 
+    @property
+    def kinds(self) -> tuple[bytes, ...]:
+        """Return all that are missing, each once."""
+        return tuple(self._left)
+
+    def forgive(self, one: bytes) -> None:
+        """Miss one no more, however often it was stored."""
+        del self._left[one]
+
     def strike(self, readings: Sequence[bytes]) -> bool:
         """Cross one off for a message that came; tell whether any of its readings was missing."""
         return self._strike(readings, set())

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, cycle
 
 from wireproof_reference_impl.iggy.behaviour import TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.core import framing
@@ -24,7 +24,7 @@ _HOUR_US = 3_600_000_000
 _SLOW_MS = 30
 _HEAD_BYTES = 8
 _SMALL_BYTES = 300
-_FIRST_CLIENT = 0xFFFF0000
+_FIRST_CLIENT = 3 << 30
 
 
 def _head_apart(data: bytes) -> Sequence[bytes]:
@@ -37,7 +37,7 @@ def _always_slow() -> int:
 
 def _clients_counted() -> Settings:
     """Return settings under which clients have ids of their own, none like another."""
-    numbers = count(_FIRST_CLIENT)
+    numbers = cycle(range(_FIRST_CLIENT, 1 << 32))
 
     def counted(address: str) -> int:
         return next(numbers)
@@ -132,7 +132,6 @@ VARIANTS: tuple[Preset, ...] = (
         "repeated-ids-dropped",
         "of messages with the same id a partition keeps the first",
         {"store.repeats": False},
-        not_with="ids-greatest",  # whose ids may be those that a client gives
     ),
     variant(
         "clock-behind",

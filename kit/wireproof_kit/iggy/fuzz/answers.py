@@ -55,3 +55,8 @@ def stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
     """Return what a message is known by; number 0 stands for any that the server made."""
     told = sorted((each.key, each.kind, each.value) for each in headers)
     return repr((number, told)).encode() + b"\0" + payload
+
+
+def number_of(message: bytes) -> int:
+    """Return the number of a message by what it is known by."""
+    return int(message[1 : message.index(b",")])

@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.http import Address
 from wireproof_kit.iggy import requests
 from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, stored
+from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, number_of, stored
 from wireproof_kit.iggy.polled import read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.patience import machine_load
@@ -122,27 +123,51 @@ class Bystanders:
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Poll until all these were delivered unchanged; say which was not.
 
-        What has not come in time is lost, however much else comes.
+        What has not come in time is lost, however much else comes; but a server may keep only the
+        first of the messages with one number.
         """
         missing = Missing(stored)
-        strange = 0
+        begin = self._offset
+        before: set[int] | None = None
+        right, strange = set[int](), Counter[int]()
         deadline = time.monotonic() + self.places.push_s
         fresh = self._connected()
         try:
             while missing:
                 struck = 0
                 for message in self._polled(fresh):
-                    is_due = missing.strike(_readings(message))
-                    struck += is_due
-                    strange += not is_due
+                    if missing.strike(_readings(message)):
+                        struck += 1
+                        right.add(message.id)
+                    else:
+                        strange[message.id] += 1
                     self._offset = message.offset + 1
-                if not struck and (fresh.ended or time.monotonic() > deadline):
+                if struck:
+                    continue
+                if before is None:
+                    before = self._before(fresh, begin)
+                _forgive(missing, (right | before) - strange.keys())
+                if fresh.ended or time.monotonic() > deadline:
                     break
-                if not struck:
+                if missing:
                     time.sleep(PAUSE_S)
         finally:
             fresh.close()
-        return undelivered(missing, len(stored), strange=strange) if missing else None
+        others = strange.total()
+        return undelivered(missing, len(stored), strange=others) if missing else None
+
+    def _before(self, talk: Talk, end: int) -> set[int]:
+        """Return the numbers of the watched messages before an offset."""
+        found = set[int]()
+        offset = 0
+        while offset < end:
+            request = self._poll(self.places.watched, OFFSET, offset, AT_ONCE)
+            messages = _messages(self._asked(talk, request)) or ()
+            if not messages or messages[-1].offset < offset:
+                break
+            found |= {each.id for each in messages if each.offset < end}
+            offset = messages[-1].offset + 1
+        return found
 
     def close(self) -> None:
         """End the bystanders' connections."""
@@ -211,6 +236,14 @@ class Bystanders:
 def _unanswered(talk: Talk, said: Answer | None) -> str:
     """Return what it violates that a request was not answered as it should be."""
     return HUNG if said is None and not (talk.ended or talk.fault) else ROUND_TRIP
+
+
+def _forgive(missing: Missing, numbers: Collection[int]) -> None:
+    """Miss none of these numbers any more, unless the server was to make its own."""
+    for each in missing.kinds:
+        number = number_of(each)
+        if number and number in numbers:
+            missing.forgive(each)
 
 
 def _messages(said: Answer | None) -> tuple[Message, ...] | None:

@@ -1,0 +1,86 @@
+"""Messages of one number: a server may keep the first alone, and must keep that."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import pytest
+
+from wireproof_kit.fuzz.arena import open_grounds, start_alone
+from wireproof_kit.fuzz.door import GroundsOptions
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.fuzz.answers import stored
+from wireproof_kit.iggy.fuzz.health import Bystanders
+from wireproof_kit.iggy.topics import FIRST_PARTITION
+from wireproof_kit.protocols import read_target
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.partitioning import partition_id
+from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
+
+DROPPED = ("--variant", "repeated-ids-dropped")
+GREATEST = (1 << 128) - 1
+
+
+@contextmanager
+def opened(*options: str) -> Iterator[Bystanders]:
+    running = start_alone("iggy", options)
+    try:
+        grounds = open_grounds(read_target(running.url), GroundsOptions("t", timeout_s=1.0))
+        yield cast(Bystanders, grounds.health)
+        grounds.close()
+    finally:
+        running.close()
+
+
+def publish(health: Bystanders, *messages: tuple[int, bytes]) -> list[bytes]:
+    """Send messages to the watched topic; return what they are known by."""
+    topic = health.places.watched
+    sent = tuple(SentMessage(number, (), payload) for number, payload in messages)
+    request = SendMessages(topic.stream.id, topic.id, partition_id(FIRST_PARTITION), sent)
+    with socket.create_connection(health.places.address, 5) as sock:
+        sock.sendall(requests.request(commands.SEND_MESSAGES, request).data)
+        assert sock.recv(8) == bytes(8)
+    return [stored(number, (), payload) for number, payload in messages]
+
+
+@pytest.mark.parametrize("number", [7, GREATEST])
+def test_a_server_may_drop_what_has_a_number_that_was_there_before(number: int) -> None:
+    with opened(*DROPPED) as health:
+        for payload in (b"a", b"b"):
+            assert health.begin_watch() is None
+            assert health.end_watch(publish(health, (number, payload))) is None
+
+
+def test_a_server_may_drop_the_second_of_one_request() -> None:
+    with opened(*DROPPED) as health:
+        assert health.begin_watch() is None
+        assert health.end_watch(publish(health, (7, b"a"), (7, b"b"), (8, b"c"))) is None
+
+
+def test_numbers_that_the_server_makes_are_never_dropped() -> None:
+    with opened(*DROPPED) as health:
+        assert health.begin_watch() is None
+        there = publish(health, (0, b"a"), (0, b"b"))
+        trouble = health.end_watch([*there, stored(0, (), b"c")])
+        assert trouble is not None
+        assert trouble.lost == stored(0, (), b"c")
+
+
+def test_the_first_of_a_number_must_come() -> None:
+    with opened("--fault", "parser-ones-lost") as health:
+        assert health.begin_watch() is None
+        publish(health, (7, b"a"))
+        trouble = health.end_watch(publish(health, (GREATEST, b"b")))
+        assert trouble is not None
+        assert "1 of 1" in trouble.words
+
+
+def test_another_content_under_a_number_that_was_there_excuses_nothing() -> None:
+    with opened() as health:
+        for _ in range(2):
+            assert health.begin_watch() is None
+            publish(health, (7, b"changed"))
+            trouble = health.end_watch([stored(7, (), b"as sent")])
+            assert trouble is not None
+            assert "1 others were" in trouble.words
