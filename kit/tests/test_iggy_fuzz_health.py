@@ -76,7 +76,14 @@ def test_the_first_of_a_number_must_come() -> None:
         assert "1 of 1" in trouble.words
 
 
-def test_another_content_under_a_number_that_was_there_excuses_nothing() -> None:
+def test_beside_another_content_of_its_number_none_is_due_where_the_first_stays() -> None:
+    with opened(*DROPPED) as health:
+        assert health.begin_watch() is None
+        publish(health, (7, b"of a case that nobody can be sure of"))
+        assert health.end_watch(publish(health, (7, b"a"))) is None
+
+
+def test_a_server_that_keeps_all_of_a_number_is_owed_nothing_less() -> None:
     with opened() as health:
         for _ in range(2):
             assert health.begin_watch() is None
