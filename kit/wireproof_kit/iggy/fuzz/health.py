@@ -29,6 +29,8 @@ from wireproof_spec.wire_error import WireError
 
 CONSUMER = Consumer(1, 77)
 AT_ONCE = 1000
+AT_ONCE_BEFORE = 50
+"""Fewer: whatever the cases sent is among them, however large."""
 PAUSE_S = 0.05
 FORGETS_S = 0.1
 REPEATED = int.from_bytes(b"wireproof")
@@ -175,7 +177,7 @@ class Bystanders:
         found = set[int]()
         offset = 0
         while offset < end:
-            request = self._poll(self.places.watched, OFFSET, offset, AT_ONCE)
+            request = self._poll(self.places.watched, OFFSET, offset, AT_ONCE_BEFORE)
             messages = _messages(self._asked(talk, request)) or ()
             if not messages or messages[-1].offset < offset:
                 break
