@@ -91,3 +91,17 @@ def test_a_server_that_keeps_all_of_a_number_is_owed_nothing_less() -> None:
             trouble = health.end_watch([stored(7, (), b"as sent")])
             assert trouble is not None
             assert "1 others were" in trouble.words
+
+
+def test_no_change_of_one_character_of_the_scratch_name_names_another_stream() -> None:
+    running = start_alone("iggy")
+    try:
+        grounds = open_grounds(read_target(running.url), GroundsOptions("t"))
+        names = grounds.names
+        watched = cast(Bystanders, grounds.health).places.watched.stream.name
+        grounds.close()
+    finally:
+        running.close()
+    for other in (names["stream"], watched):
+        assert len(other) == len(names["scratch"])
+        assert sum(a != b for a, b in zip(other, names["scratch"], strict=True)) > 1

@@ -104,13 +104,16 @@ class Server:
             observation.then(state), overdue=observation.overdue or state == "others-stuck"
         )
 
-    def new_stream(self) -> Stream:
+    def new_stream(self, *, apart: bool = False) -> Stream:
         """Make a stream that is deleted with the case.
+
+        `apart`: what is made of its name by changing one character is no other stream's.
 
         Raises:
             ArrangementFailed: it could not be made.
         """
-        stream = self._make_stream()
+        stream = self.access.rooms.stream()
+        stream = self._made(stream.apart() if apart else stream)
         self._streams.append(stream)
         return stream
 
@@ -120,7 +123,9 @@ class Server:
         Raises:
             ArrangementFailed: it could not be made.
         """
-        home = stream or self.access.rooms.shared_stream(self._make_stream)
+        home = stream or self.access.rooms.shared_stream(
+            lambda: self._made(self.access.rooms.stream())
+        )
         number = self.access.rooms.topic_number()
         topic = Topic(home, number, self.access.rooms.topic_name(number), partitions)
         self._must("create_topic", commands.CREATE_TOPIC, self.topic_to_create(topic))
@@ -360,8 +365,7 @@ class Server:
         finally:
             cleaner.close()
 
-    def _make_stream(self) -> Stream:
-        stream = self.access.rooms.stream()
+    def _made(self, stream: Stream) -> Stream:
         payload = CreateStream(stream.number, stream.name)
         self._must("create_stream", commands.CREATE_STREAM, payload)
         return stream

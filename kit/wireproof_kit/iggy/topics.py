@@ -19,6 +19,11 @@ class Stream:
         """Return the identifier by number."""
         return numeric(self.number)
 
+    def apart(self) -> "Stream":
+        """Return it with a name that no change of one character makes another stream's."""
+        head, _, count = self.name.rpartition("_")
+        return Stream(self.number, f"{head}-{count}")
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

@@ -136,8 +136,8 @@ def _grounds(
     session: IggySession, server: Server, target: Target, options: GroundsOptions
 ) -> OpenTarget:
     session.prepare(Counter())
-    streams = [server.new_stream() for _ in range(4)]
-    own, twin, scratch, beside = streams
+    # Cases change the scratch stream; a case may change its name as well, by a character.
+    own, twin, scratch, beside = (server.new_stream(apart=number == 2) for number in range(4))
     topics = [server.new_topic(stream=stream) for stream in (own, twin, scratch, beside)]
     first = topics[0]
     for stream, topic in zip((own, twin), topics, strict=False):
