@@ -50,6 +50,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
     most_bytes = 2000
     limited = f"""
 import resource, sys
+sys.dont_write_bytecode = True  # compiled modules would be cut, and stay
 resource.setrlimit(resource.RLIMIT_FSIZE, ({most_bytes}, {most_bytes}))
 from wireproof.main import main
 sys.exit(main(["ingest", "b.jsonl", "--history", "h"]))
