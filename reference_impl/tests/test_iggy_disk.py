@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from iggy_bench import PLACE, Bench, polling, sending, sent, u32, u64
+from iggy_bench import PLACE, Bench, frame, polling, sending, sent, u32, u64
 
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, golden, statuses
@@ -172,6 +172,23 @@ def test_many_partitions_take_no_files_and_are_there_after_a_restart(tmp_path: P
         assert found.topic.partitions_count == len(found.partitions) == 100_000
         assert [one.id for one in found.partitions if one.messages_count] == [99_999]
         assert {one.segments_count for one in found.partitions} == {1}
+
+
+def test_a_death_while_partitions_are_counted_leaves_the_old_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Bench(data=tmp_path).with_topic(partitions=2)
+
+    def die(new: Path, target: Path) -> None:
+        raise OSError(f"{new} never becomes {target}")
+
+    monkeypatch.setattr(Path, "replace", die)
+    client.send(frame(commands.CREATE_PARTITIONS, PLACE + u32(3)))
+    monkeypatch.undo()
+
+    after = Bench(data=tmp_path).connect()
+    found = decode(TOPIC_DETAILS, after.ok(commands.GET_TOPIC, PLACE))
+    assert found.topic.partitions_count == 2
 
 
 def test_what_is_deleted_is_gone(tmp_path: Path) -> None:

@@ -154,7 +154,9 @@ class DiskStorage:
     def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
         """Keep how many partitions there are; forget all above, and what is in them."""
         folder = self._topic(stream, topic)
-        (folder / _COUNT).write_text(str(partitions))
+        new = folder / f"{_COUNT}.new"
+        new.write_text(str(partitions))
+        new.replace(folder / _COUNT)  # who dies on the way leaves the old number or the new
         for number, path in _numbered(folder / "partitions"):
             if number > partitions:
                 shutil.rmtree(path)
