@@ -19,21 +19,21 @@ run:
 test:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/browser.py
-	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
+	@$(BIN)/python -m pytest -q -rs -n 4 --dist worksteal
 
 test-clients:
 	@$(PYTHON) tools/setup.py $(CLIENTS)
-	@$(BIN)/python -m pytest -q reference_impl/clients/tests $(if $(filter pynsq,$(CLIENTS)),-k pynsq)
+	@$(BIN)/python -m pytest -q -rs reference_impl/clients/tests $(if $(filter pynsq,$(CLIENTS)),-k pynsq)
 
 test-allure:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/browser.py
 	@$(PYTHON) tools/allure.py
-	@$(BIN)/python -m pytest -q reports/tests/test_allure_site.py reports/tests/test_allure_pytest.py
+	@$(BIN)/python -m pytest -q -rs reports/tests/test_allure_site.py reports/tests/test_allure_pytest.py
 
 test-spark:
 	@$(PYTHON) tools/setup.py all
-	@$(BIN)/python -m pytest -q -m spark reports/tests kit/tests
+	@$(BIN)/python -m pytest -q -rs -m spark reports/tests kit/tests
 
 bench-aggregate:
 	@$(PYTHON) tools/setup.py all
