@@ -1,5 +1,7 @@
 """What the reference is measured against: two asyncio servers that do next to nothing.
 
+Both run on the loop that the reference runs on, so that no ratio comes of the loop.
+
     python bare_server.py split      takes publish frames apart, keeps nothing, answers OK to each
     python bare_server.py sink 219   counts bytes, answers OK for every 219 of them
 
@@ -13,6 +15,8 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import cast
+
+from wireproof_reference_impl.loops import libuv_loop
 
 MAGIC = b"  V2"
 OK = b"\0\0\0\6\0\0\0\0OK"
@@ -88,9 +92,15 @@ async def _serve(connection: Callable[[], Answering]) -> None:
     await stopped.wait()
 
 
+def main(kind: str, *numbers: str) -> None:
+    """Serve one kind of connections until told to end."""
+    connection: type[Answering] = Splitting
+    if kind == "sink":
+        Sinking.frame_bytes = int(numbers[0])
+        connection = Sinking
+    with asyncio.Runner(loop_factory=libuv_loop) as runner:
+        runner.run(_serve(connection))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "sink":
-        Sinking.frame_bytes = int(sys.argv[2])
-        asyncio.run(_serve(Sinking))
-    else:
-        asyncio.run(_serve(Splitting))
+    main(*sys.argv[1:])

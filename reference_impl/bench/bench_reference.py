@@ -2,10 +2,10 @@
 
     python reference_impl/bench/bench_reference.py
 
-200-byte PUBs to the reference (validation on, messages on disk) and to a bare asyncio server that
-only splits frames and answers OK; a sink that only counts bytes shows what the publishers can
-offer. Rounds alternate in one run, so that a busy machine is unfair to none; figures are medians.
-Ends with 1 when a ratio misses its goal.
+200-byte PUBs to the reference (validation on, messages on disk) and to a bare asyncio server, on
+the same event loop, that only splits frames and answers OK; a sink that only counts bytes shows
+what the publishers can offer. Rounds alternate in one run, so that a busy machine is unfair
+to none; figures are medians. Ends with 1 when a ratio misses its goal.
 """
 
 import argparse
@@ -56,6 +56,11 @@ class Measured:
 
     round: Round
     cpu_s: float
+
+    @property
+    def cost_s(self) -> float:
+        """Return the time on a processor that one message took."""
+        return self.cpu_s / self.round.messages
 
 
 def main() -> int:
@@ -120,7 +125,7 @@ def _rounds(
 
 def _print_server(name: str, rounds: Sequence[Measured]) -> None:
     rate = statistics.median(each.round.rate for each in rounds)
-    cost_us = statistics.median(each.cpu_s / each.round.messages * 1e6 for each in rounds)
+    cost_us = statistics.median(each.cost_s * 1e6 for each in rounds)
     share = statistics.median(each.cpu_s / each.round.seconds for each in rounds)
     own = statistics.median(each.round.own_cpu_s / each.round.seconds for each in rounds)
     print(
@@ -130,10 +135,19 @@ def _print_server(name: str, rounds: Sequence[Measured]) -> None:
 
 
 def _judge_rates(bare: Sequence[Measured], reference: Sequence[Measured], load: str) -> list[str]:
-    """Print the ratio of rates, round by round the one to the other; return what missed."""
-    pairs = zip(bare, reference, strict=True)
-    ratio = statistics.median(other.round.rate / one.round.rate for one, other in pairs)
-    print(f"  reference : bare = {ratio:.2f} (goal: at least {LEAST_RATE_RATIO})")
+    """Print the ratios, round by round the one to the other; return what missed.
+
+    By time on a processor as well: that tells what the publishers leave open where they are what
+    keeps the bare server from more.
+    """
+    pairs = list(zip(bare, reference, strict=True))
+    by_rate = statistics.median(other.round.rate / one.round.rate for one, other in pairs)
+    by_cpu = statistics.median(one.cost_s / other.cost_s for one, other in pairs)
+    print(
+        f"  reference : bare = {by_rate:.2f}, by CPU time {by_cpu:.2f} "
+        f"(goal: at least {LEAST_RATE_RATIO})"
+    )
+    ratio = min(by_rate, by_cpu)
     if ratio >= LEAST_RATE_RATIO:
         return []
     return [f"{load}: {ratio:.2f} x the rate of the bare server, not {LEAST_RATE_RATIO}"]

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NoReturn
 
 from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.loops import libuv_loop
 from wireproof_reference_impl.preset import Preset, listed
 from wireproof_reference_impl.shell import Shell
 
@@ -75,8 +76,12 @@ def run(
         return 2
 
 
-def run_until_told(served: Callable[[], Awaitable[int]], *faults: type[Exception]) -> int:
+def run_until_told(
+    served: Callable[[], Awaitable[int]], *faults: type[Exception], in_pieces: bool
+) -> int:
     """Run a server and return its exit code; Ctrl-C before it listens is an end as well.
+
+    `in_pieces`: what it says is written in pieces that may not be put together again.
 
     Raises:
         BadOption: one of these faults came of it.
@@ -85,8 +90,10 @@ def run_until_told(served: Callable[[], Awaitable[int]], *faults: type[Exception
     async def whole() -> int:
         return await served()
 
+    new_loop = asyncio.new_event_loop if in_pieces else libuv_loop
     try:
-        return asyncio.run(whole())
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            return runner.run(whole())
     except faults as error:
         raise BadOption(f"cannot serve: {_words(error)}") from error
     except KeyboardInterrupt:

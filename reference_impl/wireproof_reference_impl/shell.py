@@ -150,7 +150,7 @@ class Shell:
         if self._is_lost:
             return
         changing = [source for source in self._sources if source.changed]
-        if changing and not self._committed():
+        if not changing or not self._committed():
             return
         for source in changing:
             changed = tuple(source.changed)
@@ -233,6 +233,8 @@ class Carrier(asyncio.Protocol):
         self._berth = berth
         self._transport: asyncio.Transport | None = None
         self._link: Link | None = None
+        self._heard_all = False
+        self._linger: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Make the protocol's side of it."""
@@ -254,13 +256,17 @@ class Carrier(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Say that the client sends no more; the connection lives until all is sent."""
-        if self._link is not None:
-            self._link.end_of_stream(self._shell.clock.now_ns())
-            self._shell.flush()
-        return self._link is not None  # what is over is ended once its last word is sent
+        if self._link is None or self._linger is not None:
+            return False
+        self._heard_all = True
+        self._link.end_of_stream(self._shell.clock.now_ns())
+        self._shell.flush()
+        return True  # what is over is ended once its last word is sent
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Say that the connection is gone."""
+        if self._linger is not None:
+            self._linger.cancel()
         if self._link is not None:
             self._link.lost(self._shell.clock.now_ns())
             self._shell.carriers.pop(self._link, None)
@@ -299,7 +305,11 @@ class Carrier(asyncio.Protocol):
             self._transport.abort()
 
     def _end(self, transport: asyncio.Transport) -> None:
-        transport.resume_reading()
-        with contextlib.suppress(OSError):  # the client may have reset the connection already
-            transport.write_eof()
-        self._shell.loop.call_later(_LINGER_SECONDS, transport.close)
+        """Close, but not before the client has said all: what comes later would reset it."""
+        if self._heard_all:
+            transport.close()
+        elif self._linger is None:
+            transport.resume_reading()
+            with contextlib.suppress(OSError):  # the client may have reset the connection already
+                transport.write_eof()
+            self._linger = self._shell.loop.call_later(_LINGER_SECONDS, transport.close)

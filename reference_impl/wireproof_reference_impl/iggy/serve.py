@@ -14,7 +14,9 @@ from wireproof_reference_impl.addresses import (
 )
 from wireproof_reference_impl.command import Parser, announce, attend, run, run_until_told
 from wireproof_reference_impl.iggy import control
+from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.core.defaults import one_piece
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
 from wireproof_reference_impl.iggy.core.storage import MemoryStorage, Storage
 from wireproof_reference_impl.iggy.http import routes
@@ -49,7 +51,18 @@ def serve(options: ServeOptions) -> int:
     Raises:
         BadOption: an option that cannot be followed.
     """
-    return run_until_told(lambda: _serve(options), OSError, UnicodeDecodeError)
+    behaviour = build(
+        options.generation,
+        options.dialect,
+        fault_names=options.faults,
+        variant_names=options.variants,
+    )
+    return run_until_told(
+        lambda: _serve(options, behaviour),
+        OSError,
+        UnicodeDecodeError,
+        in_pieces=behaviour.pacing.pieces is not one_piece,
+    )
 
 
 def main(argv: Sequence[str]) -> int:
@@ -68,13 +81,7 @@ def new_id() -> int:
     return int.from_bytes(uuid4().bytes, "little")
 
 
-async def _serve(options: ServeOptions) -> int:
-    behaviour = build(
-        options.generation,
-        options.dialect,
-        fault_names=options.faults,
-        variant_names=options.variants,
-    )
+async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
     collect_seldom()
     clock = Clock()
     around = Surroundings(

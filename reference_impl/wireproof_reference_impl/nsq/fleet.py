@@ -46,6 +46,7 @@ class Fleet:
             )
             for number, folder in zip(numbers, self._folders, strict=True)
         ]
+        self._gathering = [each.node for each in self._members if each.node.gathers]
         self._servers: tuple[LookupServer, ...] = ()
         self._control: Control | None = None
         self._control_address: str | None = None
@@ -60,7 +61,7 @@ class Fleet:
     @property
     def gathers(self) -> bool:
         """Tell whether answers are better given for all that came at a time."""
-        return any(member.node.gathers for member in self._members)
+        return bool(self._gathering)
 
     def commit(self) -> None:
         """Make durable what is about to be answered, on followers too.
@@ -68,8 +69,8 @@ class Fleet:
         Raises:
             OSError: it is not.
         """
-        for member in self._members:
-            member.node.commit()
+        for node in self._gathering:
+            node.commit()
 
     async def listen(self, shell: Shell) -> Mapping[str, object]:
         """Open every address and return what there is to say of them."""

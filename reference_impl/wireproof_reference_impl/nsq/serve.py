@@ -9,6 +9,7 @@ from pathlib import Path
 from wireproof_reference_impl.addresses import BadOption, read_address, read_loopback
 from wireproof_reference_impl.command import Parser, announce, attend, run, run_until_told
 from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.nsq.core.answers import one_piece
 from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
     DEPLOYED,
@@ -52,7 +53,12 @@ def serve(options: ServeOptions) -> int:
         BadOption: an option that cannot be followed.
     """
     behaviour = build(options.dialect, fault_names=options.faults, variant_names=options.variants)
-    return run_until_told(lambda: _serve(options, behaviour), OSError, QueueFault)
+    return run_until_told(
+        lambda: _serve(options, behaviour),
+        OSError,
+        QueueFault,
+        in_pieces=behaviour.pacing.pieces is not one_piece,
+    )
 
 
 def main(argv: Sequence[str]) -> int:

@@ -1,0 +1,127 @@
+"""How the shell ends connections."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from wireproof_reference_impl.nsq import presets
+from wireproof_reference_impl.shell import Berth, Carrier, Clock, Shell
+
+
+class _Keeper:
+    gathers = False
+
+    def commit(self) -> None:
+        """Keep nothing."""
+
+
+class _Timers:
+    def next_ns(self) -> None:
+        """Wait for nothing."""
+
+
+class _Source:
+    """Serves links that say one word and are over once the client has said all, or at once."""
+
+    def __init__(self) -> None:
+        self.changed: dict[object, None] = {}
+        self.open = True
+        self.halted = False
+        self.timers = _Timers()
+
+    def run_timers(self, now_ns: int) -> None:
+        """Do nothing."""
+
+
+class _Link:
+    def __init__(self, source: _Source) -> None:
+        self._source = source
+        self._word = b"word"
+        self.closed = False
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        """Be over."""
+        self.end_of_stream(now_ns)
+
+    def end_of_stream(self, now_ns: int) -> None:
+        """Be over."""
+        self.closed = True
+        self._source.changed[self] = None
+
+    def lost(self, now_ns: int) -> None:
+        """Do nothing."""
+
+    def take_output(self) -> bytes:
+        """Say the word, once."""
+        word, self._word = self._word, b""
+        return word
+
+
+class _Transport(asyncio.Transport):
+    """Notes what is done to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[str] = []
+
+    def is_closing(self) -> bool:
+        return "close" in self.done
+
+    def resume_reading(self) -> None:
+        """Do nothing."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.done.append(bytes(data).decode())
+
+    def write_eof(self) -> None:
+        self.done.append("no more")
+
+    def close(self) -> None:
+        self.done.append("close")
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def source() -> _Source:
+    return _Source()
+
+
+@pytest.fixture
+def transport() -> _Transport:
+    return _Transport()
+
+
+@pytest.fixture
+def carrier(
+    loop: asyncio.AbstractEventLoop, source: _Source, transport: _Transport
+) -> Iterator[Carrier]:
+    pacing = presets.build("published", fault_names=(), variant_names=()).pacing
+    shell = Shell(pacing, Clock(), loop, keeper=_Keeper())
+    berth = Berth(source, lambda address, now_ns: _Link(source), ("127.0.0.1", 0))
+    loop.run_until_complete(shell.listen(source, berth.address, berth.connect))
+    carrier = Carrier(shell, berth)
+    carrier.connection_made(transport)
+    yield carrier
+    shell.close()
+
+
+def test_a_client_that_has_said_all_is_closed_with_the_last_word(
+    carrier: Carrier, transport: _Transport
+) -> None:
+    carrier.eof_received()
+    assert transport.done == ["word", "close"]
+
+
+def test_a_client_that_may_still_speak_is_listened_to_after_the_last_word(
+    carrier: Carrier, transport: _Transport
+) -> None:
+    carrier.data_received(b"x")
+    assert transport.done == ["word", "no more"]
+    assert not carrier.eof_received(), "nothing holds the connection any more"
