@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from wireproof_kit.fuzz.conversation import Conversation
 from wireproof_kit.fuzz.talk import Talk
 
-TICK_S = 0.05
-
 
 def moved(talks: Sequence[Talk], seconds: float) -> bool:
-    """Move bytes on the connections where that can be done; tell whether anything was moved."""
-    if not talks:
-        time.sleep(max(0.0, min(seconds, TICK_S)))
-        return False
+    """Move bytes on the connections where that can be done; tell whether anything was moved.
+
+    ``seconds`` is how long it is waited for at most: that long where there is no connection.
+    """
     poll = select.poll()
     by_number: dict[int, Talk] = {}
     for talk in talks:
