@@ -2,6 +2,8 @@
 
 import pytest
 
+from wireproof_kit.fuzz import http_owed
+from wireproof_kit.fuzz.door import Volume
 from wireproof_kit.fuzz.http_owed import STATUSES, UNEXPLAINED, HttpReader, expect_http
 from wireproof_kit.fuzz.oracle import NONSENSE, WRONG_ANSWER, Seen, judge
 
@@ -51,3 +53,19 @@ def test_each_answer_is_looked_at_by_itself() -> None:
     assert [each.kind for each in answers] == ["HTTP 500", f"HTTP 500 {UNEXPLAINED}"]
     assert answers[0].kind in STATUSES
     assert answers[1].kind not in STATUSES
+
+
+def test_a_response_ends_unless_it_may_tell_of_all_that_was_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_owed, "BODY_LIMIT", 100)
+    volume = Volume()
+    long, longer = (response(200, bytes(size)) for size in (100, 101))
+    for reader, data, is_endless in (
+        (HttpReader("GET"), long, False),
+        (HttpReader("GET"), longer, True),
+        (HttpReader("GET", volume), longer, False),
+    ):
+        volume.sent = 1
+        reader.feed(data)
+        assert bool(reader.fault) is is_endless

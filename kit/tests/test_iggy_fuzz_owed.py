@@ -2,16 +2,22 @@
 
 import pytest
 
-from wireproof_kit.fuzz.door import Owed
+from wireproof_kit.fuzz.case import Case, Step
+from wireproof_kit.fuzz.door import Owed, Volume
 from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.fuzz import answers
 from wireproof_kit.iggy.fuzz.answers import (
+    BODY_LIMIT,
     OK_KIND,
     REFUSED,
     WITH_BODY,
     ResponseReader,
     stored,
 )
+from wireproof_kit.iggy.fuzz.grounds import IggyReferee
+from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.owed import ANYTHING, OK, expect, homes
+from wireproof_kit.iggy.topics import Stream
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import request, response
 from wireproof_spec.iggy.headers import Header
@@ -96,3 +102,26 @@ def test_a_body_beyond_measure_is_nonsense() -> None:
     reader = ResponseReader()
     assert not reader.feed(b"\0\0\0\0\xff\xff\xff\xff")
     assert reader.fault
+
+
+def test_a_body_may_tell_all_that_was_sent() -> None:
+    volume = Volume()
+    reader = ResponseReader(volume)
+    volume.sent = BODY_LIMIT
+    assert not reader.feed(bytes(4) + (2 * BODY_LIMIT).to_bytes(4, "little"))
+    assert not reader.fault
+
+
+def test_what_cases_send_may_all_be_told_of_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "BODY_LIMIT", 0)
+    there = Names(7, "wp_read", 1, "wp_topic", 1, 9, "wp_scratch")
+    twin = Stream(8, "wp_unread")
+    referee = IggyReferee(("127.0.0.1", 1), None, there, twin, HOMES)
+    case = Case(1, "connected", "ping", "frame", "grammar", (Step(PING),), True)
+    early, head = referee.reader(case), response(0, PING)
+    early.feed(head)
+    assert early.fault
+    referee.expect(case, b"", PING)
+    later = referee.reader(case)
+    assert later.feed(head)
+    assert not later.fault

@@ -68,6 +68,13 @@ class Sentinel:
     answers: Callable[[Answer], bool]
 
 
+@dataclass(slots=True)
+class Volume:
+    """How many bytes the cases have sent: one answer may tell all that a target keeps of them."""
+
+    sent: int = 0
+
+
 class AnswerReader(Protocol):
     """Answers out of what the target sends, whatever pieces it arrives in."""
 

@@ -7,11 +7,13 @@ from typing import Final
 import h11
 
 from wireproof_kit.fuzz.case import Case, HalfClose
-from wireproof_kit.fuzz.door import Answer, Expectation, Owed
+from wireproof_kit.fuzz.door import Answer, Expectation, Owed, Volume
 
 METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
 STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
 BODY_LIMIT: Final = 16 * 1024 * 1024
+TOLD_TIMES: Final = 32
+"""What JSON says of a message of a few bytes is so many times as long as what was sent of it."""
 OWN_FAULT: Final = 500
 """From here on a status blames the broker; both protocols say in the body what went wrong."""
 UNEXPLAINED: Final = "without a word of what went wrong"
@@ -32,12 +34,13 @@ class HttpReader:
     kind of its own, which nobody is owed.
     """
 
-    def __init__(self, method: str = "POST") -> None:
-        """Without a body for the answer when the method is HEAD."""
+    def __init__(self, method: str = "POST", volume: Volume | None = None) -> None:
+        """Without a body for the answer when the method is HEAD; `volume` may be told at once."""
         self._method = "HEAD" if method == "HEAD" else "POST"
         self.fault = ""
         self.pending: bytes = b""
         self._peer = _peer(self._method)
+        self._volume = volume or Volume()
         self._status = 0
         self._size = 0
         self._is_telling = False
@@ -67,7 +70,7 @@ class HttpReader:
             elif isinstance(event, h11.Data):
                 self._size += len(event.data)
                 self._is_telling = self._is_telling or bool(bytes(event.data).strip())
-                if self._size > BODY_LIMIT:
+                if self._size > BODY_LIMIT + TOLD_TIMES * self._volume.sent:
                     self.fault = "the response never ends"
             elif isinstance(event, h11.EndOfMessage):
                 found.append(Answer(self._kind(), self.pending))
@@ -118,9 +121,9 @@ def expect_http(data: bytes, case: Case | None = None) -> Expectation:
     return Expectation((owed,))
 
 
-def reader(case: Case) -> HttpReader:
-    """Return a reader for what is answered to a case."""
-    return HttpReader("HEAD" if case.steps[0].data.startswith(b"HEAD ") else "POST")
+def reader(case: Case, volume: Volume | None = None) -> HttpReader:
+    """Return a reader for what is answered to a case, by a target that keeps such a volume."""
+    return HttpReader("HEAD" if case.steps[0].data.startswith(b"HEAD ") else "POST", volume)
 
 
 def _peer(method: str) -> h11.Connection:

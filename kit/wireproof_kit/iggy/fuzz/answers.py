@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
-from wireproof_kit.fuzz.door import Answer
+from wireproof_kit.fuzz.door import Answer, Volume
 from wireproof_spec.iggy.headers import Header
 
 OK_KIND: Final = "status 0"
@@ -12,14 +12,17 @@ REFUSED: Final = frozenset(f"status {number}" for number in range(1, 10_000))
 """A refusal; real servers know more numbers than any text lists. None has a body."""
 WITH_BODY: Final = "refusal with a body"
 BODY_LIMIT: Final = 64 * 1024 * 1024
+TOLD_TIMES: Final = 4
+"""A message of a few bytes is told in so many times what was sent of it."""
 
 _HEAD = Struct("<II")
 
 
 class ResponseReader:
-    """Responses out of a stream, whatever pieces it arrives in."""
+    """Responses out of a stream, whatever pieces it arrives in; `volume` may be told at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, volume: Volume | None = None) -> None:
+        self._volume = volume or Volume()
         self.fault = ""
         self.pending: bytes = b""
 
@@ -33,7 +36,7 @@ class ResponseReader:
         at, end = 0, len(data)
         while end - at >= _HEAD.size:
             status, length = _HEAD.unpack_from(data, at)
-            if length > BODY_LIMIT:
+            if length > BODY_LIMIT and length > BODY_LIMIT + TOLD_TIMES * self._volume.sent:
                 self.fault = f"status {status} with a body of {length} bytes is no answer"
                 break
             behind = at + _HEAD.size + length

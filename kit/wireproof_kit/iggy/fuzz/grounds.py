@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
@@ -17,6 +17,7 @@ from wireproof_kit.fuzz.door import (
     Generation,
     GroundsOptions,
     Sentinel,
+    Volume,
 )
 from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
 from wireproof_kit.fuzz.opened import OpenTarget
@@ -43,13 +44,18 @@ TRIES = ("", "x", "y", "z")
 
 @dataclass(frozen=True, slots=True)
 class IggyReferee:
-    """What an Iggy server owes; `twin` is watched in place of the cases' stream."""
+    """What an Iggy server owes; `twin` is watched in place of the cases' stream.
+
+    `volume` is what the cases sent, as far as anything was expected for it: such a server forgets
+    nothing, and a poll may ask for all of it.
+    """
 
     tcp: Address
     http: Address | None
     names: Names
     twin: Stream
     homes: Homes
+    volume: Volume = field(default_factory=Volume)
 
     def address(self, case: Case) -> Address:
         """Return where a case goes."""
@@ -57,10 +63,11 @@ class IggyReferee:
 
     def reader(self, case: Case) -> AnswerReader:
         """Return a reader for a new connection of a case."""
-        return reader(case) if is_http(case) else ResponseReader()
+        return reader(case, self.volume) if is_http(case) else ResponseReader(self.volume)
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        self.volume.sent += len(data)
         if case is not None and is_http(case):
             return expect_http(data, case)
         return expect(self.homes, data)
