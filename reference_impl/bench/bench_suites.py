@@ -2,12 +2,13 @@
 
     python reference_impl/bench/bench_suites.py [PROTOCOL]...
 
-Runs `wireproof run --reference`, as anybody does, and looks at the processes it starts. Ends with
-1 when the share is over its goal.
+Runs `wireproof run --reference`, as anybody does, and looks at the processes it starts. Rounds of
+the protocols alternate, figures judged are medians. Ends with 1 when a share is over its goal.
 """
 
 import contextlib
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -18,13 +19,19 @@ import processes
 ROOMS = ("spec", "kit", "reference_impl", "suites", "reports")
 PROTOCOLS = ("nsq", "iggy")
 MOST_SHARE = 0.20
+ROUNDS = 3
 LOOK_EVERY_S = 0.1
 
 
 def main(protocols: Sequence[str]) -> int:
     """Measure each protocol's run, print, and return the exit code."""
-    shares = [_share(protocol) for protocol in protocols or PROTOCOLS]
-    return 1 if max(shares) > MOST_SHARE else 0
+    rounds = [
+        {protocol: _share(protocol) for protocol in protocols or PROTOCOLS} for _ in range(ROUNDS)
+    ]
+    medians = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+    for name, share in medians.items():
+        print(f"{name}: median {share:.1%} (goal: at most {MOST_SHARE:.0%})")
+    return 1 if max(medians.values()) > MOST_SHARE else 0
 
 
 def _share(protocol: str) -> float:
@@ -40,7 +47,7 @@ def _share(protocol: str) -> float:
     share = reference_s / wall_s
     print(
         f"{protocol}: {wall_s:.1f} s, of which the reference was {reference_s:.1f} s on a "
-        f"processor ({share:.0%}; goal: at most {MOST_SHARE:.0%}), "
+        f"processor ({share:.1%}), "
         f"the kit {both_s - reference_s:.1f} s; the run ended with {process.returncode}"
     )
     return share
