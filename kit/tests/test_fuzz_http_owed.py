@@ -69,3 +69,15 @@ def test_a_response_ends_unless_it_may_tell_of_all_that_was_sent(
         volume.sent = 1
         reader.feed(data)
         assert bool(reader.fault) is is_endless
+
+
+def test_of_a_response_that_may_be_long_only_the_beginning_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_owed, "BODY_LIMIT", 100)
+    reader = HttpReader("GET", Volume(1000))
+    data = response(200, bytes(5000)) + response(204)
+    found = [each for at in range(0, len(data), 50) for each in reader.feed(data[at : at + 50])]
+    assert [each.kind for each in found] == ["HTTP 200", "HTTP 204"]
+    assert len(found[0].data) <= 150
+    assert not reader.fault

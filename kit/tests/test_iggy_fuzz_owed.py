@@ -118,10 +118,8 @@ def test_what_cases_send_may_all_be_told_of_at_once(monkeypatch: pytest.MonkeyPa
     twin = Stream(8, "wp_unread")
     referee = IggyReferee(("127.0.0.1", 1), None, there, twin, HOMES)
     case = Case(1, "connected", "ping", "frame", "grammar", (Step(PING),), True)
-    early, head = referee.reader(case), response(0, PING)
-    early.feed(head)
-    assert early.fault
-    referee.expect(case, b"", PING)
-    later = referee.reader(case)
-    assert later.feed(head)
-    assert not later.fault
+    for data, is_endless in ((b"", True), (PING, True), (sent(), False)):
+        referee.expect(case, b"", data)
+        reader = referee.reader(case)
+        reader.feed(response(0, b"message"))
+        assert bool(reader.fault) is is_endless

@@ -70,7 +70,7 @@ class Sentinel:
 
 @dataclass(slots=True)
 class Volume:
-    """How many bytes the cases have sent: one answer may tell all that a target keeps of them."""
+    """Bytes that were sent to be stored: one answer may tell all that a target keeps of them."""
 
     sent: int = 0
 

@@ -37,6 +37,8 @@ from wireproof_kit.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.consumer_groups import GroupRequest
 
+_SENDING = commands.SEND_MESSAGES.to_bytes(4, "little")
+_POSTING = "POST /streams/{s}/topics/{t}/messages"
 GROUP = 1
 TRIES = ("", "x", "y", "z")
 """Put behind a campaign's token, when streams of that name are there already."""
@@ -46,8 +48,8 @@ TRIES = ("", "x", "y", "z")
 class IggyReferee:
     """What an Iggy server owes; `twin` is watched in place of the cases' stream.
 
-    `volume` is what the cases sent, as far as anything was expected for it: such a server forgets
-    nothing, and a poll may ask for all of it.
+    `volume` is at least what the cases sent to be stored: such a server forgets nothing, and a
+    poll may ask for all of it.
     """
 
     tcp: Address
@@ -67,7 +69,8 @@ class IggyReferee:
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return what is owed for bytes on a connection of a case, behind those that opened it."""
-        self.volume.sent += len(data)
+        if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
+            self.volume.sent += len(data)
         if case is not None and is_http(case):
             return expect_http(data, case)
         return expect(self.homes, data)
