@@ -3,9 +3,9 @@
     python3 tools/setup.py core|dev|pynsq|clients|all
 
 core     what `make run` needs
-dev      core, every extra, and what the tests and checks need; Java as in all
+dev      core, every extra, and what the tests and checks need; Java as in all, and tshark likewise
 pynsq    dev, and the client of that name
-clients  pynsq, and Go for go-nsq found, installed where the system allows, or named
+clients  pynsq, and Go for go-nsq and Rust for crate iggy likewise
 all      pynsq, and Java for Spark found, installed where the system allows, or named
 
 A second call with nothing changed only compares a stamp.
@@ -36,6 +36,9 @@ TRUST = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_PYTHON_DOWNLOADS": "n
 OLDEST, NEWEST = (3, 11), (3, 13)
 OLDEST_JAVA = 17
 OLDEST_GO = (1, 19)
+OLDEST_RUST = (1, 88)
+# Debian keeps a compiler that is new enough for web browsers beside the one of its release.
+RUST_PACKAGES = ("rustc-web", "cargo-web", "libssl-dev", "pkg-config")
 
 
 def main(arguments: list[str]) -> int:
@@ -54,6 +57,8 @@ def main(arguments: list[str]) -> int:
             return code
         if kind != "core" and java_version() < OLDEST_JAVA:
             report_java()  # a few of the tests ask Spark
+        if kind != "core" and shutil.which("tshark") is None:
+            report_tshark()  # a few show it captures and the dissectors of docs/
     return REPORTS.get(kind, lambda: 0)()
 
 
@@ -130,41 +135,65 @@ def report_java() -> int:
     return 0
 
 
-def report_go() -> int:
-    """Say where Go is; install it where the system allows; missing is no failure here."""
-    if go_missing() and may_install():
-        install("golang-go")
-    reason = go_missing()
-    if reason:
-        print(f"Go for go-nsq: MISSING ({reason})")
-    else:
-        print(f"Go for go-nsq: {shutil.which('go')} ({as_text(go_version())})")
+def report_tshark() -> int:
+    """Say where tshark is; install it where the system allows; missing is no failure."""
+    if shutil.which("tshark") is None and may_install():
+        install("tshark")
+    found = shutil.which("tshark")
+    reason = f"MISSING (tshark was not found and could not be installed: {why_not_installed()})"
+    print(f"tshark for captures: {found or reason}")
     return 0
 
 
-def go_missing() -> str:
-    """Return why there is no Go that serves, in the words of a report; empty when there is."""
-    version = go_version()
-    if version >= OLDEST_GO:
+def report_compilers() -> int:
+    """Say where Go and Rust are; install them where the system allows; missing is no failure."""
+    for name, purpose, oldest, version, packages in (
+        ("Go", "go-nsq", OLDEST_GO, go_version, ("golang-go",)),
+        ("Rust", "crate iggy", OLDEST_RUST, rust_version, RUST_PACKAGES),
+    ):
+        if version() < oldest and may_install():
+            install(*packages)
+        found = version()
+        reason = too_old(name, found, oldest)
+        shown = f"MISSING ({reason})" if reason else as_text(found)
+        print(f"{name} for {purpose}: {shown}")
+    return 0
+
+
+def too_old(name: str, found: tuple[int, int], oldest: tuple[int, int]) -> str:
+    """Return why a compiler does not serve, in the words of a report; empty when it does."""
+    if found >= oldest:
         return ""
-    found = "Go was not found"
-    if version[0]:
-        found = f"Go {as_text(version)} was found where {as_text(OLDEST_GO)} or newer is needed"
+    said = f"{name} was not found"
+    if found[0]:
+        said = f"{name} {as_text(found)} was found where {as_text(oldest)} or newer is needed"
+    return f"{said} and could not be installed: {why_not_installed()}"
+
+
+def why_not_installed() -> str:
     if may_install():
-        why = "apt-get did not bring it"
-    elif shutil.which("apt-get"):
-        why = "apt-get needs root"
-    else:
-        why = "there is no apt-get here"
-    return f"{found} and could not be installed: {why}"
+        return "apt-get did not bring it"
+    return "apt-get needs root" if shutil.which("apt-get") else "there is no apt-get here"
 
 
 def go_version() -> tuple[int, int]:
-    go = shutil.which("go")
-    if go is None:
+    return said_version(["go", "version"], r"go(\d+)\.(\d+)")
+
+
+def rust_version() -> tuple[int, int]:
+    """Return the version of the compiler; none without cargo, which builds with it."""
+    if shutil.which("cargo") is None:
         return (0, 0)
-    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"go(\d+)\.(\d+)", said)
+    return said_version(["rustc", "--version"], r"rustc (\d+)\.(\d+)")
+
+
+def said_version(command: list[str], pattern: str) -> tuple[int, int]:
+    """Return major and minor version out of what a program says; zeros when there is none."""
+    program = shutil.which(command[0])
+    if program is None:
+        return (0, 0)
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
+    match = re.search(pattern, done.stdout)
     return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
 
 
@@ -172,9 +201,10 @@ def as_text(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-def install(package: str) -> None:
-    for step in (["update"], ["install", "-y", package]):
-        subprocess.run(["apt-get", "-qq", *step], capture_output=True, check=False)
+def install(*packages: str) -> None:
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update"], ["install", "-y", *packages]):
+        subprocess.run(["apt-get", "-qq", *step], env=quiet, capture_output=True, check=False)
 
 
 def may_install() -> bool:
@@ -190,7 +220,7 @@ def java_version() -> int:
     return int(match.group(1)) if match else 0
 
 
-REPORTS = {"clients": report_go, "all": report_java}
+REPORTS = {"clients": report_compilers, "all": report_java}
 
 
 if __name__ == "__main__":

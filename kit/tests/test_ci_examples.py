@@ -169,7 +169,9 @@ def test_a_workflow_has_the_form_that_github_asks_for() -> None:
     document = cast(dict[object, object], github())
 
     assert document["name"] == "conformance"
-    assert True in document  # YAML 1.1 reads the key `on` so
+    events = cast(dict[str, object], document[True])  # YAML 1.1 reads the key `on` so
+    assert set(events) <= {"push", "pull_request", "schedule", "workflow_dispatch"}
+    assert events
     assert job()["runs-on"]
     for step in steps():
         assert set(step) <= {"name", "if", "uses", "with", "run"}, step

@@ -8,7 +8,6 @@ What cannot run is named in one line at the end, and a run in which nothing ran 
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
@@ -60,7 +59,7 @@ def go_nsq_program(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The program with the client in it, built from what go.sum names; or why there is none."""
-    reason = go_missing()
+    reason = missing("Go")
     if not reason and (done := go("mod", "download")).returncode:
         reason = f"its modules could not be fetched: {last_line(done.stderr)}"
     if reason:
@@ -78,7 +77,7 @@ def iggy_crate_program(request: pytest.FixtureRequest) -> Path:
 
     The first build takes minutes and is kept, for there are hundreds of crates in it.
     """
-    reason = "" if shutil.which("cargo") else "cargo was not found"
+    reason = missing("Rust")
     if not reason and (done := cargo("fetch")).returncode:
         reason = f"its crates could not be fetched: {last_line(done.stderr)}"
     if reason:
@@ -125,14 +124,19 @@ def cargo(verb: str, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def go_missing() -> str:
-    """Return why there is no Go, as the set-up script says it; empty when there is."""
+def missing(compiler: str) -> str:
+    """Return why there is no Go or Rust, as the set-up script says it; empty when there is."""
     spec = importlib.util.spec_from_file_location("wireproof_setup", SETUP)
     assert spec is not None
     assert spec.loader is not None
     setup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(setup)
-    return str(setup.go_missing())
+    versions = {
+        "Go": (setup.go_version, setup.OLDEST_GO),
+        "Rust": (setup.rust_version, setup.OLDEST_RUST),
+    }
+    found, oldest = versions[compiler]
+    return str(setup.too_old(compiler, found(), oldest))
 
 
 def last_line(text: str) -> str:
