@@ -1,8 +1,11 @@
+import contextlib
 import time
+from collections.abc import Iterator
 
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
 
+from wireproof_kit.http import Line
 from wireproof_kit.nsq.http import HttpAnswer, HttpClient, path_with_query
 from wireproof_kit.transcript import Transcript
 
@@ -156,3 +159,82 @@ def test_the_envelope_is_taken_off(body: bytes, wrapped: bool, data: object) -> 
 
     assert answer.is_wrapped is wrapped
     assert answer.data == data
+
+
+@contextlib.contextmanager
+def lined(script: Script) -> Iterator[tuple[HttpClient, list[Peer]]]:
+    """A client with a line to a peer, and the connections that the peer has had."""
+    peers: list[Peer] = []
+
+    def noted(peer: Peer) -> None:
+        peers.append(peer)
+        script(peer)
+
+    with ScriptedPeer(noted) as peer:
+        line = Line(peer.address)
+        client = HttpClient(peer.address, transcript=Transcript(), seconds=LONG, line=line)
+        yield client, peers
+        client.close()
+
+
+def answering(peer: Peer, *, times: int = 3, head: bytes = b"") -> None:
+    for _ in range(times):
+        if not peer.until(b"\r\n\r\n"):
+            return
+        peer.say(whole(b"OK", head=head))
+
+
+def test_a_line_asks_again_on_the_connection_it_has() -> None:
+    with lined(answering) as (client, peers):
+        answers = [client.request("GET", "/ping") for _ in range(3)]
+
+    assert [answer.word for answer in answers] == ["ok"] * 3
+    assert len(peers) == 1
+
+
+def test_a_line_that_the_target_ended_is_begun_anew() -> None:
+    with lined(lambda peer: answering(peer, times=1)) as (client, peers):
+        answers = [client.request("GET", "/ping") for _ in range(3)]
+
+    assert [answer.word for answer in answers] == ["ok"] * 3
+    assert len(peers) == 3
+
+
+def test_a_line_goes_on_only_where_the_target_says_that_it_does() -> None:
+    head = b"Connection: close\r\n"
+    with lined(lambda peer: answering(peer, head=head)) as (client, peers):
+        answers = [client.request("GET", "/ping") for _ in range(2)]
+
+    assert [answer.word for answer in answers] == ["ok"] * 2
+    assert len(peers) == 2
+
+
+def test_an_answer_that_was_begun_is_not_asked_for_again() -> None:
+    def script(peer: Peer) -> None:
+        answering(peer, times=1)
+        peer.until(b"\r\n\r\n")
+        peer.say(b"HTTP/1.1 200 OK\r\n")
+
+    with lined(script) as (client, peers):
+        answers = [client.request("POST", "/topic/create") for _ in range(2)]
+
+    assert [answer.failure for answer in answers] == [None, "nonsense"]
+    assert len(peers) == 1
+
+
+def test_what_a_case_asks_uses_no_line() -> None:
+    with lined(answering) as (client, peers):
+        recording = client.recording(Transcript())
+        answers = [recording.request("GET", "/ping") for _ in range(2)]
+
+    assert [answer.word for answer in answers] == ["ok"] * 2
+    assert len(peers) == 2
+
+
+def test_a_line_keeps_nothing_once_it_was_closed() -> None:
+    with lined(answering) as (client, peers):
+        client.close()
+        answers = [client.request("GET", "/ping") for _ in range(2)]
+
+    assert [answer.word for answer in answers] == ["ok"] * 2
+    assert len(peers) == 2

@@ -45,7 +45,7 @@ class EmbeddedReference:
 
 
 def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedReference:
-    """Start ``wireproof serve PROTOCOL`` on free loopback ports and wait until it is ready.
+    """Start the reference of a protocol on free loopback ports and wait until it is ready.
 
     Raises:
         TargetUnreachable: the process ended or did not say that it is ready in time.
@@ -66,8 +66,12 @@ def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedRefer
 def started(
     protocol: str, arguments: Sequence[str], *, mute: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a reference that ends with this process, however that ends."""
-    command = (sys.executable, "-m", "wireproof", "serve", protocol, "--json")
+    """Start a reference that ends with this process, however that ends.
+
+    Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
+    """
+    module = PROTOCOLS[protocol].server.partition(":")[0]
+    command = (sys.executable, "-m", module, "--json")
     return subprocess.Popen(
         [*command, "--until-input-ends", *arguments],
         stdin=subprocess.PIPE,

@@ -51,9 +51,55 @@ def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> T
     """Send a request's bytes on a connection of their own and return what is answered."""
     try:
         with socket.create_connection(address, timeout=seconds) as sock:
-            return _exchange(sock, data, seconds, method)
+            return _exchange(sock, data, seconds, method)[0]
     except OSError:
         return failed("unreachable")
+
+
+class Line:
+    """Connections to one address, used again and again, as long as the target keeps them open.
+
+    For requests that are no case's, of which there are many; may be used by several threads.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._idle: list[socket.socket] = []
+        self._is_kept = True
+
+    def transfer(self, data: bytes, *, seconds: float, method: str) -> Transferred:
+        """Send a request's bytes, which do not ask for the end, and return what is answered.
+
+        Where a connection that was used before turns out to have ended, another one is taken.
+        """
+        while self._idle:
+            answer = self._answer(self._idle.pop(), data, seconds, method)
+            if answer.failure != "closed" or answer.received:
+                return answer
+        try:
+            sock = socket.create_connection(self._address, timeout=seconds)
+        except OSError:
+            return failed("unreachable")
+        return self._answer(sock, data, seconds, method)
+
+    def close(self) -> None:
+        """End the connections; none is kept from now on."""
+        self._is_kept = False
+        while self._idle:
+            self._idle.pop().close()
+
+    def _answer(
+        self, sock: socket.socket, data: bytes, seconds: float, method: str
+    ) -> Transferred:
+        goes_on = False
+        try:
+            answer, goes_on = _exchange(sock, data, seconds, method)
+        finally:
+            if goes_on and self._is_kept:
+                self._idle.append(sock)
+            else:
+                sock.close()
+        return answer
 
 
 def path_with_query(path: str, query: Query | str) -> str:
@@ -136,9 +182,16 @@ class _Response:
         body = bytes(self._body)
         return Transferred(head.status_code, headers, body, _json(body))
 
+    @property
+    def goes_on(self) -> bool:
+        """Tell whether the target takes another request on the connection."""
+        return self._peer.their_state is h11.DONE and not self._peer.trailing_data[0]
 
-def _exchange(sock: socket.socket, data: bytes, seconds: float, method: str) -> Transferred:
-    """Write, then read until the answer is whole."""
+
+def _exchange(
+    sock: socket.socket, data: bytes, seconds: float, method: str
+) -> tuple[Transferred, bool]:
+    """Write, then read until the answer is whole; also tell whether another may follow."""
     deadline = time.monotonic() + seconds
     received = bytearray()
     response = _Response(method)
@@ -155,8 +208,8 @@ def _exchange(sock: socket.socket, data: bytes, seconds: float, method: str) -> 
         received += piece
         answer = response.feed(piece)
         if answer is not None:
-            return _having(answer, bytes(received))
-    return failed("silence", bytes(received))
+            return _having(answer, bytes(received)), answer.failure is None and response.goes_on
+    return failed("silence", bytes(received)), False
 
 
 def _having(answer: Transferred, received: bytes) -> Transferred:

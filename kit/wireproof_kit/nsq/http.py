@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from wireproof_kit.http import Address as Address
 from wireproof_kit.http import Headers as Headers
+from wireproof_kit.http import Line, Transferred, request_bytes, transfer
 from wireproof_kit.http import Query as Query
-from wireproof_kit.http import Transferred, request_bytes, transfer
 from wireproof_kit.http import path_with_query as path_with_query
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.nsq.names import V1_ACCEPT
@@ -79,10 +79,18 @@ class HttpAnswer:
 
 
 class HttpClient:
-    """Requests to one address, each on a connection of its own."""
+    """Requests to one address, each on a connection of its own, unless there is a line."""
 
-    def __init__(self, address: Address, *, transcript: Transcript, seconds: float) -> None:
+    def __init__(
+        self,
+        address: Address,
+        *,
+        transcript: Transcript,
+        seconds: float,
+        line: Line | None = None,
+    ) -> None:
         self.address = address
+        self._line = line
         self._transcript = transcript
         self._seconds = seconds
 
@@ -93,8 +101,13 @@ class HttpClient:
         return HttpClient(address, transcript=self._transcript, seconds=self._seconds)
 
     def recording(self, transcript: Transcript) -> "HttpClient":
-        """Return the client that records in another transcript."""
+        """Return the client that records in another transcript; it uses no line."""
         return HttpClient(self.address, transcript=transcript, seconds=self._seconds)
+
+    def close(self) -> None:
+        """End the line, if there is one."""
+        if self._line is not None:
+            self._line.close()
 
     def request(
         self,
@@ -112,14 +125,20 @@ class HttpClient:
         """
         target = path_with_query(path, query)
         asked = [("Accept", V1_ACCEPT)] if v1 and not _names(headers, "accept") else []
-        wire = request_bytes(method, target, self.address, headers=[*asked, *headers], body=body)
+        held = [("Connection", "keep-alive")] if self._line is not None else []
+        wire = request_bytes(
+            method, target, self.address, headers=[*held, *asked, *headers], body=body
+        )
         return self.send(wire, what=f"{method} {target}")
 
     def send(self, data: bytes, *, what: str = "raw request", method: str = "POST") -> HttpAnswer:
         """Send any bytes as a request and return what is answered."""
         name = self._transcript.connection_label()
         self._transcript.add("request", name, data=data, note=what)
-        came = transfer(self.address, data, seconds=self._seconds, method=method)
+        if self._line is None:
+            came = transfer(self.address, data, seconds=self._seconds, method=method)
+        else:
+            came = self._line.transfer(data, seconds=self._seconds, method=method)
         note = came.failure or str(came.status)
         self._transcript.add("response", name, data=came.received, note=note)
         return _answered(came)

@@ -47,6 +47,11 @@ class LookupClient:
         client._creations = self._creations
         return client
 
+    def close(self) -> None:
+        """End the connections that are kept."""
+        for server in self.servers:
+            server.close()
+
     def check_hope(self) -> None:
         """Return unless waits ended because no server gave a usable answer, and none has since.
 

@@ -1,6 +1,6 @@
 """The HTTP services of a target beside its own port, as the user named them."""
 
-from wireproof_kit.http import address_of
+from wireproof_kit.http import Line, address_of
 from wireproof_kit.nsq.http import HttpClient
 from wireproof_kit.nsq.lookup import LookupClient
 from wireproof_kit.nsq.topics import Address
@@ -30,7 +30,7 @@ def lookup_client(target: Target) -> LookupClient | None:
         return None
     transcript = Transcript()
     servers = [
-        HttpClient(address, transcript=transcript, seconds=LOOKUP_SECONDS)
+        HttpClient(address, transcript=transcript, seconds=LOOKUP_SECONDS, line=Line(address))
         for address in lookup_addresses(target)
     ]
     return LookupClient(servers)

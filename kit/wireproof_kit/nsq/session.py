@@ -172,6 +172,8 @@ class NsqSession:
         if self._lookup is not None:
             self._lookup.given_up.set()
         self._pool.close(leave=self._options.passing)
+        if self._lookup is not None:
+            self._lookup.close()
 
     def _probe(self, name: str, table: Mapping[str, ProbeFunction]) -> Probe:
         transcript = Transcript()
