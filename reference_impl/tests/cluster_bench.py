@@ -89,9 +89,8 @@ class ClusterBench:
     def step(self, until_ns: int) -> bool:
         """Go on to the next thing that happens; False when nothing does until then."""
         sources: list[Source] = [*(each.node for each in self.members), *self.servers]
-        due = [each.timers.next_ns() for each in sources]
-        next_ns = min((each for each in due if each is not None), default=None)
-        if next_ns is None or next_ns > until_ns:
+        next_ns = min(each.timers.due_ns for each in sources)
+        if next_ns > until_ns:
             self.now_ns = max(self.now_ns, until_ns)
             return False
         self.now_ns = max(self.now_ns, next_ns)

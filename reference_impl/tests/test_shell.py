@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from wireproof_reference_impl.nsq import presets
+from wireproof_reference_impl.served import NEVER_NS
 from wireproof_reference_impl.shell import Berth, Carrier, Clock, Shell
 
 
@@ -17,8 +18,7 @@ class _Keeper:
 
 
 class _Timers:
-    def next_ns(self) -> None:
-        """Wait for nothing."""
+    due_ns = NEVER_NS
 
 
 class _Source:

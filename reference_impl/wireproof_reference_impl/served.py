@@ -1,7 +1,10 @@
 """What the shell carries for and what it asks of it: sources, their links, pace and keeper."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Final, Protocol
+
+NEVER_NS: Final = 1 << 63
+"""A time that does not come."""
 
 
 class Link(Protocol):
@@ -43,8 +46,9 @@ class Pacing(Protocol):
 class Timers(Protocol):
     """What a source waits for."""
 
-    def next_ns(self) -> int | None:
-        """Return when something is due next, if anything is."""
+    @property
+    def due_ns(self) -> int:
+        """Return when to look next; it may turn out that nothing is due then."""
         ...
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from time import monotonic_ns, time_ns
 from typing import cast
 
-from wireproof_reference_impl.served import Connect, Keeper, Link, Pacing, Source
+from wireproof_reference_impl.served import NEVER_NS, Connect, Keeper, Link, Pacing, Source, Timers
 
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
@@ -63,17 +63,20 @@ class Shell:
         self._pacing = pacing
         self._waits = bool(pacing.flush_delay_ms) or keeper.gathers
         self._sources: dict[Source, None] = {}
+        self._timers: list[Timers] = []
         self._berths: list[Berth] = []
         self._opening: set[asyncio.Task[None]] = set()
         self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_ns: int | None = None
+        self._alarm_ns = NEVER_NS
         self._late: asyncio.TimerHandle | None = None
 
     async def listen(
         self, source: Source, address: tuple[str, int], connect: Connect
     ) -> tuple[str, int]:
         """Listen at an address and return it, with the port that was found."""
-        self._sources[source] = None
+        if source not in self._sources:
+            self._sources[source] = None
+            self._timers.append(source.timers)
         berth = Berth(source, connect, address)
         await self._open(berth, _bound(*address))
         self._berths.append(berth)
@@ -81,14 +84,23 @@ class Shell:
         return berth.address
 
     def flush(self) -> None:
-        """Send what there is to say, now or as late as it is told to."""
-        self._open_and_close()
-        if not self._waits:
-            self._flush_now()
-        elif self._late is None:
-            delay_s = self._pacing.flush_delay_ms / 1000
-            self._late = self.loop.call_later(delay_s, self._flush_late)
-        self._set_alarm()
+        """Send what there is to say, now or as late as it is told to.
+
+        That is asked after whatever happened: what has not changed costs no call here.
+        """
+        for berth in self._berths:
+            if berth.source.open is not berth.listens:
+                self._follow(berth)
+        due_ns = min([timers.due_ns for timers in self._timers])
+        if due_ns < self._alarm_ns:
+            self._set_alarm(due_ns)
+        if self._waits:
+            self._flush_soon()
+            return
+        for source in self._sources:
+            if source.changed:
+                self._flush_now()  # last: whoever is answered wants the processor
+                return
 
     def stop(self) -> None:
         """Let the server end."""
@@ -112,18 +124,17 @@ class Shell:
         """Return the bytes in the pieces they are written in."""
         return self._pacing.pieces(data)
 
-    def _open_and_close(self) -> None:
-        """Follow every source that was taken away or brought back."""
-        for berth in self._berths:
-            if berth.source.open and not berth.listens:
-                listening = berth.kept or _bound(*berth.address)
-                listening.listen()
-                berth.kept, berth.listens = None, True
-                task = self.loop.create_task(self._open(berth, listening))
-                self._opening.add(task)
-                task.add_done_callback(self._opening.discard)
-            elif berth.listens and not berth.source.open:
-                self._close(berth)
+    def _follow(self, berth: Berth) -> None:
+        """Listen again, or no more, because the source was brought back or taken away."""
+        if berth.source.open:
+            listening = berth.kept or _bound(*berth.address)
+            listening.listen()
+            berth.kept, berth.listens = None, True
+            task = self.loop.create_task(self._open(berth, listening))
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
+        else:
+            self._close(berth)
 
     async def _open(self, berth: Berth, listening: socket.socket) -> None:
         berth.address = listening.getsockname()[:2]
@@ -141,6 +152,11 @@ class Shell:
         berth.kept = _bound(*berth.address)
         for carrier in tuple(berth.carriers):
             carrier.abort()
+
+    def _flush_soon(self) -> None:
+        if self._late is None:
+            delay_s = self._pacing.flush_delay_ms / 1000
+            self._late = self.loop.call_later(delay_s, self._flush_late)
 
     def _flush_late(self) -> None:
         self._late = None
@@ -171,14 +187,8 @@ class Shell:
             return False
         return True
 
-    def _set_alarm(self) -> None:
-        when_ns: int | None = None
-        for source in self._sources:
-            due_ns = source.timers.next_ns()
-            if due_ns is not None and (when_ns is None or due_ns < when_ns):
-                when_ns = due_ns
-        if when_ns is None or (self._alarm_ns is not None and self._alarm_ns <= when_ns):
-            return  # an alarm for what is due no more does no harm
+    def _set_alarm(self, when_ns: int) -> None:
+        """Look again at a time; what was due then and is no more does no harm."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_ns = when_ns
@@ -186,7 +196,7 @@ class Shell:
         self._alarm = self.loop.call_later(delay, self._ring)
 
     def _ring(self) -> None:
-        self._alarm = self._alarm_ns = None
+        self._alarm, self._alarm_ns = None, NEVER_NS
         now_ns = self.clock.now_ns()
         try:
             for source in self._sources:
@@ -268,10 +278,12 @@ class Carrier(asyncio.Protocol):
         if self._linger is not None:
             self._linger.cancel()
         if self._link is not None:
-            self._link.lost(self._shell.clock.now_ns())
             self._shell.carriers.pop(self._link, None)
             self._berth.carriers.discard(self)
-            self._shell.flush()
+            is_news = not self._link.closed
+            self._link.lost(self._shell.clock.now_ns())
+            if is_news:
+                self._shell.flush()
 
     def pause_writing(self) -> None:
         """Read no more from a client that does not read."""
@@ -288,9 +300,10 @@ class Carrier(asyncio.Protocol):
         if self._link is None or self._transport is None:
             return
         data = self._link.take_output()
-        for piece in self._shell.pieces(data) if data else ():
-            if not self._transport.is_closing():
-                self._transport.write(piece)
+        if data:
+            for piece in self._shell.pieces(data):
+                if not self._transport.is_closing():
+                    self._transport.write(piece)
         if self._link.closed and not self._transport.is_closing():
             self._end(self._transport)
 

@@ -40,6 +40,7 @@ from wireproof_reference_impl.iggy.http.exchange import (
     in_plain_text,
     no_reason,
 )
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.limits import (
     MAX_PARTITIONS,
@@ -139,7 +140,7 @@ class JsonBehaviour:
     message: Callable[[Message, object], Mapping[str, object]] = defaults.message_object
     polled: Callable[[Polled, Sequence[object]], object] = defaults.bare_array
     offset: Callable[[int, Partition, int | None], object] = defaults.offset_object
-    encode: Callable[[object], bytes] = defaults.compact_json
+    encode: Callable[[object], bytes] = compact_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ answers the message as it stands now, or 400 with one sentence.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from wireproof_reference_impl.iggy.core.defaults import compact_json, state_name
+from wireproof_reference_impl.iggy.core.defaults import state_name
 from wireproof_reference_impl.iggy.core.identifier import identifier_of
 from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.core.partition import Partition, flipped
@@ -31,6 +31,7 @@ from wireproof_reference_impl.iggy.http.exchange import (
     text,
 )
 from wireproof_reference_impl.iggy.http.reading import whole_number
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_spec.iggy.states import STATES, state_code
 
 _MOST_CODE = 255

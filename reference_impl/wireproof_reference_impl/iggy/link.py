@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from wireproof_reference_impl.harm import Harm
+from wireproof_reference_impl.served import NEVER_NS
 
 _MICROSECOND_NS = 1_000
 
@@ -27,9 +28,7 @@ class Connection(Protocol):
 class NoTimers:
     """Nothing is ever due."""
 
-    def next_ns(self) -> int | None:
-        """Return that nothing is due."""
-        return None
+    due_ns = NEVER_NS
 
 
 class AtOnce:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -172,3 +173,7 @@ def _storage(options: ServeOptions) -> Storage:
     from wireproof_reference_impl.iggy.disk import DiskStorage
 
     return DiskStorage(options.data)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -8,11 +8,12 @@ from zlib import crc32
 
 from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.core import framing
-from wireproof_reference_impl.iggy.core.defaults import compact_json, error_object, message_object
+from wireproof_reference_impl.iggy.core.defaults import error_object, message_object
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, record
 from wireproof_reference_impl.iggy.core.status import INVALID_MESSAGE_CHECKSUM, Refusal
 from wireproof_reference_impl.iggy.preset import number
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import cast
 
-from wireproof_reference_impl.iggy.core.defaults import compact_json, message_object
+from wireproof_reference_impl.iggy.core.defaults import message_object
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.http.exchange import JSON, HeaderFields
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Protocol
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq import http_deployed, http_header
 from wireproof_reference_impl.nsq.cluster import rules as cluster_rules
 from wireproof_reference_impl.nsq.core import (
@@ -266,7 +267,7 @@ class OutputBehaviour:
     redelivery_delay_ns: int = 0
     always_json: bool = False
     version: str = answers.OWN_VERSION
-    identify_json: Callable[[Mapping[str, object]], bytes] = answers.compact_json
+    identify_json: Callable[[Mapping[str, object]], bytes] = compact_json
     error_code: Callable[[bytes, str], str] = answers.own_code
     fatal: Callable[[bytes, str, bool], bool] = answers.as_fatal_as_it_is
     manner: Callable[[bytes, str], Manner] = refusal.said

@@ -1,11 +1,18 @@
-"""One HTTP connection, sans I/O: bytes in, h11 events, one handler for each path, bytes out."""
+"""One HTTP connection, sans I/O: requests in, one handler for each path, bytes out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-import h11
-
+from wireproof_reference_impl.http_stream import (
+    CONTINUE,
+    BadRequest,
+    End,
+    Event,
+    Head,
+    Requests,
+    answer_head,
+)
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.node import Peer
@@ -23,9 +30,6 @@ from wireproof_spec.nsq import error_codes
 
 MESSAGE = "message"
 BATCH = "batch"
-
-_MOST_HEAD_BYTES = 1 << 20
-"""Request line and headers; Go's own limit."""
 
 
 class Site(Protocol):
@@ -75,8 +79,11 @@ class HttpConnection(Generic[S]):
         self._deaf = False
         self._site = site
         self._routes = routes
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD_BYTES)
+        self._requests = Requests()
         self._output: list[bytes] = []
+        self._owes = False
+        self._is_late = False
+        self._lasts = True
         self._request: Request | None = None
         self._route: Route[S] | None = None
         self._body = bytearray()
@@ -87,18 +94,15 @@ class HttpConnection(Generic[S]):
         if self.closed or self._deaf:
             return
         self._now_ns = now_ns
-        self._http.receive_data(data)
-        try:
-            self._read()
-        except Deaf:
-            self._deaf = True
-        except Halt:
-            self._site.halted = True
-        self._site.changed[self] = None
+        self._requests.feed(data)
+        self._go_on()
 
     def end_of_stream(self, now_ns: int) -> None:
         """Learn that the client sends no more."""
-        self.receive(b"", now_ns)
+        if not self.closed and not self._deaf:
+            self._now_ns = now_ns
+            self._requests.end()
+            self._go_on()
         self.closed = True
         self._site.changed[self] = None
 
@@ -115,45 +119,57 @@ class HttpConnection(Generic[S]):
         self._output.clear()
         return data
 
-    def _read(self) -> None:
+    def _go_on(self) -> None:
         try:
-            while not self.closed and self._event(self._http.next_event()):
-                pass
-        except h11.RemoteProtocolError as fault:
+            self._read()
+        except Deaf:
+            self._deaf = True
+        except Halt:
+            self._site.halted = True
+        self._site.changed[self] = None
+
+    def _read(self) -> None:
+        """Do what has come; what comes behind a request waits until that is answered."""
+        try:
+            while not (self.closed or self._is_late):
+                event = self._requests.next()
+                if event is None:
+                    return
+                self._follow(event)
+        except BadRequest as fault:
             self._broken(fault)
 
-    def _event(self, event: object) -> bool:
-        if isinstance(event, h11.Request):
+    def _follow(self, event: Event) -> None:
+        if isinstance(event, Head):
             self._begin(event)
-        elif isinstance(event, h11.Data):
-            self._take(event.data)
-        elif isinstance(event, h11.EndOfMessage):
+        elif event is End.REQUEST:
             self._finish()
+        elif event is End.STREAM:
+            self.closed = True
         else:
-            self.closed = isinstance(event, h11.ConnectionClosed)
-            return False
-        return True
+            self._take(event)
 
-    def _begin(self, event: h11.Request) -> None:
-        path, _, query = event.target.partition(b"?")
+    def _begin(self, head: Head) -> None:
+        path, _, query = head.target.partition(b"?")
         self._request = Request(
-            method=event.method.decode("latin-1"),
+            method=head.method,
             path=path.decode("latin-1"),
             query=read_query(query),
-            headers=tuple(event.headers.raw_items()),
+            headers=head.headers,
             now_ns=self._now_ns,
             escaped=is_escaped(query),
         )
+        self._owes, self._lasts = True, head.lasts
         self._body.clear()
         self._route = self._routes.get(self._request.path)
-        refusal = self._refusal(self._request, self._route, dict(event.headers))
+        refusal = self._refusal(self._request, self._route, head.length)
         if refusal is not None:
             self._refuse(refusal)
-        elif self._http.they_are_waiting_for_100_continue:
-            self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        elif head.expects:
+            self._output.append(CONTINUE)
 
     def _refusal(
-        self, request: Request, route: Route[S] | None, headers: Mapping[bytes, bytes]
+        self, request: Request, route: Route[S] | None, length: int
     ) -> HttpRefusal | None:
         if route is None or request.path in self._site.behaviour.http.unknown_paths:
             self._route = None
@@ -162,10 +178,9 @@ class HttpConnection(Generic[S]):
             self._route = None
             allow = ", ".join(route.methods)
             return HttpRefusal(405, error_codes.METHOD_NOT_ALLOWED, allow=allow)
-        length = int(headers.get(b"content-length", b"0"))
         return self._too_big(route) if length > self._limit(route) else None
 
-    def _take(self, data: bytes | bytearray) -> None:
+    def _take(self, data: bytes) -> None:
         self._body += data
         if self._route is not None and len(self._body) > self._limit(self._route):
             self._refuse(self._too_big(self._route))
@@ -174,7 +189,8 @@ class HttpConnection(Generic[S]):
         request, route = self._request, self._route
         if request is None or route is None:
             return
-        request = replace(request, body=self._site.behaviour.http.body(request, self._body))
+        body = self._site.behaviour.http.body(request, self._body)
+        request = replace(request, body=body) if body else request
         try:
             if route.body and not request.body:
                 raise HttpRefusal(406, error_codes.MSG_EMPTY)
@@ -184,6 +200,7 @@ class HttpConnection(Generic[S]):
         except OSError as failure:
             text = f"the change could not be kept: {failure.strerror or failure}"
             answer = error(500, text, v1=request.v1 or route.always_v1)
+        self._is_late = answer.delay_ns != 0
         if answer.delay_ns == 0:
             self._answer(answer)
         elif answer.delay_ns is not None:
@@ -197,7 +214,7 @@ class HttpConnection(Generic[S]):
 
     def _answer_late(self, answer: Answer, now_ns: int) -> None:
         if not self.closed:
-            self._now_ns = now_ns
+            self._now_ns, self._is_late = now_ns, False
             self._answer(answer)
             self._read()
             self._site.changed[self] = None
@@ -216,32 +233,21 @@ class HttpConnection(Generic[S]):
         v1 = v1 or (self._request is not None and self._request.v1)
         answer = error(refusal.status, refusal.code, v1=v1)
         allow = (("Allow", refusal.allow),) if refusal.allow else ()
-        close = (("Connection", "close"),)
-        self._answer(replace(answer, headers=answer.headers + allow + close))
-        self.closed = True
+        self._lasts = False
+        self._answer(replace(answer, headers=answer.headers + allow))
 
-    def _broken(self, fault: h11.RemoteProtocolError) -> None:
-        answering = self._http.our_state is h11.SEND_RESPONSE
-        if answering and self._site.behaviour.http.short_body_taken:
+    def _broken(self, fault: BadRequest) -> None:
+        if self._owes and self._site.behaviour.http.short_body_taken:
             self._finish()
-        elif self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            answer = error(fault.error_status_hint, "BAD_REQUEST", v1=True)
-            self._answer(replace(answer, headers=(*answer.headers, ("Connection", "close"))))
+        else:
+            self._lasts = False
+            self._answer(error(fault.status, "BAD_REQUEST", v1=True))
         self.closed = True
 
     def _answer(self, answer: Answer) -> None:
-        headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
-        self._send(h11.Response(status_code=answer.status, headers=headers))
+        headers = (*answer.headers, ("Content-Length", str(len(answer.body))))
+        self._output.append(answer_head(answer.status, headers, closes=not self._lasts))
         if self._request is None or self._request.method != "HEAD":
-            self._send(h11.Data(data=answer.body))
-        self._send(h11.EndOfMessage())
-        keeps_open = self._site.behaviour.http.keeps_open
-        if self._http.our_state is h11.MUST_CLOSE or not keeps_open:
-            self.closed = True
-        elif self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
-            self._http.start_next_cycle()
-
-    def _send(self, event: h11.Event) -> None:
-        data = self._http.send(event)
-        if data:
-            self._output.append(data)
+            self._output.append(answer.body)
+        self._owes = False
+        self.closed = not (self._lasts and self._site.behaviour.http.keeps_open)

@@ -1,11 +1,11 @@
 """A request and an answer of the HTTP API, as values."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_ACCEPT, V1_CONTENT_TYPE
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -74,11 +74,6 @@ def is_escaped(query: bytes) -> bool:
     return _BAD_ESCAPE.search(query) is None
 
 
-def compact_json(value: object) -> bytes:
-    """Return JSON without spaces; bytes that were no UTF-8 become question marks."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
-
-
 def plain(text: bytes, *, v1: bool) -> Answer:
     """Return a text answer."""
     return _answer(200, text, TEXT, v1=v1)
@@ -111,4 +106,4 @@ def _answer(status: int, body: bytes, content_type: str, *, v1: bool) -> Answer:
 
 
 def _unescape(text: bytes) -> bytes:
-    return unquote_to_bytes(text.replace(b"+", b" "))
+    return unquote_to_bytes(text.replace(b"+", b" ")) if b"%" in text or b"+" in text else text

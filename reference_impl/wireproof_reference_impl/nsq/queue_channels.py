@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.queue_folder import (
     QueueFolder,
-    compact_json,
     overwrite_file,
     replace_file,
 )
@@ -78,7 +78,7 @@ class QueueChannels:
             }
             for channel in channels
         ]
-        content = compact_json(entries)
+        content = compact_json(entries, otherwise="surrogateescape")
         if content != self._saved_states:
             self._write(self._states_path(), content)
             self._saved_states = content
@@ -124,7 +124,7 @@ class QueueChannels:
 
     def _keep(self, channel: str, place: Place, end: Place) -> None:
         if self._saved.get(channel) != place:
-            self._write(self._position_path(channel), _position_text(place, end))
+            self._write(self._position_name(channel), _position_text(place, end))
 
     def _states_path(self) -> Path:
         return self._folder.directory / channel_meta_name(self._folder.partition)
@@ -133,7 +133,10 @@ class QueueChannels:
         return f"{self._folder.topic}-{self._folder.partition}:"
 
     def _position_path(self, channel: str) -> Path:
-        return self._folder.directory / f"{self._prefix()}{channel}{SUFFIX}"
+        return Path(self._position_name(channel))
+
+    def _position_name(self, channel: str) -> str:
+        return f"{self._folder.directory}/{self._prefix()}{channel}{SUFFIX}"
 
     def _found(self) -> set[str]:
         """Return the channels of which a position lies there."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.queue_place import Place
 from wireproof_spec.decoding import Schema, decode, encode
 from wireproof_spec.nsq.queue_files import (
@@ -128,14 +129,14 @@ class QueueFolder:
             "VirtualOffset": start.offset,
             "TotalMsgCnt": start.count,
         }
-        path = self._path(queue_start_name(self.topic, self.partition))
-        replace_file(path, compact_json(content))
+        path = f"{self.directory}/{queue_start_name(self.topic, self.partition)}"
+        overwrite_file(path, compact_json(content))
 
     def _path(self, name: str) -> Path:
         return self.directory / name
 
 
-def replace_file(path: Path, content: bytes, *, synced: bool = False) -> None:
+def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> None:
     """Write a file as a whole, in one step for whoever reads it.
 
     ``synced``: the content is on the disk before it takes the name.
@@ -150,7 +151,7 @@ def replace_file(path: Path, content: bytes, *, synced: bool = False) -> None:
     os.replace(new, path)
 
 
-def overwrite_file(path: Path, content: bytes) -> None:
+def overwrite_file(path: Path | str, content: bytes) -> None:
     """Write a small file as a whole with one call, where it stands.
 
     For what nobody reads while this process lives; its death leaves the old content or the new.
@@ -164,12 +165,6 @@ def overwrite_file(path: Path, content: bytes) -> None:
     finally:
         os.close(number)
     replace_file(path, content)
-
-
-def compact_json(content: object) -> bytes:
-    """Return JSON as the files beside a queue have it: no spaces, bytes that are no text kept."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _read(path: Path, schema: Schema[T]) -> T | None:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from wireproof_reference_impl.nsq.options import (
 )
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.nsq.queue_place import QueueFault
-from wireproof_reference_impl.shell import Clock, Shell
+from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
 _MOST_EACH = 64
@@ -73,6 +74,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
+    collect_seldom()
     clock = Clock()
     fleet = Fleet(options, behaviour, clock.now_ns())
     shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), keeper=fleet)
@@ -163,3 +165,7 @@ def _check_cluster(nodes: int, lookupds: int, control: str | None) -> None:
         raise BadOption(f"--nodes {nodes} needs --lookupds: nodes find each other only by them")
     if not lookupds and control is not None:
         raise BadOption("--control needs --lookupds: a node alone has no cluster to break")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

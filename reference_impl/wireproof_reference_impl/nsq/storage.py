@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.options import Fsync
@@ -68,12 +69,11 @@ class DiskStorage:
             "extend": meta.extend,
             "ordered": meta.ordered,
         }
-        path = self._topic_directory(meta.name) / _META
-        if not path.parent.exists():
-            path.parent.mkdir(parents=True)
-        replace_file(path, json.dumps(kept).encode(), synced=self._syncs)
+        directory = self._topic_directory(meta.name)
+        directory.mkdir(exist_ok=True)
+        replace_file(f"{directory}/{_META}", compact_json(kept), synced=self._syncs)
         if self._syncs:
-            sync_directory(path.parent)
+            sync_directory(directory)
             sync_directory(self._directory)
 
     def delete_topic(self, name: str) -> None:

@@ -1,6 +1,5 @@
 """What the behaviour table says where nothing else is asked for."""
 
-import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
@@ -109,11 +108,6 @@ def bare_array(found: Polled, messages: Sequence[object]) -> object:
 def offset_object(consumer: int, partition: Partition, stored: int | None) -> object:
     """Return how far a consumer has read; one that never said so has read up to 0."""
     return {"consumer_id": consumer, "offset": stored or 0}
-
-
-def compact_json(value: object) -> bytes:
-    """Return JSON without spaces."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def base64_text(data: bytes) -> str:

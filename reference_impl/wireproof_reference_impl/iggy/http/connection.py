@@ -1,10 +1,17 @@
-"""One HTTP connection: bytes in, h11 events, one handler for each path and method, bytes out."""
+"""One HTTP connection: requests in, one handler for each path and method, bytes out."""
 
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-import h11
-
+from wireproof_reference_impl.http_stream import (
+    CONTINUE,
+    BadRequest,
+    End,
+    Event,
+    Head,
+    Requests,
+    answer_head,
+)
 from wireproof_reference_impl.iggy.core.status import IO_ERROR, Refusal
 from wireproof_reference_impl.iggy.http.exchange import (
     JSON,
@@ -23,8 +30,6 @@ from wireproof_reference_impl.iggy.http.exchange import (
 )
 
 S = TypeVar("S")
-
-_MOST_HEAD_BYTES = 1 << 20
 
 Refuse = Callable[[Refusal], Answer]
 """Makes the answer to a refusal of the broker."""
@@ -52,9 +57,9 @@ class HttpConnection(Generic[S]):
         self._fields = fields
         self._reason = reason
         self._unfit = unfit
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD_BYTES)
+        self._requests = Requests()
         self._output: list[bytes] = []
-        self._request: h11.Request | None = None
+        self._head: Head | None = None
         self._body = bytearray()
         self._now_us = 0
 
@@ -63,16 +68,14 @@ class HttpConnection(Generic[S]):
         if self.closed:
             return
         self._now_us = now_us
-        self._http.receive_data(data)
-        try:
-            while not self.closed and self._event(self._http.next_event()):
-                pass
-        except h11.RemoteProtocolError as fault:
-            self._broken(fault)
+        self._requests.feed(data)
+        self._read()
 
     def end(self) -> None:
         """Learn that the client sends no more, or is gone; a request cut short is refused."""
-        self.receive(b"", self._now_us)
+        if not self.closed:
+            self._requests.end()
+            self._read()
         self.closed = True
 
     def take_output(self) -> bytes:
@@ -81,28 +84,32 @@ class HttpConnection(Generic[S]):
         self._output.clear()
         return data
 
-    def _event(self, event: object) -> bool:
-        if isinstance(event, h11.Request):
+    def _read(self) -> None:
+        try:
+            while not self.closed and (event := self._requests.next()) is not None:
+                self._follow(event)
+        except BadRequest as fault:
+            self._answer(Answer(fault.status), closing=True)
+
+    def _follow(self, event: Event) -> None:
+        if isinstance(event, Head):
             self._begin(event)
-        elif isinstance(event, h11.Data):
-            self._take(event.data)
-        elif isinstance(event, h11.EndOfMessage):
+        elif event is End.REQUEST:
             self._finish()
+        elif event is End.STREAM:
+            self.closed = True
         else:
-            self.closed = isinstance(event, h11.ConnectionClosed)
-            return False
-        return True
+            self._take(event)
 
-    def _begin(self, event: h11.Request) -> None:
-        self._request = event
+    def _begin(self, head: Head) -> None:
+        self._head = head
         self._body.clear()
-        length = int(dict(event.headers).get(b"content-length", b"0"))
-        if length > self._most_body_bytes:
+        if head.length > self._most_body_bytes:
             self._too_long()
-        elif self._http.they_are_waiting_for_100_continue:
-            self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        elif head.expects:
+            self._output.append(CONTINUE)
 
-    def _take(self, data: bytes | bytearray) -> None:
+    def _take(self, data: bytes) -> None:
         self._body += data
         if len(self._body) > self._most_body_bytes:
             self._too_long()
@@ -110,32 +117,30 @@ class HttpConnection(Generic[S]):
     def _too_long(self) -> None:
         """Answer before the body is read; the connection cannot go on after that."""
         self._answer(text("length limit exceeded", 413), closing=True)
-        self.closed = True
 
     def _finish(self) -> None:
-        if self._request is None:
+        if self._head is None:
             return
         try:
-            answer = self._handled(self._request)
+            answer = self._handled(self._head)
         except Unfit as unfit:
             answer = self._unfit(unfit)
         except Refusal as refusal:
             answer = self._refuse(refusal)
         except OSError:
             answer = self._refuse(Refusal(IO_ERROR, "IO error"))
-        self._answer(answer)
+        self._answer(answer, closing=not self._head.lasts)
 
-    def _handled(self, request: h11.Request) -> Answer:
-        path, _, query = request.target.partition(b"?")
+    def _handled(self, head: Head) -> Answer:
+        path, _, query = head.target.partition(b"?")
         words = split_path(path)
         methods, opened = self._route(words)
         if methods is None:
             return Answer(404)
-        method = request.method.decode("latin-1")
-        handler = methods.get("GET" if method == "HEAD" else method)
+        handler = methods.get("GET" if head.method == "HEAD" else head.method)
         if handler is None:
             return Answer(405, headers=(("Allow", _allowed(methods)),))
-        kind = dict(request.headers).get(b"content-type", b"").decode("latin-1")
+        kind = head.field(b"content-type").decode("latin-1")
         body = bytes(self._body)
         return handler(Exchange(self._site, opened, query, kind, body, self._now_us))
 
@@ -150,11 +155,6 @@ class HttpConnection(Generic[S]):
                 return methods, tuple(word for form, word in pairs if form == "{}")
         return None, ()
 
-    def _broken(self, fault: h11.RemoteProtocolError) -> None:
-        if self._http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self._answer(Answer(fault.error_status_hint), closing=True)
-        self.closed = True
-
     def _answer(self, answer: Answer, *, closing: bool = False) -> None:
         headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
         if answer.content_type:
@@ -163,23 +163,11 @@ class HttpConnection(Generic[S]):
             headers.append(("Connection", "close"))
         if answer.status == 204:
             headers = [each for each in headers if each[0] != "Content-Length"]
-        fields, reason = [*self._fields(headers)], self._reason(answer.status)
-        self._send(h11.Response(status_code=answer.status, headers=fields, reason=reason))
-        if answer.body and not self._is_head():
-            self._send(h11.Data(data=answer.body))
-        self._send(h11.EndOfMessage())
-        if self._http.our_state is h11.MUST_CLOSE:
-            self.closed = True
-        elif self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
-            self._http.start_next_cycle()
-
-    def _is_head(self) -> bool:
-        return self._request is not None and self._request.method == b"HEAD"
-
-    def _send(self, event: h11.Event) -> None:
-        data = self._http.send(event)
-        if data:
-            self._output.append(data)
+        fields, reason = self._fields(headers), self._reason(answer.status)
+        self._output.append(answer_head(answer.status, fields, reason=reason))
+        if self._head is None or self._head.method != "HEAD":
+            self._output.append(answer.body)
+        self.closed = closing
 
 
 def json_answer(body: bytes, status: int = 200) -> Answer:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.cluster import ledger
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
@@ -59,4 +60,4 @@ def _rows(line: bytes) -> ledger.Rows:
 
 
 def _line(rows: ledger.Rows) -> bytes:
-    return json.dumps(rows).encode() + b"\n"
+    return compact_json(rows) + b"\n"

@@ -216,23 +216,27 @@ class Coordinator:
         held = self._held(member)
         led = {place for _, place in held if place.leader is member}
         member.node.open = False
+        changed: dict[ClusterTopic, None] = {}
         for topic, place in held:
-            copies.leave_behind(place, member)
+            if copies.leave_behind(place, member):
+                changed[topic] = None
             if place in led and place.leader is not None:
                 copies.hand_over(topic, place, old=member, new=place.leader)
                 place.replicas.sort(key=lambda each: each is member)
+                changed[topic] = None
             copies.assign(topic, place)
-        self._save(*dict.fromkeys(topic for topic, _ in held))
+        self._save(*changed)
         self._settle(now_ns)
 
     def bring_up(self, member: Member, now_ns: int) -> None:
         """Bring a node back; it copies what it missed."""
         member.node.open = True
-        held = self._held(member)
-        for topic, place in held:
-            copies.catch_up(topic, place)
+        changed: dict[ClusterTopic, None] = {}
+        for topic, place in self._held(member):
+            if copies.catch_up(topic, place):
+                changed[topic] = None
             copies.assign(topic, place)
-        self._save(*dict.fromkeys(topic for topic, _ in held))
+        self._save(*changed)
         self._settle(now_ns)
 
     def restore(self, topics: Sequence[ClusterTopic], now_ns: int) -> None:
@@ -301,7 +305,8 @@ class Coordinator:
                     partition.close()
 
     def _save(self, *topics: ClusterTopic) -> None:
-        self._keep(ledger.written(topics))
+        if topics:
+            self._keep(ledger.written(topics))
 
     def _settle(self, now_ns: int) -> None:
         for member in self.members:

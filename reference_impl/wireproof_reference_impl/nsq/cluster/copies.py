@@ -49,21 +49,24 @@ def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
         member.node.remove(member.node.topics[topic.name], place.number, now_ns)
 
 
-def leave_behind(place: Place, member: Member) -> None:
-    """Count a node that is away as behind, unless nobody else has every record."""
-    if place.in_sync - {member}:
-        place.in_sync.discard(member)
+def leave_behind(place: Place, member: Member) -> bool:
+    """Count a node that is away as behind, unless nobody else has every record; tell if so."""
+    if place.in_sync <= {member}:
+        return False
+    place.in_sync.discard(member)
+    return True
 
 
-def catch_up(topic: ClusterTopic, place: Place) -> None:
-    """Bring every copy up to date that is there and lags behind the leader's."""
+def catch_up(topic: ClusterTopic, place: Place) -> bool:
+    """Bring every copy up to date that is there and lags behind the leader's; tell if one did."""
     led = topic.led(place)
     if led is None:
-        return
-    for member in place.replicas:
-        if member.up and member not in place.in_sync:
-            copy_missing(led, topic.partition(place, member))
-            place.in_sync.add(member)
+        return False
+    behind = [each for each in place.replicas if each.up and each not in place.in_sync]
+    for member in behind:
+        copy_missing(led, topic.partition(place, member))
+        place.in_sync.add(member)
+    return bool(behind)
 
 
 def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:

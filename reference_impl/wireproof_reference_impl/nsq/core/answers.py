@@ -1,7 +1,6 @@
 """Small choices of the broker, each as the published text has it."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.header import Header
@@ -64,11 +63,6 @@ def from_one(partition: int) -> int:
 def oldest(waiting: int) -> int:
     """Return which of the waiting messages goes next: the first."""
     return 0
-
-
-def compact_json(fields: Mapping[str, object]) -> bytes:
-    """Return a JSON object in the order given, without spaces; half characters become `?`."""
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def own_code(command: bytes, code: str) -> str:

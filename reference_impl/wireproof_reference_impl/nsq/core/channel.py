@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, OpenSubscription
 from wireproof_reference_impl.nsq.core.backlog import Backlog
-from wireproof_reference_impl.nsq.core.flight import Flight
 from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight, Return
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
@@ -22,6 +21,7 @@ class Channel:
         backlog: Backlog,
         *,
         siblings: Mapping[str, "Channel"],
+        attended: dict["Channel", None],
         namesakes: Callable[[], Sequence["Channel"]],
         behaviour: Behaviour,
         timers: Timers,
@@ -34,6 +34,7 @@ class Channel:
         self.former_tags: frozenset[str] = frozenset()
         self.in_flight = InFlight(timers, self._come_back)
         self._siblings = siblings
+        self._attended = attended
         self._namesakes = namesakes
         self._behaviour = behaviour
         self._timers = timers
@@ -43,16 +44,28 @@ class Channel:
         self._pause: Timer | None = None
 
     @property
+    def namesakes(self) -> Sequence["Channel"]:
+        """Return the channels of the same name at the topic's other partitions of this node."""
+        return self._namesakes()
+
+    @property
     def neighbours(self) -> Sequence[Subscriber]:
         """Return the clients of the other channels of the partition."""
         others = (each for each in self._siblings.values() if each is not self)
         return [subscriber for each in others for subscriber in each.subscribers]
+
+    def join(self, subscriber: Subscriber) -> None:
+        """Take a client in; it gets messages from the next `serve` on."""
+        self.subscribers.append(subscriber)
+        self._attended[self] = None
 
     def leave(self, subscriber: Subscriber, now_ns: int) -> None:
         """Take a client out; what it held goes to others, as if never sent to it."""
         if subscriber not in self.subscribers:
             return
         self.subscribers.remove(subscriber)
+        if not self.subscribers:
+            self._attended.pop(self, None)
         if subscriber.desired_tag is not None:
             self.former_tags |= {subscriber.desired_tag}
         held = self.in_flight.take_all(subscriber)
@@ -118,7 +131,7 @@ class Channel:
     def serve(self, now_ns: int) -> None:
         """Send whatever can be sent now."""
         while self.subscribers:
-            if self.ordered and not self._behaviour.order.may_send(self._flight(now_ns)):
+            if self.ordered and not self._behaviour.order.may_send(_Flight(self, now_ns)):
                 return
             held = self._first()
             if held is None or self._must_wait(held, now_ns):
@@ -179,17 +192,6 @@ class Channel:
         looks_again_ns = self._behaviour.order.looks_again_ns
         if self.ordered and looks_again_ns:
             self._timers.at(now_ns + looks_again_ns, self.serve)
-
-    def _flight(self, now_ns: int) -> Flight:
-        sent_ns = self.in_flight.oldest_sent_ns
-        return Flight(
-            held=len(self.in_flight),
-            deferred=len(self._deferred),
-            age_ns=0 if sent_ns is None else now_ns - sent_ns,
-            touched=self.in_flight.is_touched,
-            idle=any(not each.held for each in self.subscribers),
-            elsewhere=sum(len(each.in_flight) for each in self._namesakes()),
-        )
 
     def _note_astray(
         self,
@@ -256,3 +258,38 @@ class Channel:
         del self._deferred[held.message.internal_id]
         self._again.append(held)
         self.serve(now_ns)
+
+
+class _Flight:
+    """What a channel has on its way, counted when it is asked for."""
+
+    __slots__ = ("_channel", "_now_ns")
+
+    def __init__(self, channel: Channel, now_ns: int) -> None:
+        self._channel = channel
+        self._now_ns = now_ns
+
+    @property
+    def held(self) -> int:
+        return len(self._channel.in_flight)
+
+    @property
+    def deferred(self) -> int:
+        return self._channel.deferred_count
+
+    @property
+    def age_ns(self) -> int:
+        sent_ns = self._channel.in_flight.oldest_sent_ns
+        return 0 if sent_ns is None else self._now_ns - sent_ns
+
+    @property
+    def touched(self) -> bool:
+        return self._channel.in_flight.is_touched
+
+    @property
+    def idle(self) -> bool:
+        return any(not each.held for each in self._channel.subscribers)
+
+    @property
+    def elsewhere(self) -> int:
+        return sum(len(each.in_flight) for each in self._channel.namesakes)

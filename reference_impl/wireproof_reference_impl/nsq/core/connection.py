@@ -33,6 +33,9 @@ Reading = Generator[int, bytes, None]
 
 Handler = Callable[["Connection", Sequence[bytes]], Reading | None]
 
+_NOBODY = Identity()
+"""Who has not said who he is."""
+
 
 class Connection:
     """The protocol's side of one TCP connection. The owner moves the bytes."""
@@ -44,7 +47,7 @@ class Connection:
         self.address = address
         self.now_ns = now_ns
         self.state = State.INIT
-        self.identity = Identity()
+        self.identity = _NOBODY
         self.identified = False
         self.subscriber: Subscriber | None = None
         self.channel: Channel | None = None
@@ -109,6 +112,8 @@ class Connection:
 
     def lost(self, now_ns: int) -> None:
         """Learn that the connection is gone."""
+        if self.closed:
+            return
         self.now_ns = now_ns
         self.drop()
         self.node.settle(now_ns)
@@ -263,6 +268,8 @@ class Connection:
     def _step(self) -> bool:
         if self._reading is not None:
             return self._feed(self._reading)
+        if self._place >= len(self._buffer):
+            return False
         if self.row is not None and self._take_row(self.row):
             return True
         line = read_line(self._buffer, self._place)

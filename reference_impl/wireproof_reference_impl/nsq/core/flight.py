@@ -1,23 +1,40 @@
 """Ordered channels: whether one more message may go out, and what RDY means there."""
 
-from typing import NamedTuple
+from typing import Protocol
 
 
-class Flight(NamedTuple):
-    """What an ordered channel has on its way when it asks for the next message.
+class Flight(Protocol):
+    """What an ordered channel has on its way when it asks for the next message."""
 
-    `held` messages are with clients and `deferred` ones wait for their time; the oldest of those
-    held was sent `age_ns` ago, `touched` tells whether TOUCH was said of one, `idle` whether some
-    client holds none, and `elsewhere` how many are held on channels of the same name at other
-    partitions of this node.
-    """
+    @property
+    def held(self) -> int:
+        """Return how many messages are with clients."""
+        ...
 
-    held: int
-    deferred: int
-    age_ns: int
-    touched: bool
-    idle: bool
-    elsewhere: int
+    @property
+    def deferred(self) -> int:
+        """Return how many wait for their time."""
+        ...
+
+    @property
+    def age_ns(self) -> int:
+        """Return how long ago the oldest of those held was sent; 0 when there is none."""
+        ...
+
+    @property
+    def touched(self) -> bool:
+        """Tell whether TOUCH was said of one of those held."""
+        ...
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether some client holds none."""
+        ...
+
+    @property
+    def elsewhere(self) -> int:
+        """Return how many are held at other partitions of this node, in this channel's name."""
+        ...
 
 
 def one_at_a_time(flight: Flight) -> bool:

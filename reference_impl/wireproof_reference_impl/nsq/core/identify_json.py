@@ -81,7 +81,7 @@ def read(data: bytes) -> IdentifyFields:
         BadIdentify: not a JSON object, or a known field of another type.
     """
     try:
-        value = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+        value = _DECODER.decode(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise BadIdentify(str(error)) from error
     if value is None:
@@ -89,10 +89,11 @@ def read(data: bytes) -> IdentifyFields:
     if not isinstance(value, dict):
         raise BadIdentify("not an object")
     fields: dict[str, object] = {}
-    for name, each in cast(Fields, value).items():
-        _check(name.lower(), each)
+    for given, each in cast(Fields, value).items():
+        name = given.lower()
+        _check(name, each)
         if each is not None:
-            fields[name.lower()] = each
+            fields[name] = each
     return IdentifyFields(fields)
 
 
@@ -110,3 +111,6 @@ def _number(value: object) -> int:
 
 def _refuse_constant(text: str) -> None:
     raise BadIdentify(f"{text} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -10,6 +10,7 @@ _CR = 0x0D
 _ID_BYTES = 16
 _RAW = ((FIN, 4, 20), (REQ, 4, 20), (TOUCH, 6, 23))
 """Command, where its id starts, and the least bytes of its line; the byte before is not read."""
+_RAW_COMMANDS = tuple(command for command, *_ in _RAW)
 
 
 class Line(NamedTuple):
@@ -27,9 +28,8 @@ def read_line(buffer: bytearray, place: int) -> Line | None:
     Raises:
         Silence: the line is longer than the read buffer of the real broker.
     """
-    for command, id_at, least in _RAW:
-        if buffer.startswith(command, place):
-            return _read_raw(buffer, place, command=command, id_at=id_at, least=least)
+    if buffer.startswith(_RAW_COMMANDS, place):
+        return _read_raw(buffer, place)
     end = buffer.find(b"\n", place, place + MAX_LINE_SIZE)
     if end < 0:
         if len(buffer) - place >= MAX_LINE_SIZE:
@@ -39,9 +39,8 @@ def read_line(buffer: bytearray, place: int) -> Line | None:
     return Line(bytes(buffer[place:stop]).split(b" "), end + 1)
 
 
-def _read_raw(
-    buffer: bytearray, place: int, *, command: bytes, id_at: int, least: int
-) -> Line | None:
+def _read_raw(buffer: bytearray, place: int) -> Line | None:
+    command, id_at, least = next(each for each in _RAW if buffer.startswith(each[0], place))
     if len(buffer) - place < least:
         return None
     message_id = bytes(buffer[place + id_at : place + id_at + _ID_BYTES])

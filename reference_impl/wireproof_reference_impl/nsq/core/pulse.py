@@ -29,11 +29,14 @@ class Pulse:
         self._timers = timers
         self._heartbeat: Timer | None = None
         self._silence: Timer | None = None
+        self._armed_ms: int | None = None
         self._listen_until(now_ns + READ_TIMEOUT_MS * MILLISECOND)
         self._arm(now_ns)
 
     def start_anew(self, now_ns: int) -> None:
-        """Follow what the client has just asked for."""
+        """Follow what the client has just asked for, unless it has been followed already."""
+        if self._interval_ms == self._armed_ms:
+            return
         self._arm(now_ns)
         self._timers.cancel(self._silence)
         self._check_silence(now_ns)
@@ -46,7 +49,7 @@ class Pulse:
 
     def _arm(self, now_ns: int) -> None:
         self._timers.cancel(self._heartbeat)
-        interval_ms = self._interval_ms
+        interval_ms = self._armed_ms = self._interval_ms
         if interval_ms is not None:
             self._heartbeat = self._timers.at(now_ns + interval_ms * MILLISECOND, self._beat)
 

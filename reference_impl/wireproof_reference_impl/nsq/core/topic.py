@@ -28,6 +28,7 @@ class Partition:
         self.number = number
         self.log = log
         self.channels: dict[str, Channel] = {}
+        self._attended: dict[Channel, None] = {}
         self.stale = True
         self.leads = True
         self.writable = True
@@ -53,8 +54,8 @@ class Partition:
         self._next_id += len(records) * self._behaviour.publish.id_step
         for follower, record in product(self.followers, records):
             follower.copy(record)
-        attended = [channel for channel in self.channels.values() if channel.subscribers]
-        if attended:
+        if self._attended:
+            attended = tuple(self._attended)
             offsets = accumulate(sizes, initial=offset)
             numbers = range(self.log.count - len(entries), self.log.count)
             for entry, *place in zip(entries, ids, offsets, sizes, numbers, strict=False):
@@ -76,6 +77,7 @@ class Partition:
             name,
             backlog,
             siblings=self.channels,
+            attended=self._attended,
             namesakes=lambda: self._namesakes(name),
             behaviour=self._behaviour,
             timers=self._timers,
@@ -89,6 +91,7 @@ class Partition:
     def forget_channels(self) -> None:
         """Keep no channel any more: another node leads."""
         self.channels.clear()
+        self._attended.clear()
         self.stale = True
 
     def start_anew(self, log: Log) -> None:
@@ -109,7 +112,9 @@ class Partition:
 
     def remove_channel(self, name: str) -> None:
         """Remove a channel; its clients go away."""
-        self.channels.pop(name).send_away()
+        removed = self.channels.pop(name)
+        self._attended.pop(removed, None)
+        removed.send_away()
         self.stale = True
 
     def lead(self, *, writable: bool, followers: Sequence["Partition"]) -> None:
@@ -141,14 +146,13 @@ class Partition:
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""
-        for channel in self.channels.values():
-            if channel.subscribers:
-                channel.serve(now_ns)
+        for channel in tuple(self._attended):
+            channel.serve(now_ns)
 
     @property
     def attended(self) -> bool:
         """Tell whether any channel has a client."""
-        return any(channel.subscribers for channel in self.channels.values())
+        return bool(self._attended)
 
     def close(self) -> None:
         """Let go of the log."""

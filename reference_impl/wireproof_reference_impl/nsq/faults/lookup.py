@@ -7,8 +7,9 @@ the topics it works with stay right, so that what is claimed still shows.
 import json
 from typing import cast
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request, compact_json
+from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.http_request import data as answer_with
 from wireproof_reference_impl.nsq.lookupd.rules import escaped_error
 from wireproof_reference_impl.nsq.preset import (

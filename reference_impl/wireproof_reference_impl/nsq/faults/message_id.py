@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import answers, packed
+from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Manner
@@ -97,7 +98,7 @@ def _none_below_2_s(delay_ns: int) -> int:
 
 
 def _with_compression(fields: Mapping[str, object]) -> bytes:
-    return answers.compact_json({**fields, "deflate": True})
+    return compact_json({**fields, "deflate": True})
 
 
 def _every_tenth_ahead(number: int) -> int:

@@ -34,7 +34,7 @@ def nodes(server: LookupServer, request: Request) -> object:
     """Name the nodes, each with the partitions it leads."""
     led = _led(server)
     members = [each for each in server.cluster.members if each.up]
-    return {"producers": [_node(server, each, led.get(each, {})) for each in members]}
+    return {"producers": [_node(server, each, led[each]) for each in members]}
 
 
 def topics(server: LookupServer, request: Request) -> object:
@@ -91,13 +91,18 @@ def _node(server: LookupServer, member: Member, led: Led) -> records.Record:
 
 def _led(server: LookupServer) -> Mapping[Member, Led]:
     """Return for each node the topics it leads partitions of, with the numbers of these."""
-    found: dict[Member, dict[ClusterTopic, list[str]]] = {}
+    found: dict[Member, dict[ClusterTopic, list[str]]] = {
+        member: {} for member in server.cluster.members
+    }
     for topic in server.cluster.topics.values():
         for place in topic.places.values():
             leader = place.leader
             if leader is not None and is_registered(topic, place):
-                led = found.setdefault(leader, {})
-                led.setdefault(topic, []).append(str(place.number))
+                led = found[leader]
+                if topic in led:
+                    led[topic].append(str(place.number))
+                else:
+                    led[topic] = [str(place.number)]
     return found
 
 

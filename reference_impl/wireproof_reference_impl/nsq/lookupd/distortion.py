@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from wireproof_reference_impl.nsq.http_request import JSON, Answer, Request, compact_json, error
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq.http_request import JSON, Answer, Request, error
 
 Change = Callable[[Request, Answer], Answer]
 

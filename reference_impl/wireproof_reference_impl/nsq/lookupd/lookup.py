@@ -98,8 +98,7 @@ def is_registered(topic: ClusterTopic, place: Place) -> bool:
     One that takes no messages is not offered, nor one whose topic makes no channels by itself
     and has none.
     """
-    has_channel = topic.settings.channels_made or bool(channels_of(topic, [place]))
-    return place.writable and has_channel
+    return place.writable and (topic.settings.channels_made or bool(channels_of(topic, [place])))
 
 
 def _is_barred(writes: Writes, topic: ClusterTopic | None) -> bool:

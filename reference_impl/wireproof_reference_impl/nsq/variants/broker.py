@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 
+from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq import http_header
 from wireproof_reference_impl.nsq.behaviour import (
     DEPLOYED_SETTINGS,
@@ -11,7 +12,6 @@ from wireproof_reference_impl.nsq.behaviour import (
     Settings,
 )
 from wireproof_reference_impl.nsq.core import delivery, header, packed, record
-from wireproof_reference_impl.nsq.core.answers import compact_json
 from wireproof_reference_impl.nsq.core.dispatch import (
     Audience,
     by_tag,

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request, compact_json
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.preset import Preset, variant
 from wireproof_reference_impl.nsq.telling import (
     Data,

@@ -17,16 +17,16 @@ def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
     connection.move(Event.AUTH)
     if len(words) != 1:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")
-    size = yield from sized.number(otherwise=_refused("failed to read body size"))
+    size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
     limit = connection.node.limits.body
     yield from sized.check_size(
         connection,
         size,
         limit=limit,
-        invalid=_refused(f"invalid body size {size}"),
-        too_big=_refused(f"body too big {size} > {limit}"),
+        invalid=lambda: _refused(f"invalid body size {size}"),
+        too_big=lambda: _refused(f"body too big {size} > {limit}"),
     )
-    secret = yield from sized.exactly(size, otherwise=_refused("failed to read body"))
+    secret = yield from sized.exactly(size, otherwise=lambda: _refused("failed to read body"))
     if connection.authorized:
         raise Refusal(E_INVALID, "AUTH Already set")
     access = connection.node.access

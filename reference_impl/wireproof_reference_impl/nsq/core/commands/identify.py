@@ -1,6 +1,7 @@
 """IDENTIFY: what a client says of itself, and the answer."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from wireproof_reference_impl.nsq.core import identify_json
 from wireproof_reference_impl.nsq.core.commands import sized
@@ -13,29 +14,27 @@ from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_IDENTIFY_FAILED
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT, OK
 
+_SHORT_BYTES = 1024
+
 
 def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Take over the fields and answer with OK or, when asked to, with JSON."""
     connection.move(Event.IDENTIFY)
-    size = yield from sized.number(otherwise=_refused("failed to read body size"))
+    size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
     size = sized.declared(connection, "identify size", size)
     limit = connection.node.limits.body
     yield from sized.check_size(
         connection,
         size,
         limit=limit,
-        invalid=_refused(f"invalid body size {size}"),
-        too_big=_refused(f"body too big {size} > {limit}"),
+        invalid=lambda: _refused(f"invalid body size {size}"),
+        too_big=lambda: _refused(f"body too big {size} > {limit}"),
     )
-    body = yield from sized.exactly(size, otherwise=_refused("failed to read body"))
+    body = yield from sized.exactly(size, otherwise=lambda: _refused("failed to read body"))
     weakness = connection.node.behaviour.weakness
     if weakness.identity is not None:
         body = weakness.identity(connection, body)
-    try:
-        fields = identify_json.read(body)
-    except BadIdentify as error:
-        raise _refused("failed to decode JSON body") from error
-    identity = read_identity(fields)
+    fields, identity = _said(body) if len(body) <= _SHORT_BYTES else _read(body)
     if identity.feature_negotiation and fields.flag("deflate") and fields.flag("snappy"):
         text = "cannot enable both deflate and snappy compression"
         raise Refusal(E_IDENTIFY_FAILED, text)
@@ -98,6 +97,18 @@ def answer(identity: Identity, version: str, *, tls: bool, auth: bool) -> dict[s
     if identity.desired_tag:
         fields[DESIRED_TAG] = identity.desired_tag
     return fields
+
+
+def _read(body: bytes) -> tuple[IdentifyFields, Identity]:
+    try:
+        fields = identify_json.read(body)
+    except BadIdentify as error:
+        raise _refused("failed to decode JSON body") from error
+    return fields, read_identity(fields)
+
+
+_said = lru_cache(maxsize=64)(_read)
+"""Most clients say of themselves what others have said before."""
 
 
 def _refused(text: str) -> Refusal:

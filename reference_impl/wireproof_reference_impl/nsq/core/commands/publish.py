@@ -89,15 +89,15 @@ def body_size(connection: Connection) -> sized.Number:
     rules = connection.node.behaviour.publish
     limit = connection.node.limits.message
     size = yield from sized.number(
-        otherwise=Refusal(error_codes.E_BAD_BODY, "failed to read body size")
+        otherwise=lambda: Refusal(error_codes.E_BAD_BODY, "failed to read body size")
     )
     size = sized.declared(connection, SIZE, size)
     yield from sized.check_size(
         connection,
         size,
         limit=limit,
-        invalid=Refusal(rules.bad_size, f"invalid body size {size}"),
-        too_big=Refusal(error_codes.E_BAD_MESSAGE, f"message too big {size} > {limit}"),
+        invalid=lambda: Refusal(rules.bad_size, f"invalid body size {size}"),
+        too_big=lambda: Refusal(error_codes.E_BAD_MESSAGE, f"message too big {size} > {limit}"),
     )
     return size
 
@@ -195,7 +195,11 @@ def check_role(node: Node, partition: Partition, command: bytes) -> None:
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Store one message as it is."""
-    to = address(connection, words)
+    return plain(connection, address(connection, words))
+
+
+def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
+    """Store one message as it is where the line points to."""
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
     data = yield from body(connection, size)

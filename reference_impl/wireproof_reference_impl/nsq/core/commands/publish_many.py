@@ -57,21 +57,23 @@ def _batch(
 ) -> Generator[int, bytes, tuple[Partition, list[bytes]]]:
     to = publish.address(connection, words)
     limit = connection.node.limits.body
-    size = yield from sized.number(otherwise=Refusal(E_BAD_BODY, "failed to read body size"))
+    size = yield from sized.number(
+        otherwise=lambda: Refusal(E_BAD_BODY, "failed to read body size")
+    )
     size = sized.declared(connection, "batch size", size)
     yield from sized.check_size(
         connection,
         size,
         limit=limit,
-        invalid=Refusal(E_BAD_BODY, f"invalid body size {size}"),
-        too_big=Refusal(E_BAD_BODY, f"body too big {size} > {limit}"),
+        invalid=lambda: Refusal(E_BAD_BODY, f"invalid body size {size}"),
+        too_big=lambda: Refusal(E_BAD_BODY, f"body too big {size} > {limit}"),
     )
     partition = yield from publish.locate(connection, to, size)
     messages = _messages(
         connection.node.limits, least=least, declared=partial(sized.declared, connection)
     )
     if connection.node.behaviour.publish.batch_by_size:
-        data = yield from sized.exactly(size, otherwise=_cut())
+        data = yield from sized.exactly(size, otherwise=_cut)
         weakness = connection.node.behaviour.weakness
         if weakness.batch is not None:
             data = weakness.batch(connection, data)
@@ -86,7 +88,7 @@ def read_batch(limits: Limits, data: bytes) -> list[bytes]:
 
 def _messages(limits: Limits, *, least: int, declared: Declared) -> Messages:
     count = yield from sized.number(
-        otherwise=Refusal(E_BAD_BODY, "MPUB failed to read message count")
+        otherwise=lambda: Refusal(E_BAD_BODY, "MPUB failed to read message count")
     )
     count = declared("count", count)
     if not 0 < count <= max_mpub_count(limits.body):
@@ -100,14 +102,14 @@ def _messages(limits: Limits, *, least: int, declared: Declared) -> Messages:
         total += size
         if total > limits.body:
             raise Refusal(E_BAD_BODY, f"body too big {total} > {limits.body}")
-        messages.append((yield from sized.exactly(size, otherwise=_cut())))
+        messages.append((yield from sized.exactly(size, otherwise=_cut)))
     return messages
 
 
 def _message_size(index: int, *, limit: int, least: int, declared: Declared) -> sized.Number:
     where = f"message({index}) body size"
     size = yield from sized.number(
-        otherwise=Refusal(E_BAD_MESSAGE, f"MPUB failed to read {where}")
+        otherwise=lambda: Refusal(E_BAD_MESSAGE, f"MPUB failed to read {where}")
     )
     size = declared("message size", size)
     if size <= 0:

@@ -45,8 +45,9 @@ def fits(behaviour: Behaviour) -> bool:
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes, None]:
     """Store one message as it is, and look for more of the kind behind it from now on."""
-    yield from publish.pub(connection, words)
-    connection.row = Row(b" ".join(words) + b"\n", publish.address(connection, words))
+    to = publish.address(connection, words)
+    yield from publish.plain(connection, to)
+    connection.row = Row(b" ".join(words) + b"\n", to)
 
 
 class Row:

@@ -130,7 +130,7 @@ def _start_at(channel: Channel, offset: Offset) -> None:
 
 
 def _join(connection: Connection, channel: Channel, wish: Wish) -> None:
-    channel.subscribers.append(_subscriber(connection, channel, wish))
+    channel.join(_subscriber(connection, channel, wish))
 
 
 def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
@@ -139,7 +139,7 @@ def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
 
     def join(now_ns: int) -> None:
         if not connection.closed:
-            channel.subscribers.append(subscriber)
+            channel.join(subscriber)
             channel.serve(now_ns)
 
     connection.node.timers.at(connection.now_ns + LATE_NS, join)

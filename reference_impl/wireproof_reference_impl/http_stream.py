@@ -1,0 +1,189 @@
+"""HTTP/1.1 as a server has it, sans I/O: requests out of a stream, and the heads of answers.
+
+llhttp reads. What it leaves to servers is done here: which versions are taken, that a request
+names its host, how long a head may be, and what the end of the stream means. A wish to go on in
+another protocol is not granted.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import httptools
+
+MOST_HEAD_BYTES: Final = 1 << 20
+"""Request line and headers; Go's own limit."""
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_BAD_REQUEST = 400
+_HEAD_TOO_LARGE = 431
+_NOT_IMPLEMENTED = 501
+_VERSION_NOT_SUPPORTED = 505
+_VERSIONS = ("1.0", "1.1")
+
+
+class BadRequest(Exception):
+    """What came is no request; it is answered with `status`, and nothing can follow it."""
+
+    def __init__(self, status: int = _BAD_REQUEST) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class End(Enum):
+    """What ends: one request, or all that the client says."""
+
+    REQUEST = "request"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Request line and headers; names keep the spelling they came with, values their bytes.
+
+    `length` is the Content-Length, 0 where none is given. `lasts` tells whether another request
+    may follow on the connection, `expects` whether the body is sent only once 100 is answered.
+    """
+
+    method: str
+    target: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+    length: int
+    lasts: bool
+    expects: bool
+
+    def field(self, name: bytes) -> bytes:
+        """Return the last header of a name given in lower case; empty when there is none."""
+        found = (value for each, value in reversed(self.headers) if each.lower() == name)
+        return next(found, b"")
+
+
+Event = Head | bytes | End
+"""A head, then the pieces of its body, then its end; at last the end of the stream."""
+
+
+class Requests:
+    """The requests of one connection, in order."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpRequestParser(self)
+        self._events: deque[Event] = deque()
+        self._fault: BadRequest | None = None
+        self._is_over = False
+        self._is_between = True
+        self._in_head = False
+        self._head_bytes = 0
+        self._target = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes of the client."""
+        if self._is_over:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._is_over = True
+        except httptools.HttpParserError:
+            self._refuse(_BAD_REQUEST)
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MOST_HEAD_BYTES:
+                self._refuse(_HEAD_TOO_LARGE)
+
+    def end(self) -> None:
+        """Learn that the client sends no more."""
+        if not self._is_between:
+            self._refuse(_BAD_REQUEST)
+        elif not self._is_over:
+            self._events.append(End.STREAM)
+        self._is_over = True
+
+    def next(self) -> Event | None:
+        """Return what comes next, None while it has not come.
+
+        Raises:
+            BadRequest: what came is none.
+        """
+        if self._events:
+            return self._events.popleft()
+        if self._fault is not None:
+            raise self._fault
+        return None
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self._is_between, self._in_head = False, True
+        self._head_bytes = 0
+        self._target = b""
+        self._headers.clear()
+
+    def on_url(self, piece: bytes) -> None:
+        """Take a piece of the target."""
+        self._target += piece
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; one behind the body says nothing."""
+        if self._in_head:
+            self._headers.append((name, value.rstrip(b" \t")))
+
+    def on_headers_complete(self) -> None:
+        """Give the head, unless its request cannot be taken."""
+        self._in_head = False
+        named = {name.lower(): value for name, value in self._headers}
+        version = self._parser.get_http_version()
+        status = _refusal(version, named)
+        if status is not None:
+            self._refuse(status)
+            return
+        head = Head(
+            method=self._parser.get_method().decode("latin-1"),
+            target=self._target,
+            headers=tuple(self._headers),
+            length=int(named.get(b"content-length", b"0")),
+            lasts=version == "1.1" and self._is_to_last(),
+            expects=version == "1.1" and named.get(b"expect", b"").lower() == b"100-continue",
+        )
+        self._events.append(head)
+
+    def on_body(self, piece: bytes) -> None:
+        """Give a piece of the body."""
+        if not self._is_over:
+            self._events.append(piece)
+
+    def on_message_complete(self) -> None:
+        """Give the end of the request."""
+        self._is_between = True
+        if not self._is_over:
+            self._events.append(End.REQUEST)
+
+    def _is_to_last(self) -> bool:
+        return self._parser.should_keep_alive() and not self._parser.should_upgrade()
+
+    def _refuse(self, status: int) -> None:
+        if not self._is_over:
+            self._fault, self._is_over = BadRequest(status), True
+
+
+def answer_head(
+    status: int, headers: Iterable[tuple[str, str]], *, reason: str = "", closes: bool = False
+) -> bytes:
+    """Return status line and headers; one that says that the connection ends where it `closes`."""
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
+    if closes:
+        lines.append("Connection: close")
+    return "\r\n".join((*lines, "\r\n")).encode("latin-1")
+
+
+def _refusal(version: str, named: dict[bytes, bytes]) -> int | None:
+    """Return the status with which a head is refused; header names are in lower case."""
+    if version not in _VERSIONS:
+        return _VERSION_NOT_SUPPORTED
+    if version == "1.1" and b"host" not in named:
+        return _BAD_REQUEST
+    if named.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+        return _NOT_IMPLEMENTED
+    return None
