@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,10 +36,6 @@ SYNC = {
 TRUST = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", "UV_PYTHON_DOWNLOADS": "never"}
 OLDEST, NEWEST = (3, 11), (3, 13)
 OLDEST_JAVA = 17
-OLDEST_GO = (1, 19)
-OLDEST_RUST = (1, 88)
-# Debian keeps a compiler that is new enough for web browsers beside the one of its release.
-RUST_PACKAGES = ("rustc-web", "cargo-web", "libssl-dev", "pkg-config")
 
 
 def main(arguments: list[str]) -> int:
@@ -145,29 +142,68 @@ def report_tshark() -> int:
     return 0
 
 
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler that a real client needs: its name, of which version on, and who brings it."""
+
+    name: str
+    purpose: str
+    programs: tuple[str, ...]
+    asked: tuple[str, ...]
+    pattern: str
+    oldest: tuple[int, int]
+    packages: tuple[str, ...]
+
+    def version(self) -> tuple[int, int]:
+        """Return the version that is there; zeros when there is none, or not all it needs."""
+        if any(shutil.which(program) is None for program in self.programs):
+            return (0, 0)
+        return said_version(self.asked, self.pattern)
+
+    def missing(self) -> str:
+        """Return why there is none that serves, in the words of a report; empty if there is."""
+        found = self.version()
+        if found >= self.oldest:
+            return ""
+        said = f"{self.name} was not found"
+        if found[0]:
+            needed = f"{as_text(self.oldest)} or newer is needed"
+            said = f"{self.name} {as_text(found)} was found where {needed}"
+        return f"{said} and could not be installed: {why_not_installed()}"
+
+
+GO = Compiler(
+    name="Go",
+    purpose="go-nsq",
+    programs=("go",),
+    asked=("go", "version"),
+    pattern=r"go(\d+)\.(\d+)",
+    oldest=(1, 19),
+    packages=("golang-go",),
+)
+RUST = Compiler(
+    name="Rust",
+    purpose="crate iggy",
+    programs=("cargo", "rustc"),
+    asked=("rustc", "--version"),
+    pattern=r"rustc (\d+)\.(\d+)",
+    oldest=(1, 88),
+    # Debian keeps one that is new enough for web browsers beside the one of its release.
+    packages=("rustc-web", "cargo-web", "libssl-dev", "pkg-config"),
+)
+
+
 def report_compilers() -> int:
     """Say where Go and Rust are; install them where the system allows; missing is no failure."""
-    for name, purpose, oldest, version, packages in (
-        ("Go", "go-nsq", OLDEST_GO, go_version, ("golang-go",)),
-        ("Rust", "crate iggy", OLDEST_RUST, rust_version, RUST_PACKAGES),
-    ):
-        if version() < oldest and may_install():
-            install(*packages)
-        found = version()
-        reason = too_old(name, found, oldest)
-        shown = f"MISSING ({reason})" if reason else as_text(found)
-        print(f"{name} for {purpose}: {shown}")
+    for compiler in (GO, RUST):
+        if compiler.missing() and may_install():
+            install(*compiler.packages)
+        reason = compiler.missing()
+        said = f"{shutil.which(compiler.programs[0])} ({as_text(compiler.version())})"
+        if reason:
+            said = f"MISSING ({reason})"
+        print(f"{compiler.name} for {compiler.purpose}: {said}")
     return 0
-
-
-def too_old(name: str, found: tuple[int, int], oldest: tuple[int, int]) -> str:
-    """Return why a compiler does not serve, in the words of a report; empty when it does."""
-    if found >= oldest:
-        return ""
-    said = f"{name} was not found"
-    if found[0]:
-        said = f"{name} {as_text(found)} was found where {as_text(oldest)} or newer is needed"
-    return f"{said} and could not be installed: {why_not_installed()}"
 
 
 def why_not_installed() -> str:
@@ -176,18 +212,7 @@ def why_not_installed() -> str:
     return "apt-get needs root" if shutil.which("apt-get") else "there is no apt-get here"
 
 
-def go_version() -> tuple[int, int]:
-    return said_version(["go", "version"], r"go(\d+)\.(\d+)")
-
-
-def rust_version() -> tuple[int, int]:
-    """Return the version of the compiler; none without cargo, which builds with it."""
-    if shutil.which("cargo") is None:
-        return (0, 0)
-    return said_version(["rustc", "--version"], r"rustc (\d+)\.(\d+)")
-
-
-def said_version(command: list[str], pattern: str) -> tuple[int, int]:
+def said_version(command: tuple[str, ...], pattern: str) -> tuple[int, int]:
     """Return major and minor version out of what a program says; zeros when there is none."""
     program = shutil.which(command[0])
     if program is None:

@@ -131,12 +131,7 @@ def missing(compiler: str) -> str:
     assert spec.loader is not None
     setup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(setup)
-    versions = {
-        "Go": (setup.go_version, setup.OLDEST_GO),
-        "Rust": (setup.rust_version, setup.OLDEST_RUST),
-    }
-    found, oldest = versions[compiler]
-    return str(setup.too_old(compiler, found(), oldest))
+    return str({"Go": setup.GO, "Rust": setup.RUST}[compiler].missing())
 
 
 def last_line(text: str) -> str:
