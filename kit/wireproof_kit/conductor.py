@@ -119,6 +119,7 @@ class Recorder:
         self._interrupted = False
         self._ledger: Ledger | None = None
         self._told = 0
+        self._shortcoming = ""
 
     def pytest_sessionstart(self) -> None:
         """Open the ledger."""
@@ -161,13 +162,28 @@ class Recorder:
         self._interrupted = True
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Draw the conclusion and close the bundle."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Draw the conclusion and close the bundle.
+
+        pytest finds no fault with skipped cases; a run that judged nothing of what was selected,
+        or whose deviations stand no more, does not end well all the same.
+        """
         if self._ledger is None:
             return
         footer = self._ledger.close(today=today(), interrupted=self._interrupted)
-        if footer is not None:
-            self._config.hook.pytest_wireproof_footer(footer=footer)
+        if footer is None:
+            return
+        self._config.hook.pytest_wireproof_footer(footer=footer)
+        if footer.exit and session.exitstatus == pytest.ExitCode.OK:
+            self._shortcoming = footer.statement
+            executed = set(footer.verdicts) - {"unsupported"}
+            code = pytest.ExitCode.TESTS_FAILED if executed else pytest.ExitCode.NO_TESTS_COLLECTED
+            session.exitstatus = code
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what no failed test shows."""
+        if self._shortcoming:
+            terminalreporter.write_line(f"wireproof: {self._shortcoming}", red=True)
 
 
 def tell(record: CaseRecord) -> None:
