@@ -70,7 +70,7 @@ class ForkedBroker:
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         pid = self.server.ask(
             do="start",
-            argv=[word for word in command[command.index("nsq") + 1 :] if word != LIFE],
+            argv=[word for word in command[command.index("-m") + 2 :] if word != LIFE],
             out=str(fifo),
             mutant=self.server.mutant,
             memory=self.server.memory,
