@@ -1,6 +1,8 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, saying
@@ -162,7 +164,9 @@ def test_the_envelope_is_taken_off(body: bytes, wrapped: bool, data: object) -> 
 
 
 @contextlib.contextmanager
-def lined(script: Script) -> Iterator[tuple[HttpClient, list[Peer]]]:
+def lined(
+    script: Script, *, idle_seconds: float = LONG
+) -> Iterator[tuple[HttpClient, list[Peer]]]:
     """A client with a line to a peer, and the connections that the peer has had."""
     peers: list[Peer] = []
 
@@ -171,7 +175,7 @@ def lined(script: Script) -> Iterator[tuple[HttpClient, list[Peer]]]:
         script(peer)
 
     with ScriptedPeer(noted) as peer:
-        line = Line(peer.address)
+        line = Line(peer.address, idle_seconds=idle_seconds)
         client = HttpClient(peer.address, transcript=Transcript(), seconds=LONG, line=line)
         yield client, peers
         client.close()
@@ -200,6 +204,14 @@ def test_a_line_that_the_target_ended_is_begun_anew() -> None:
     assert len(peers) == 3
 
 
+def test_a_connection_that_was_idle_for_long_is_not_trusted() -> None:
+    with lined(answering, idle_seconds=0.0) as (client, peers):
+        answers = [client.request("GET", "/ping") for _ in range(3)]
+
+    assert [answer.word for answer in answers] == ["ok"] * 3
+    assert len(peers) == 3
+
+
 def test_a_line_goes_on_only_where_the_target_says_that_it_does() -> None:
     head = b"Connection: close\r\n"
     with lined(lambda peer: answering(peer, head=head)) as (client, peers):
@@ -220,6 +232,14 @@ def test_an_answer_that_was_begun_is_not_asked_for_again() -> None:
 
     assert [answer.failure for answer in answers] == [None, "nonsense"]
     assert len(peers) == 1
+
+
+def test_several_threads_share_a_line() -> None:
+    with lined(partial(answering, times=100)) as (client, peers), ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda _: client.request("GET", "/ping"), range(100)))
+
+    assert [answer.word for answer in answers] == ["ok"] * 100
+    assert len(peers) <= 8
 
 
 def test_what_a_case_asks_uses_no_line() -> None:

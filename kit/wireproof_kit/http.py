@@ -15,6 +15,7 @@ from wireproof_spec.wire_error import WireError
 
 BODY_LIMIT = 16 * 1024 * 1024
 CHUNK = 65536
+IDLE_SECONDS = 10.0
 
 Address = tuple[str, int]
 Query = Mapping[str, object]
@@ -59,12 +60,15 @@ def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> T
 class Line:
     """Connections to one address, used again and again, as long as the target keeps them open.
 
-    For requests that are no case's, of which there are many; may be used by several threads.
+    For requests that are no case's, of which there are many; may be used by several threads. One
+    that was idle for more than ``idle_seconds`` is not used again: something between may have
+    forgotten it without a word.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._address = address
-        self._idle: list[socket.socket] = []
+        self._idle_seconds = idle_seconds
+        self._idle: list[tuple[socket.socket, float]] = []
         self._is_kept = True
 
     def transfer(self, data: bytes, *, seconds: float, method: str) -> Transferred:
@@ -72,8 +76,8 @@ class Line:
 
         Where a connection that was used before turns out to have ended, another one is taken.
         """
-        while self._idle:
-            answer = self._answer(self._idle.pop(), data, seconds, method)
+        while (sock := self._taken()) is not None:
+            answer = self._answer(sock, data, seconds, method)
             if answer.failure != "closed" or answer.received:
                 return answer
         try:
@@ -85,8 +89,19 @@ class Line:
     def close(self) -> None:
         """End the connections; none is kept from now on."""
         self._is_kept = False
-        while self._idle:
-            self._idle.pop().close()
+        while (sock := self._taken()) is not None:
+            sock.close()
+
+    def _taken(self) -> socket.socket | None:
+        """Take a connection that may be used again; of several threads each takes another."""
+        while True:
+            try:
+                sock, since = self._idle.pop()
+            except IndexError:
+                return None
+            if time.monotonic() - since <= self._idle_seconds:
+                return sock
+            sock.close()
 
     def _answer(
         self, sock: socket.socket, data: bytes, seconds: float, method: str
@@ -96,7 +111,7 @@ class Line:
             answer, goes_on = _exchange(sock, data, seconds, method)
         finally:
             if goes_on and self._is_kept:
-                self._idle.append(sock)
+                self._idle.append((sock, time.monotonic()))
             else:
                 sock.close()
         return answer
