@@ -43,6 +43,23 @@ def test_a_queue_is_found_again_from_its_records_alone(tmp_path: Path) -> None:
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("count", [0, 13])
+def test_a_start_that_a_death_left_empty_is_the_beginning(tmp_path: Path, count: int) -> None:
+    filled(tmp_path, recorded())
+    before = contents(tmp_path)
+    for path in tmp_path.iterdir() if not count else ():
+        path.unlink()
+    (tmp_path / "rolled-0.diskqueue.meta.extra.dat").write_bytes(b"")
+
+    queue = opened(tmp_path)
+
+    assert (queue.start, queue.count) == (0, count)
+    for each in recorded()[count:]:
+        queue.append(each)
+    queue.close()
+    assert contents(tmp_path) == before
+
+
 def test_records_written_after_the_noted_end_are_found(tmp_path: Path) -> None:
     filled(tmp_path, recorded()[:-1])
     with (tmp_path / LAST).open("ab") as file:

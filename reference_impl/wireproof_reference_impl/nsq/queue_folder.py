@@ -122,7 +122,11 @@ class QueueFolder:
         return Place(*numbers)
 
     def write_start(self, start: Place) -> None:
-        """Note where the queue starts."""
+        """Note where the queue starts.
+
+        At the beginning most do, and a file that cannot be read means just that: it need not
+        stand there in one step.
+        """
         segment = {"FileNum": start.file_number, "Pos": start.file_position}
         content = {
             "SegOffset": segment,
@@ -130,7 +134,8 @@ class QueueFolder:
             "TotalMsgCnt": start.count,
         }
         path = f"{self.directory}/{queue_start_name(self.topic, self.partition)}"
-        overwrite_file(path, compact_json(content))
+        write = overwrite_file if start == Place() else replace_file
+        write(path, compact_json(content))
 
     def _path(self, name: str) -> Path:
         return self.directory / name
@@ -154,8 +159,9 @@ def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> N
 def overwrite_file(path: Path | str, content: bytes) -> None:
     """Write a small file as a whole with one call, where it stands.
 
-    For what nobody reads while this process lives; its death leaves the old content or the new.
-    Making no new file, it takes a small part of the time of `replace_file`.
+    For what nobody needs in one step: a file that is made is empty for a moment, and whoever looks
+    then, or after a death of the process just then, finds nothing in it. What was there before
+    gives way at once. Making no second file, it takes a small part of the time of `replace_file`.
     """
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
