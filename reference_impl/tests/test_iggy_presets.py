@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -164,9 +163,9 @@ LATE_FAULTS = [name for name, preset in FAULTS.items() if preset.way == LATE]
 def test_of_every_setting_it_is_known_whether_it_delivers() -> None:
     behaviour = Behaviour()
     settings = {
-        f"{table.name}.{choice.name}"
-        for table in fields(behaviour)
-        for choice in fields(getattr(behaviour, table.name))
+        f"{table}.{choice}"
+        for table in behaviour.__struct_fields__
+        for choice in getattr(behaviour, table).__struct_fields__
     }
     assert settings == DELIVERING | NOT_DELIVERING.keys()
     assert not DELIVERING & NOT_DELIVERING.keys()

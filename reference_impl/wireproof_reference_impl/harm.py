@@ -1,13 +1,12 @@
 """What a server that is wrong on purpose has done to itself."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 MOST_HOARDED = 3 << 30
 """Bytes; a server that keeps what it should not must not take the whole machine."""
 
 
-@dataclass(slots=True)
-class Harm:
+class Harm(Struct):
     """What has happened to a server so far.
 
     A `halted` one ends at once, a `stuck` one answers nobody any more; `losing` messages to come

@@ -7,11 +7,11 @@ another protocol is not granted.
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 import httptools
+from msgspec import Struct
 
 MOST_HEAD_BYTES: Final = 1 << 20
 """Request line and headers; Go's own limit."""
@@ -40,8 +40,7 @@ class End(Enum):
     STREAM = "stream"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """Request line and headers; names keep the spelling they came with, values their bytes.
 
     `length` is the Content-Length, 0 where none is given. `lasts` tells whether another request

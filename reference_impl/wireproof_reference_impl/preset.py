@@ -1,8 +1,9 @@
 """A named set of settings of a behaviour table: a fault or a variant."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from msgspec import Struct
 
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.settings import Settings
@@ -22,8 +23,7 @@ WAYS = (MISSING, BOUNDARY, WRONG_VALUE, EXTRA, CONDITION, LATE)
 something else in its place; something comes on top; it is wrong only in some company; too late."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """One fault or variant: what it is, which clauses it is about, and its settings.
 
     A fault of the kind `parser` is for fuzzing to find: malformed or unusual bytes show it. Any

@@ -1,13 +1,12 @@
 """Values of a behaviour table by name: what dialects, faults and variants are made of."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from msgspec import Struct
+from msgspec.structs import replace
 
-T = TypeVar("T", bound="DataclassInstance")
+T = TypeVar("T", bound=Struct)
 
 Settings = Mapping[str, object]
 """Values by dotted name of a field, such as `publish.id_step`."""
@@ -28,6 +27,6 @@ def changed(behaviour: T, settings: Settings) -> T:
 
 
 def _with(values: T, name: str, value: object) -> T:
-    if name not in {each.name for each in fields(values)}:
+    if name not in values.__struct_fields__:
         raise KeyError(name)
     return replace(values, **{name: value})

@@ -6,7 +6,8 @@ decides for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from wireproof_reference_impl.iggy.core import (
     bodies,
@@ -51,8 +52,7 @@ from wireproof_spec.iggy.limits import (
 from wireproof_spec.iggy.names import stored_name
 
 
-@dataclass(frozen=True, slots=True)
-class FramingBehaviour:
+class FramingBehaviour(Struct, frozen=True):
     """Frames over TCP: which commands there are, and what becomes of what is none.
 
     `unreadable` answers a frame that cannot be read, or ends the connection with None; the
@@ -68,8 +68,7 @@ class FramingBehaviour:
     client_id: Callable[[str], int] = client_id
 
 
-@dataclass(frozen=True, slots=True)
-class StoreBehaviour:
+class StoreBehaviour(Struct, frozen=True):
     """What is made of a message that was sent; `new_id` is made of a random one.
 
     A message is kept even if its id `repeats` that of another one in the partition, or not.
@@ -90,8 +89,7 @@ class StoreBehaviour:
     name: Callable[[str], str] = stored_name
 
 
-@dataclass(frozen=True, slots=True)
-class PollBehaviour:
+class PollBehaviour(Struct, frozen=True):
     """Which messages a poll finds.
 
     `starts` gives the offset where each strategy begins, `count` how many messages are read from
@@ -109,8 +107,7 @@ class PollBehaviour:
     takes_trailing: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class MessageBehaviour:
+class MessageBehaviour(Struct, frozen=True):
     """What polled messages look like over TCP."""
 
     head: Callable[[Polled], bytes] = bodies.count_head
@@ -118,8 +115,7 @@ class MessageBehaviour:
     arranged: Callable[[Sequence[Message]], Sequence[Message]] = defaults.in_order
 
 
-@dataclass(frozen=True, slots=True)
-class DiskBehaviour:
+class DiskBehaviour(Struct, frozen=True):
     """How messages stand in the log, and what stands in its indexes.
 
     `named` gives the number that a segment's files are called by, of its first offset.
@@ -132,8 +128,7 @@ class DiskBehaviour:
     segment_size: Callable[[int], int] = defaults.same_number
 
 
-@dataclass(frozen=True, slots=True)
-class JsonBehaviour:
+class JsonBehaviour(Struct, frozen=True):
     """What polled messages look like in JSON."""
 
     state: Callable[[int], object] = defaults.state_name
@@ -143,8 +138,7 @@ class JsonBehaviour:
     encode: Callable[[object], bytes] = compact_json
 
 
-@dataclass(frozen=True, slots=True)
-class HttpBehaviour:
+class HttpBehaviour(Struct, frozen=True):
     """What HTTP takes, how it refuses, and what stands in front of a body.
 
     `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
@@ -160,8 +154,7 @@ class HttpBehaviour:
     unfit: Callable[[Unfit], Answer] = in_plain_text
 
 
-@dataclass(frozen=True, slots=True)
-class Pacing:
+class Pacing(Struct, frozen=True):
     """How the sockets are written to; `delay_ms` is asked each time."""
 
     delay_ms: Callable[[], int] = defaults.no_delay
@@ -173,8 +166,7 @@ class Pacing:
         return self.delay_ms()
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     """Everything a server can do in more than one way."""
 
     framing: FramingBehaviour = field(default_factory=FramingBehaviour)

@@ -10,7 +10,8 @@ answers the message as it stands now, or 400 with one sentence.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.defaults import state_name
 from wireproof_reference_impl.iggy.core.identifier import identifier_of

@@ -2,7 +2,8 @@
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.defaults import message_object, state_name
 from wireproof_reference_impl.iggy.core.header import headers_block

@@ -1,6 +1,6 @@
 """Faults of the log and what stands beside it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.message import Message, old_record, record
 from wireproof_reference_impl.iggy.preset import DISK, fault, number

@@ -2,7 +2,8 @@
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.defaults import base64_text, message_object
 from wireproof_reference_impl.iggy.core.header import Headers

@@ -2,8 +2,9 @@
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.header import headers_block
 from wireproof_reference_impl.iggy.core.message import Message, old_record, record

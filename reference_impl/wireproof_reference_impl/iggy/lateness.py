@@ -5,9 +5,10 @@ its twin takes the same from the beginning.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from time import time_ns
 from typing import TypeVar, cast
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.bodies import count_head
 from wireproof_reference_impl.iggy.core.defaults import (

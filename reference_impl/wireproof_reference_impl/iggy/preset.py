@@ -6,7 +6,8 @@ such fault exists late, too, unless it shows in polls that find no message.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.lateness import late_settings
 from wireproof_reference_impl.preset import CLAUSE, LATE, Preset

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from zlib import crc32
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.core import framing

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from http import HTTPStatus
 from typing import cast
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.defaults import message_object
 from wireproof_reference_impl.iggy.core.header import Headers

@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import count, cycle
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.behaviour import TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.core import framing

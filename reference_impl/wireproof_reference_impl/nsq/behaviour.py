@@ -6,9 +6,10 @@ Where a choice is a function, the default stands in the core beside what it deci
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq import http_deployed, http_header
@@ -75,8 +76,7 @@ class BuildRecord(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ParserBehaviour:
+class ParserBehaviour(Struct, frozen=True):
     """How sizes, lengths and cut frames are taken."""
 
     size: Callable[[int, int], Size] = frame_reading.judge_size
@@ -90,8 +90,7 @@ class ParserBehaviour:
     rest: Callable[[bytes, bytes], bytes] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PublishBehaviour:
+class PublishBehaviour(Struct, frozen=True):
     """What publish commands check, store and answer."""
 
     partition_required: bool = True
@@ -122,8 +121,7 @@ class PublishBehaviour:
     id_step: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SubscribeBehaviour:
+class SubscribeBehaviour(Struct, frozen=True):
     """Who may subscribe, and as what; whom `late_rule` takes is refused, and joins 3 s late."""
 
     order_rule: Callable[[Wish], Refusal | None] = subscribe_rules.order_rule
@@ -137,8 +135,7 @@ class SubscribeBehaviour:
     partition_beside_offset: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryBehaviour:
+class DeliveryBehaviour(Struct, frozen=True):
     """What a message looks like to a client."""
 
     attempts: Callable[[int, Message], int] = delivery.plain_attempts
@@ -151,8 +148,7 @@ class DeliveryBehaviour:
     copies: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchBehaviour:
+class DispatchBehaviour(Struct, frozen=True):
     """Which client gets a message; `late_choose` names those who get it besides, 3 s late."""
 
     choose: Callable[[Message, Audience], Sequence[Subscriber]] = dispatch.by_tag
@@ -166,8 +162,7 @@ class DispatchBehaviour:
     touched_most_ns: int = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
 
 
-@dataclass(frozen=True, slots=True)
-class OrderBehaviour:
+class OrderBehaviour(Struct, frozen=True):
     """In which order messages go out, and what ordered subscriptions need."""
 
     ready_needed: bool = False
@@ -181,16 +176,14 @@ class OrderBehaviour:
     next_of: Callable[[int], int] = answers.oldest
 
 
-@dataclass(frozen=True, slots=True)
-class DiskBehaviour:
+class DiskBehaviour(Struct, frozen=True):
     """How messages stand in the queue."""
 
     build: BuildRecord = record.build
     read: Callable[[bytes, int, int], Message] = record.read
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeBehaviour:
+class UpgradeBehaviour(Struct, frozen=True):
     """What an upgrade does. `records` makes a partition's records anew; None leaves them."""
 
     apply: Callable[[Upgradable], None] = upgrading.extend
@@ -198,8 +191,7 @@ class UpgradeBehaviour:
     open_subscription: OpenSubscription = OpenSubscription.CLOSED
 
 
-@dataclass(frozen=True, slots=True)
-class HttpBehaviour:
+class HttpBehaviour(Struct, frozen=True):
     """How publishing over HTTP is answered."""
 
     build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.published
@@ -217,8 +209,7 @@ class HttpBehaviour:
     unknown_paths: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class LookupBehaviour:
+class LookupBehaviour(Struct, frozen=True):
     """What lookup servers answer. Beside what each choice decides for stands its default.
 
     `answer` sees the data of every answer that has any before it is put into its envelope, and
@@ -239,8 +230,7 @@ class LookupBehaviour:
     upgrade_pause_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterBehaviour:
+class ClusterBehaviour(Struct, frozen=True):
     """What the nodes of a cluster do together, and which topics they take.
 
     `copied` is what a follower keeps of a leader's record; None is nothing. `handed_over`
@@ -259,8 +249,7 @@ class ClusterBehaviour:
     together: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OutputBehaviour:
+class OutputBehaviour(Struct, frozen=True):
     """When and how bytes leave; none of it changes what they mean."""
 
     delivery_delay_ns: int = 0
@@ -275,16 +264,14 @@ class OutputBehaviour:
     frame: Callable[[int, bytes], bytes] = packed.frame
 
 
-@dataclass(frozen=True, slots=True)
-class Pacing:
+class Pacing(Struct, frozen=True):
     """How the socket is written to."""
 
     flush_delay_ms: int = 0
     pieces: Callable[[bytes], Sequence[bytes]] = answers.one_piece
 
 
-@dataclass(frozen=True, slots=True)
-class Behaviour:
+class Behaviour(Struct, frozen=True):
     """Everything a broker can do in more than one way."""
 
     parser: ParserBehaviour = field(default_factory=ParserBehaviour)

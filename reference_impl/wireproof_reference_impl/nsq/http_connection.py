@@ -1,8 +1,10 @@
 """One HTTP connection, sans I/O: requests in, one handler for each path, bytes out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wireproof_reference_impl.http_stream import (
     CONTINUE,
@@ -61,8 +63,7 @@ class Site(Protocol):
 S = TypeVar("S", bound=Site)
 
 
-@dataclass(frozen=True, slots=True)
-class Route(Generic[S]):
+class Route(Struct, Generic[S], frozen=True):
     """How a path is served: by whom, with which methods, how much body, in which style."""
 
     handler: Callable[[S, Request], Answer]

@@ -1,7 +1,8 @@
 """Publishing over HTTP: /pub, /pub_ext, /pubtrace and /mpub."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.core.commands.publish import check_role
 from wireproof_reference_impl.nsq.core.commands.publish_many import read_batch

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_ACCEPT, V1_CONTENT_TYPE
@@ -14,8 +15,7 @@ TEXT = "text/plain; charset=utf-8"
 JSON = "application/json; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request; header names keep the spelling they came with.
 
     `escaped` tells whether every percent sign of the query stands before two hex digits.
@@ -40,13 +40,12 @@ class Request:
         return self.query.get(name, b"").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What goes back, at once or after a delay; a delay of None means never."""
 
     status: int
     body: bytes = b""
-    headers: tuple[tuple[str, str], ...] = field(default=())
+    headers: tuple[tuple[str, str], ...] = ()
     delay_ns: int | None = 0
 
 

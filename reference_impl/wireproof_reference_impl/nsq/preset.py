@@ -1,7 +1,8 @@
 """Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.preset import BOUNDARY as BOUNDARY
 from wireproof_reference_impl.preset import CLAUSE as CLAUSE

@@ -10,8 +10,9 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.queue_folder import (
@@ -28,16 +29,14 @@ _PLACE = rb"(\d{1,18}),(\d{1,18}),(\d{1,18})\n"
 _POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escape(MAGIC))
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelPosition:
+class ChannelPosition(Struct, frozen=True):
     """Everything before the virtual offset ``confirmed``, ``count`` messages, is finished."""
 
     confirmed: int
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelState:
+class ChannelState(Struct, frozen=True):
     """A channel that outlives its clients."""
 
     name: str

@@ -6,9 +6,10 @@ old content or the new.
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.queue_place import Place
@@ -33,8 +34,7 @@ NEW = ".new"
 TWIN = ".tmp"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueFolder:
+class QueueFolder(Struct, frozen=True):
     """Where the files of one partition lie and what they are called."""
 
     directory: Path

@@ -1,10 +1,9 @@
 """A boundary between two records of a queue, in all the ways its files count."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The place before a record, or the end.
 
     ``offset`` is the virtual one, which runs on across files; ``count`` is how many messages
@@ -32,8 +31,7 @@ class Place:
         return Place(self.count, self.file_number + 1, 0, self.offset)
 
 
-@dataclass(frozen=True, slots=True)
-class QueueWarning:
+class QueueWarning(Struct, frozen=True):
     """Something in a queue's files that was put right when it was opened."""
 
     file: str

@@ -7,8 +7,9 @@ end of the queue on, and what is no whole record at its end is dropped.
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
 from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
@@ -19,8 +20,7 @@ from wireproof_spec.wire_error import WireError
 LENGTH_SIZE = 4
 
 
-@dataclass(slots=True)
-class Recovered:
+class Recovered(Struct):
     """What the files hold: the ends of finished files in order, and the end of the queue."""
 
     start: Place

@@ -1,7 +1,8 @@
 """What a request must be, before anything is looked up."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Sent
@@ -75,8 +76,7 @@ def check_client(number: int) -> None:
         raise Refusal(status.INVALID_CLIENT_ID, "Invalid client ID")
 
 
-@dataclass(frozen=True, slots=True)
-class SendLimits:
+class SendLimits(Struct, frozen=True):
     """How many bytes one request may have, of all payloads and of all header values."""
 
     payloads: int = MAX_PAYLOADS_SIZE

@@ -1,8 +1,9 @@
 """The clients that are connected, as they are told of."""
 
 import zlib
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 
 class Joined(NamedTuple):
@@ -13,8 +14,7 @@ class Joined(NamedTuple):
     group: int
 
 
-@dataclass(slots=True)
-class Client:
+class Client(Struct):
     """One client over TCP; the id is the CRC-32 of its address."""
 
     id: int

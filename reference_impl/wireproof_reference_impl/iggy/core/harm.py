@@ -4,8 +4,9 @@ Which bytes lead to what is the business of the faults.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.iggy.core.status import Refusal
@@ -46,8 +47,7 @@ class Victim(Protocol):
         """End the connection of another client, the one that came first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weakness:
+class Weakness(Struct, frozen=True):
     """Where a parser may be wrong; nothing is, by default.
 
     `length` sees the length of each frame, `frame` the code and the payload of each, `segment`

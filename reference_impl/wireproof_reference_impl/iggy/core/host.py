@@ -1,8 +1,9 @@
 """What the server says of the machine it runs on; the shell finds it out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class Measures(NamedTuple):
@@ -16,8 +17,7 @@ class Measures(NamedTuple):
     written: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """The process and the machine."""
 
     process: int = 0

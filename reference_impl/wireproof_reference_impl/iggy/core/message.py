@@ -1,7 +1,8 @@
 """A message: as it is sent, as it is kept, and its layouts."""
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.header import Headers, headers_block, read_headers
@@ -13,8 +14,7 @@ _OLD_HEAD = struct.Struct("<QQ16sI")
 _LENGTH = struct.Struct("<I")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A message as a client sends it; id 0 asks for a new one."""
 
     id: int
@@ -22,8 +22,7 @@ class Sent:
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A message as it is kept; the timestamp is in microseconds since 1970.
 
     `state` is the code, known or not. Headers may be none at all or an empty mapping: only JSON

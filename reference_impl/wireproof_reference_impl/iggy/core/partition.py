@@ -1,9 +1,11 @@
 """One partition: its messages in segments, and how far consumers have read."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Message, Sent, read_record
@@ -17,8 +19,7 @@ if TYPE_CHECKING:
 _OFFSET_BYTES = 8
 
 
-@dataclass(slots=True, eq=False)
-class Segment:
+class Segment(Struct, eq=False):
     """One file of the log: its first offset and how many bytes are in it."""
 
     start: int

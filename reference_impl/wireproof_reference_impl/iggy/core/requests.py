@@ -1,8 +1,9 @@
 """What clients ask for about messages, whichever way they say it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from wireproof_reference_impl.iggy.core.identifier import Identifier
 from wireproof_reference_impl.iggy.core.message import Sent
@@ -37,8 +38,7 @@ class Place(NamedTuple):
     topic: Identifier
 
 
-@dataclass(frozen=True, slots=True)
-class SendMessages:
+class SendMessages(Struct, frozen=True):
     """Messages for a topic."""
 
     place: Place
@@ -46,8 +46,7 @@ class SendMessages:
     messages: Sequence[Sent]
 
 
-@dataclass(frozen=True, slots=True)
-class PollMessages:
+class PollMessages(Struct, frozen=True):
     """What to read from a topic; partition 0 means that none is named."""
 
     consumer: Consumer

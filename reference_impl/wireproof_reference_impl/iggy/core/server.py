@@ -1,8 +1,9 @@
 """The server: streams, topics, partitions, groups and clients, and what is done with them."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.iggy.core import status
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from wireproof_reference_impl.iggy.behaviour import Behaviour
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What the server is given: where to keep things, ids, the time of its start, its machine."""
 
     storage: Storage

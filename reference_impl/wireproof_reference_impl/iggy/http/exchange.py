@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -24,18 +25,16 @@ class Unfit(Exception):
         self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What goes back."""
 
     status: int
     body: bytes = b""
     content_type: str = ""
-    headers: tuple[tuple[str, str], ...] = field(default=())
+    headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange(Generic[S_co]):
+class Exchange(Struct, Generic[S_co], frozen=True):
     """A request with what it is about; `words` are those the route leaves open."""
 
     site: S_co

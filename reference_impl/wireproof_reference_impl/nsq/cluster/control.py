@@ -5,7 +5,8 @@ state of the cluster, of topics only the one that was named, or with 400 and one
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator, Impossible, Writes

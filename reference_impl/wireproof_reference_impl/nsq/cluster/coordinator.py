@@ -12,8 +12,9 @@ Like everything in the core it is told the time and opens nothing.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from enum import Enum
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster import copies, ledger

@@ -1,7 +1,6 @@
 """What must be known of a cluster's topics when it is started again: a row of JSON for each."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import TypedDict, cast
 
 from wireproof_reference_impl.nsq.cluster.member import Member
@@ -13,7 +12,7 @@ Rows = Mapping[str, object]
 Keep = Callable[[Rows], None]
 """Keeps rows instead of those kept of the same topics; it returns when that is done."""
 
-_SETTINGS = tuple(each.name for each in fields(Settings))
+_SETTINGS = Settings.__struct_fields__
 
 
 class BadLedger(ValueError):

@@ -1,15 +1,16 @@
 """Where the partitions of a topic lie."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.rules import Wanted
 from wireproof_reference_impl.nsq.core.topic import Partition
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What a topic was made with; two topics of one name must agree in all of it."""
 
     partitions: int

@@ -1,9 +1,10 @@
 """Who may talk to the node, and how: TLS and AUTH, where the operator asks for them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class BadSeal(Exception):
@@ -40,8 +41,7 @@ class Security(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """`security` makes the TLS of a connection; without `secret` AUTH is switched off."""
 
     security: Callable[[], Security] | None = None

@@ -1,7 +1,8 @@
 """One client connection: bytes in, commands run in order, frames out."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.access import BadSeal, Security

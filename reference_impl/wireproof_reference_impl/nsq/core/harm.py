@@ -6,8 +6,9 @@ to it is the fault's own affair.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.nsq.core.message import Entry
@@ -50,8 +51,7 @@ class Victim(Protocol):
         """End the connection of another client, the one that came first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weakness:
+class Weakness(Struct, frozen=True):
     """Where a parser may be wrong, beside the rules of frames; nothing is, by default.
 
     `line` sees the words of each command, `identity` the body of each IDENTIFY, `batch` that of

@@ -1,14 +1,13 @@
 """What a client says of itself with IDENTIFY."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.nsq import limits
 
 MILLISECOND = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class ExtFilter:
+class ExtFilter(Struct, frozen=True):
     """Which messages a client wants by a name of the header; kind 0 is none."""
 
     kind: int = 0
@@ -18,8 +17,7 @@ class ExtFilter:
     inverse: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """The fields of IDENTIFY the broker acts upon; a heartbeat of None is switched off."""
 
     heartbeat_ms: int | None = limits.HEARTBEAT_INTERVAL_MS

@@ -1,6 +1,6 @@
 """What one node allows."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.nsq.limits import (
     MAX_BODY_SIZE,
@@ -9,8 +9,7 @@ from wireproof_spec.nsq.limits import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Sizes in bytes that the operator may set."""
 
     message: int = MAX_MSG_SIZE

@@ -2,8 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Log(Protocol):
@@ -42,8 +43,7 @@ class Log(Protocol):
         """Flush and let go."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicMeta:
+class TopicMeta(Struct, frozen=True):
     """What must be known of a topic besides its records."""
 
     name: str

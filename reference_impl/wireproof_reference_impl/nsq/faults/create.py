@@ -1,7 +1,8 @@
 """Faults of creating topics over a lookup server."""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.http_request import Request

@@ -5,8 +5,10 @@ Only questions are distorted: what changes topics or the cluster is always answe
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from urllib.parse import urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.http_request import JSON, Answer, Request, error
@@ -19,8 +21,7 @@ _UNESCAPED = b'{"message":"strconv.Atoi: parsing "abc": invalid syntax"}'
 _TYPE = (("Content-Type", JSON),)
 
 
-@dataclass(frozen=True, slots=True)
-class Distortion:
+class Distortion(Struct, frozen=True):
     """A way to answer, and the delay it takes; a delay of None is for ever."""
 
     name: str

@@ -1,7 +1,8 @@
 """Making, changing and removing topics over a lookup server."""
 
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
 from wireproof_reference_impl.nsq.cluster.place import Settings

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request

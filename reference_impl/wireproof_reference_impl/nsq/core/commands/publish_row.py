@@ -6,7 +6,8 @@ look at each message alone by its bytes may do without that: see `fits`.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import (
     Behaviour,
