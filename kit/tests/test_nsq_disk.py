@@ -13,7 +13,7 @@ from wireproof_kit.transcript import Transcript
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
-from wireproof_spec.nsq.queue_files import queue_file_name
+from wireproof_spec.nsq.queue_names import queue_file_name
 
 HASTY = Patience(answer=0.05, push=0.05, redelivery=0.05)
 TOPIC = Topic("t", 0, extend=True, ordered=False, shared=False, address=("127.0.0.1", 1))

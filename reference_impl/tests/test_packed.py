@@ -1,19 +1,41 @@
 """The bytes packed by hand are those of the schemas."""
 
+from collections.abc import Callable
+from dataclasses import astuple
+from typing import TypeVar
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wireproof_reference_impl.nsq import queue_notes
 from wireproof_reference_impl.nsq.core import delivery, packed, record
 from wireproof_reference_impl.nsq.core.answers import trace_response
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_spec.decoding import decode, encode
+from wireproof_reference_impl.nsq.queue_place import Place
+from wireproof_reference_impl.nsq.queue_records import LENGTH_SIZE, whole
+from wireproof_spec.decoding import Schema, decode, encode, extent
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
 from wireproof_spec.nsq.message import Extend, message_schema
 from wireproof_spec.nsq.message import Message as WireMessage
+from wireproof_spec.nsq.queue_files import (
+    OFFSET_META,
+    WRITER_META,
+    WRITER_META_TEMPORARY,
+    OffsetMeta,
+    WriterMeta,
+)
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
+from wireproof_spec.wire_error import WireError
 
 U64 = st.integers(0, 2**64 - 1)
+NOTED = st.integers(0, 10**18 // 2 - 1)
+WORDS = st.sampled_from(["0", "12", "9" * 18, "1" + "0" * 18, "01", "-1", "+1", " 1", ""])
+NOTES = st.builds("{}\n{},{}\n".format, WORDS, WORDS, WORDS) | st.builds(
+    "{}\n{},{},{}\n".format, WORDS, WORDS, WORDS, WORDS
+)
+T = TypeVar("T")
+
 TIMESTAMPS = st.integers(0, 2**63 - 1)
 HEADERS = st.none() | st.binary(max_size=300)
 BODIES = st.binary(max_size=300)
@@ -78,3 +100,53 @@ def test_extend_part_as_drawn(header: bytes | None) -> None:
     data = delivery.head(message, 1) + delivery.full_extend_part(message) + b"x"
     schema = message_schema(extend=True, ordered=False, length_always=True)
     assert decode(schema, data).extend == Extend(message.version, header or b"")
+
+
+@given(NOTED, NOTED, NOTED, NOTED)
+def test_notes_beside_a_queue(count: int, number: int, position: int, begin: int) -> None:
+    end = Place(count, number, position, begin + position)
+    writer = WriterMeta(count, number, position, end.offset)
+    finished = OffsetMeta(count, begin, end.offset)
+    assert queue_notes.writer_meta(end) == encode(WRITER_META_TEMPORARY, writer)
+    note = queue_notes.writer_meta(end) + queue_notes.MAGIC
+    assert note == encode(WRITER_META, writer)
+    assert queue_notes.read_writer_meta(note) == end
+    assert queue_notes.offset_meta(end) == encode(OFFSET_META, finished)
+    assert queue_notes.read_offset_meta(queue_notes.offset_meta(end)) == astuple(finished)
+
+
+@given(NOTES, st.sampled_from([b"", queue_notes.MAGIC]))
+def test_what_is_no_note_is_none_to_either(text: str, end: bytes) -> None:
+    note = text.encode() + end
+    assert (queue_notes.read_offset_meta(note) is None) is not _decodes(OFFSET_META, note)
+    assert (queue_notes.read_writer_meta(note) is None) is not _decodes(WRITER_META, note)
+
+
+@given(st.binary(max_size=60))
+def test_a_record_is_whole_where_the_schema_has_one(data: bytes) -> None:
+    head = data[:LENGTH_SIZE]
+    expected = _size_or_fault(lambda: extent(DISK_RECORD, head))
+    found = _size_or_fault(lambda: whole(head, len(data), 0))
+    if isinstance(expected, int) and expected <= len(data):
+        assert found == expected
+    elif isinstance(expected, WireError):
+        assert isinstance(found, WireError)
+        assert vars(found) == vars(expected)
+    else:
+        assert isinstance(found, WireError)
+        assert found.found == str(len(data))
+
+
+def _decodes(schema: Schema[T], data: bytes) -> bool:
+    try:
+        decode(schema, data)
+    except WireError:
+        return False
+    return True
+
+
+def _size_or_fault(size: Callable[[], int | None]) -> int | WireError | None:
+    try:
+        return size()
+    except WireError as error:
+        return error

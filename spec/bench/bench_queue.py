@@ -25,7 +25,7 @@ from wireproof_spec.decoding import decode_many, encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
 from wireproof_spec.nsq.names import EXT_INDICATOR
-from wireproof_spec.nsq.queue_files import queue_file_name
+from wireproof_spec.nsq.queue_names import queue_file_name
 
 FILE_BYTES = 4_000_000
 BATCH = 250

@@ -23,6 +23,8 @@ from wireproof_spec.nsq.queue_files import (
     COMMIT_LOG_RECORD_SIZE,
     WRITER_META,
     WriterMeta,
+)
+from wireproof_spec.nsq.queue_names import (
     channel_meta_name,
     commit_log_name,
     magic_name,

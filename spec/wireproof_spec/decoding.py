@@ -12,10 +12,11 @@ from functools import partial
 from typing import Generic, TypeVar, cast
 
 from wireproof_spec import interpreted
-from wireproof_spec.dissection import Fault, Span, shown
+from wireproof_spec.dissection import Fault, Span
 from wireproof_spec.layout import Shape
 from wireproof_spec.lengths import Sized
 from wireproof_spec.wire_error import Unfit
+from wireproof_spec.wording import shown
 
 __all__ = ["Schema", "Span", "decode", "decode_many", "encode", "extent", "spans"]
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import construct
 
+from wireproof_spec.wording import counted, shown
+
 
 class Refused(construct.ConstructError):
     """A part that breaks its shape; `field` and `offset` only when not the part being read."""
@@ -111,20 +113,3 @@ class Dissection(io.BytesIO):
 def _joined(outer: str, name: str) -> str:
     dot = "." if outer and name and not name.startswith("[") else ""
     return f"{outer}{dot}{name}"
-
-
-def counted(size: int) -> str:
-    """Return a number of bytes as text."""
-    return f"{size} byte" if size == 1 else f"{size} bytes"
-
-
-def shown(value: object, *, width: int = 48) -> str:
-    """Return a value as short text: bytes as text where printable, else as hex digits."""
-    half = width // 2
-    if isinstance(value, bytes):
-        ends = value if len(value) <= width else value[:width] + value[-width:]
-        printable = ends.isascii() and ends.decode("ascii").isprintable()
-        text = f'"{ends.decode("ascii")}"' if printable else f"0x{ends.hex()}"
-    else:
-        text = repr(value)
-    return text if len(text) <= width else f"{text[:half]}…{text[-half:]}"

@@ -12,8 +12,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
 from wireproof_spec import strict_json
-from wireproof_spec.dissection import shown
 from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wording import shown
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator

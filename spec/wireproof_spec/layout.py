@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import construct
 
-from wireproof_spec.dissection import Dissection, Refused, counted, shown
+from wireproof_spec.dissection import Dissection, Refused
+from wireproof_spec.wording import counted, shown
 
 if TYPE_CHECKING:
     from construct.core import Context as Context

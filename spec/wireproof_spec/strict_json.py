@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias, cast
 
-from wireproof_spec.dissection import shown
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import shown
 
 JsonValue: TypeAlias = "bool | int | Decimal | str | list[JsonValue] | dict[str, JsonValue] | None"
 

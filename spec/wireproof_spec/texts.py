@@ -7,7 +7,7 @@ import io
 import re
 from typing import cast
 
-from wireproof_spec.dissection import Refused, shown
+from wireproof_spec.dissection import Refused
 from wireproof_spec.layout import (
     Bytes,
     Context,
@@ -19,6 +19,7 @@ from wireproof_spec.layout import (
     field,
     numbered,
 )
+from wireproof_spec.wording import shown
 
 
 class Text(Shape):

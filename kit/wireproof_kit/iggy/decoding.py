@@ -13,7 +13,6 @@ from wireproof_kit.iggy.labels import STATUS_NAMES, fault_parts, parts_of
 from wireproof_kit.iggy.told import message_object, message_title, plain
 from wireproof_kit.transcript import Part
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.dissection import counted
 from wireproof_spec.iggy.commands import COMMANDS, KILL, Payload, payload_schema
 from wireproof_spec.iggy.frame import (
     REQUEST,
@@ -35,6 +34,7 @@ from wireproof_spec.iggy.segment import read_log_name
 from wireproof_spec.iggy.send_messages import SendMessages
 from wireproof_spec.iggy.states import STATES
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import counted
 
 Side: TypeAlias = Literal["client", "server", "log"]
 T = TypeVar("T")

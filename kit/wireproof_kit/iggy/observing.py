@@ -17,7 +17,6 @@ from wireproof_kit.iggy.answers import Answer, Nonsense, Refused, Silent
 from wireproof_kit.iggy.http import error_of
 from wireproof_kit.iggy.polled import Polled, Seen
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_spec.dissection import shown
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
@@ -25,6 +24,7 @@ from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import AVAILABLE, state_name
 from wireproof_spec.iggy.statuses import STATUSES
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import shown
 
 STUCK = "stuck"
 AS_SENT = "delivered:as-sent"

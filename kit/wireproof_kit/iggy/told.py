@@ -5,7 +5,6 @@ from dataclasses import fields, is_dataclass
 from typing import cast
 
 from wireproof_kit.decoded import JsonObject
-from wireproof_spec.dissection import counted
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.headers import Header
@@ -13,6 +12,7 @@ from wireproof_spec.iggy.identifier import Identifier
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wording import counted
 
 EXACT = 1 << 53
 """Greater integers are strings, as not every reader of JSON keeps them."""

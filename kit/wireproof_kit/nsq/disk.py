@@ -17,7 +17,7 @@ from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.patience import REDELIVERY, Wait
 from wireproof_spec.nsq.disk import DiskRecord, RecordKind, RecordReader
-from wireproof_spec.nsq.queue_files import QueueFile, read_queue_file_name
+from wireproof_spec.nsq.queue_names import QueueFile, read_queue_file_name
 from wireproof_spec.wire_error import WireError
 
 CHUNK = 1 << 16

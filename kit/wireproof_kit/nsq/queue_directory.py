@@ -9,9 +9,8 @@ from pathlib import Path
 
 from wireproof_kit.errors import UsageFault
 from wireproof_spec.decoding import decode
-from wireproof_spec.nsq.queue_files import (
-    OFFSET_META,
-    OffsetMeta,
+from wireproof_spec.nsq.queue_files import OFFSET_META, OffsetMeta
+from wireproof_spec.nsq.queue_names import (
     QueueFile,
     offset_meta_name,
     queue_start_name,

@@ -12,7 +12,7 @@ from wireproof_kit.nsq.queue_directory import StoredFile, stored_queues
 from wireproof_kit.transcript import Part
 from wireproof_spec.decoding import Schema, spans
 from wireproof_spec.nsq.disk import DiskRecord
-from wireproof_spec.nsq.queue_files import queue_file_name
+from wireproof_spec.nsq.queue_names import queue_file_name
 from wireproof_spec.wire_error import WireError
 
 Records = Schema[DiskRecord]

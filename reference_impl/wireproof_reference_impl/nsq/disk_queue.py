@@ -19,10 +19,9 @@ from wireproof_reference_impl.nsq.queue_channels import (
 )
 from wireproof_reference_impl.nsq.queue_file import QueueFile
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
-from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
-from wireproof_reference_impl.nsq.queue_recovery import LENGTH_SIZE, Recovered, recover
-from wireproof_spec.decoding import extent
-from wireproof_spec.nsq.disk import DISK_RECORD
+from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning, Recovered
+from wireproof_reference_impl.nsq.queue_records import LENGTH_SIZE, whole
+from wireproof_reference_impl.nsq.queue_recovery import recover
 from wireproof_spec.wire_error import WireError
 
 _MUCH_BYTES = 1 << 20
@@ -283,10 +282,10 @@ class DiskQueue:
     def _record(self, file: BinaryIO, offset: int, end: Place) -> bytes:
         head = file.read(LENGTH_SIZE)
         try:
-            size = extent(DISK_RECORD, head, limit=end.offset - offset - LENGTH_SIZE)
+            size = whole(head, end.offset - offset, offset - end.file_start)
         except WireError as error:
-            raise QueueFault(f"{file.name}: {error.at(offset - end.file_start)}") from None
-        record = head + file.read((size or LENGTH_SIZE) - LENGTH_SIZE)
+            raise QueueFault(f"{file.name}: {error}") from None
+        record = head + file.read(size - LENGTH_SIZE)
         if len(record) != size:
             raise QueueFault(f"{file.name}: the record at offset {offset} is cut")
         return record

@@ -20,10 +20,10 @@ from wireproof_reference_impl.nsq.queue_folder import (
     overwrite_file,
     replace_file,
 )
+from wireproof_reference_impl.nsq.queue_notes import MAGIC
 from wireproof_reference_impl.nsq.queue_place import Place, QueueWarning
-from wireproof_spec.nsq.queue_files import channel_meta_name
+from wireproof_spec.nsq.queue_names import channel_meta_name
 
-MAGIC = b"\xae\x83"
 SUFFIX = ".diskqueue.meta.v2.reader.dat"
 _PLACE = rb"(\d{1,18}),(\d{1,18}),(\d{1,18})\n"
 _POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escape(MAGIC))

@@ -7,28 +7,20 @@ old content or the new.
 import json
 import os
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
 
 from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq import queue_notes
+from wireproof_reference_impl.nsq.queue_notes import Finished
 from wireproof_reference_impl.nsq.queue_place import Place
-from wireproof_spec.decoding import Schema, decode, encode
-from wireproof_spec.nsq.queue_files import (
-    OFFSET_META,
-    WRITER_META,
-    WRITER_META_TEMPORARY,
-    OffsetMeta,
-    WriterMeta,
+from wireproof_spec.nsq.queue_names import (
     offset_meta_name,
     queue_file_name,
     queue_start_name,
     read_queue_file_name,
     writer_meta_name,
 )
-from wireproof_spec.wire_error import WireError
-
-T = TypeVar("T")
 
 NEW = ".new"
 TWIN = ".tmp"
@@ -78,29 +70,27 @@ class QueueFolder(Struct, frozen=True):
         if self.data_path(end.file_number).exists():
             os.truncate(self.data_path(end.file_number), end.file_position)
 
-    def read_offset_meta(self, number: int) -> OffsetMeta | None:
+    def read_offset_meta(self, number: int) -> Finished | None:
         """Return what is noted of a finished file; None when nothing readable is."""
-        return _read(self._path(offset_meta_name(self.topic, self.partition, number)), OFFSET_META)
+        name = offset_meta_name(self.topic, self.partition, number)
+        return queue_notes.read_offset_meta(_content(self._path(name)))
 
     def write_offset_meta(self, end: Place) -> None:
         """Note that the file which a place ends is finished."""
-        meta = OffsetMeta(end.count, end.file_start, end.offset)
         name = offset_meta_name(self.topic, self.partition, end.file_number)
-        replace_file(self._path(name), encode(OFFSET_META, meta))
+        replace_file(self._path(name), queue_notes.offset_meta(end))
 
     def read_writer_meta(self) -> Place | None:
         """Return where the next record was to go; None when nothing readable says so."""
-        meta = _read(self._path(writer_meta_name(self.topic, self.partition)), WRITER_META)
-        if meta is None:
-            return None
-        return Place(meta.total_count, meta.file_number, meta.file_position, meta.end_offset)
+        name = writer_meta_name(self.topic, self.partition)
+        return queue_notes.read_writer_meta(_content(self._path(name)))
 
     def write_writer_meta(self, end: Place) -> None:
         """Note where the next record goes: first in the twin, then in the file itself."""
-        meta = WriterMeta(end.count, end.file_number, end.file_position, end.offset)
-        path = self._path(writer_meta_name(self.topic, self.partition))
-        replace_file(path.with_name(path.name + TWIN), encode(WRITER_META_TEMPORARY, meta))
-        replace_file(path, encode(WRITER_META, meta))
+        path = f"{self.directory}/{writer_meta_name(self.topic, self.partition)}"
+        note = queue_notes.writer_meta(end)
+        replace_file(f"{path}{TWIN}", note)
+        replace_file(path, note + queue_notes.MAGIC)
 
     def read_start(self) -> Place | None:
         """Return where the queue starts; None when nothing readable says so."""
@@ -173,8 +163,8 @@ def overwrite_file(path: Path | str, content: bytes) -> None:
     replace_file(path, content)
 
 
-def _read(path: Path, schema: Schema[T]) -> T | None:
+def _content(path: Path) -> bytes:
     try:
-        return decode(schema, path.read_bytes())
-    except (FileNotFoundError, WireError):
-        return None
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""

@@ -9,29 +9,10 @@ import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from msgspec import Struct, field
-
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
-from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
-from wireproof_spec.decoding import extent
-from wireproof_spec.nsq.disk import DISK_RECORD
+from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning, Recovered
+from wireproof_reference_impl.nsq.queue_records import LENGTH_SIZE, whole
 from wireproof_spec.wire_error import WireError
-
-LENGTH_SIZE = 4
-
-
-class Recovered(Struct):
-    """What the files hold: the ends of finished files in order, and the end of the queue."""
-
-    start: Place
-    end: Place
-    finished: list[Place] = field(default_factory=list[Place])
-    warnings: list[QueueWarning] = field(default_factory=list[QueueWarning])
-
-    def finish(self, end: Place) -> None:
-        """Take a file as finished; the queue goes on in the next one."""
-        self.finished.append(end)
-        self.end = end.next_file()
 
 
 def recover(folder: QueueFolder) -> Recovered:
@@ -65,27 +46,10 @@ def record_sizes(file: BinaryIO, size: int) -> Iterator[int]:
     at = 0
     while at < size:
         head = file.read(LENGTH_SIZE)
-        taken = _whole(head, size - at, at)
+        taken = whole(head, size - at, at)
         yield taken
         at += taken
         file.seek(taken - LENGTH_SIZE, 1)
-
-
-def _whole(head: bytes, left: int, at: int) -> int:
-    try:
-        taken = extent(DISK_RECORD, head)
-    except WireError as error:
-        raise error.at(at) from None
-    if taken is None or taken > left:
-        expected = f"{LENGTH_SIZE if taken is None else taken} bytes"
-        raise WireError(
-            clause=DISK_RECORD.clause,
-            field="length",
-            offset=at,
-            expected=expected,
-            found=str(left),
-        )
-    return taken
 
 
 def _refuse_gaps(folder: QueueFolder, numbers: list[int], start: Place) -> None:
@@ -100,9 +64,9 @@ def _noted_end(folder: QueueFolder, begin: Place) -> Place | None:
     size = folder.data_size(begin.file_number)
     meta = folder.read_offset_meta(begin.file_number)
     end_offset = begin.file_start + size
-    if meta is None or (meta.start_offset, meta.end_offset) != (begin.file_start, end_offset):
+    if meta is None or (meta.start, meta.end) != (begin.file_start, end_offset):
         return None
-    return Place(meta.total_count, begin.file_number, size, end_offset)
+    return Place(meta.messages, begin.file_number, size, end_offset)
 
 
 def _read_finished(folder: QueueFolder, recovered: Recovered) -> Place:

@@ -13,8 +13,8 @@ from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Maker
 from wireproof_spec.codec.reading import TOTAL, Place, Reading, joined, quoted, term
 from wireproof_spec.codec.source import NotGenerated, Source
-from wireproof_spec.dissection import shown
 from wireproof_spec.layout import Shape
+from wireproof_spec.wording import shown
 
 
 class Decoder(Reading):

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from wireproof_spec.dissection import counted, shown
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import counted, shown
 
 
 def refusals(clause: str) -> Mapping[str, Callable[..., object]]:

@@ -7,8 +7,8 @@ with a kind; its client libraries, and the functions here, hold a value against 
 import struct
 from typing import TypeAlias, TypeVar
 
-from wireproof_spec.dissection import counted, shown
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import counted, shown
 
 HeaderContent: TypeAlias = "bytes | str | bool | int | float"
 T = TypeVar("T")

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import singledispatch
 
 from wireproof_spec.decoding import decode, spans
-from wireproof_spec.dissection import shown
 from wireproof_spec.iggy import limits
 from wireproof_spec.iggy.commands import Payload, payload_schema
 from wireproof_spec.iggy.consumer_groups import GroupRequest
@@ -20,6 +19,7 @@ from wireproof_spec.iggy.streams import CreateStream
 from wireproof_spec.iggy.system import ClientRequest
 from wireproof_spec.iggy.topics import CreateTopic, PartitionsRequest
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import shown
 
 _NAME = "1 to 255 bytes of letters, digits, _, ., -, blanks"
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 
 from wireproof_spec.decoding import encode
-from wireproof_spec.dissection import shown
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
 from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import shown
 
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,4000}")
 _DIGITS = re.compile(rb"[0-9]*")

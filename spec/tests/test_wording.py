@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from wireproof_spec.dissection import counted, shown
+from wireproof_spec.wording import counted, shown
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from wireproof_spec.nsq.queue_files import (
+from wireproof_spec.nsq.queue_names import (
     QueueFile,
     channel_meta_name,
     commit_log_name,
