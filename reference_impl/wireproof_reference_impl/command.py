@@ -14,6 +14,9 @@ from wireproof_reference_impl.loops import libuv_loop
 from wireproof_reference_impl.preset import Preset, listed
 from wireproof_reference_impl.shell import Shell
 
+Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
+"""Faults and variants by name."""
+
 _ANY_PORT = "default %(default)s; port 0: any free one"
 
 
@@ -60,16 +63,17 @@ def run(
     parser: Parser,
     serve: Callable[[argparse.Namespace], int],
     *,
-    faults: Mapping[str, Preset],
-    variants: Mapping[str, Preset],
+    presets: Callable[[], Presets],
 ) -> int:
-    """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
+    """Read the options, then list or serve; a bad option is one sentence and exit code 2.
+
+    `presets`: returns what may be listed; asked only for that.
+    """
     try:
         arguments = parser.parse_args(argv)
-        if arguments.list_faults:
-            return _print_list(faults, variants)
-        if arguments.list_variants:
-            return _print_list(variants, variants)
+        if arguments.list_faults or arguments.list_variants:
+            faults, variants = presets()
+            return _print_list(faults if arguments.list_faults else variants, variants)
         return serve(arguments)
     except BadOption as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)

@@ -41,8 +41,9 @@ from wireproof_reference_impl.iggy.http.exchange import (
     in_plain_text,
     no_reason,
 )
+from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.settings import Settings
+from wireproof_reference_impl.settings import Settings, changed
 from wireproof_spec.iggy.limits import (
     MAX_PARTITIONS,
     MAX_PAYLOADS_SIZE,
@@ -201,3 +202,11 @@ DEPLOYED_SETTINGS: Settings = {
     "http.most_body_bytes": DEPLOYED_MOST_BODY_BYTES,
 }
 """What the measured server does where it parts from a sane reading of the published text."""
+
+_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
+_DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
+
+
+def of_dialect(generation: str, dialect: str) -> Behaviour:
+    """Return what a generation and a dialect do, with nothing wrong or otherwise on purpose."""
+    return changed(changed(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect])

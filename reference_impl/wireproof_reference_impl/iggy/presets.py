@@ -18,14 +18,10 @@ from wireproof_reference_impl.iggy import (
     variants_http,
     variants_messages,
 )
-from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS, Behaviour
-from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
+from wireproof_reference_impl.iggy.behaviour import Behaviour, of_dialect
 from wireproof_reference_impl.iggy.preset import late_twin
 from wireproof_reference_impl.preset import Preset, named
-from wireproof_reference_impl.settings import Settings, changed
-
-_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
-_DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
+from wireproof_reference_impl.settings import changed
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
@@ -61,7 +57,7 @@ def build(
     Raises:
         BadOption: a name that does not exist.
     """
-    behaviour = changed(changed(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect])
+    behaviour = of_dialect(generation, dialect)
     for name in fault_names:
         behaviour = changed(behaviour, named(FAULTS, "fault", name).settings)
     for name in variant_names:

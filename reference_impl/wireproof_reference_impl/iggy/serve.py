@@ -13,9 +13,9 @@ from wireproof_reference_impl.addresses import (
     read_address,
     read_loopback,
 )
-from wireproof_reference_impl.command import Parser, announce, attend, run, run_until_told
+from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
 from wireproof_reference_impl.iggy import control
-from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.behaviour import Behaviour, of_dialect
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.defaults import one_piece
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
@@ -31,7 +31,6 @@ from wireproof_reference_impl.iggy.options import (
     TAGGED,
     ServeOptions,
 )
-from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
@@ -52,12 +51,7 @@ def serve(options: ServeOptions) -> int:
     Raises:
         BadOption: an option that cannot be followed.
     """
-    behaviour = build(
-        options.generation,
-        options.dialect,
-        fault_names=options.faults,
-        variant_names=options.variants,
-    )
+    behaviour = _behaviour(options)
     return run_until_told(
         lambda: _serve(options, behaviour),
         OSError,
@@ -68,12 +62,28 @@ def serve(options: ServeOptions) -> int:
 
 def main(argv: Sequence[str]) -> int:
     """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
-    return run(
-        argv,
-        _parser(),
-        lambda arguments: serve(_options(arguments)),
-        faults=FAULTS,
-        variants=VARIANTS,
+    return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
+
+
+# Presets are many, and a start that needs none should not wait for them.
+
+
+def _presets() -> Presets:
+    from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS
+
+    return FAULTS, VARIANTS
+
+
+def _behaviour(options: ServeOptions) -> Behaviour:
+    if not (options.faults or options.variants):
+        return of_dialect(options.generation, options.dialect)
+    from wireproof_reference_impl.iggy.presets import build
+
+    return build(
+        options.generation,
+        options.dialect,
+        fault_names=options.faults,
+        variant_names=options.variants,
     )
 
 

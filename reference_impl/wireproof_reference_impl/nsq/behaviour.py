@@ -45,6 +45,7 @@ from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import rules as lookup_rules
+from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.settings import Settings as Settings
 from wireproof_reference_impl.settings import changed as changed
 from wireproof_spec.nsq import error_codes, limits, names
@@ -316,3 +317,10 @@ DEPLOYED_SETTINGS: Settings = {
     "unknown_commands": frozenset({names.SUB_ORDER}),
 }
 """What the measured youzan nsqd does where it parts from the published text."""
+
+_DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
+
+
+def of_dialect(dialect: str) -> Behaviour:
+    """Return the behaviour of a dialect, with nothing wrong or otherwise on purpose."""
+    return changed(Behaviour(), _DIALECTS[dialect])

@@ -5,17 +5,12 @@ from collections.abc import Mapping, Sequence
 from wireproof_reference_impl import preset as preset_table
 from wireproof_reference_impl.nsq import faults, variants
 from wireproof_reference_impl.nsq.behaviour import (
-    DEPLOYED_SETTINGS,
     Behaviour,
-    Settings,
     changed,
+    of_dialect,
 )
-from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.nsq.preset import late_twin
 from wireproof_reference_impl.preset import Preset, named
-
-_DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
-
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
@@ -37,7 +32,7 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
     Raises:
         BadOption: a name that does not exist.
     """
-    behaviour = changed(Behaviour(), _DIALECTS[dialect])
+    behaviour = of_dialect(dialect)
     for name in fault_names:
         behaviour = changed(behaviour, named(FAULTS, "fault", name).settings)
     for name in variant_names:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wireproof_reference_impl.addresses import BadOption, read_address, read_loopback
-from wireproof_reference_impl.command import Parser, announce, attend, run, run_until_told
-from wireproof_reference_impl.nsq.behaviour import Behaviour
+from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
+from wireproof_reference_impl.nsq.behaviour import Behaviour, of_dialect
 from wireproof_reference_impl.nsq.core.answers import one_piece
 from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
@@ -18,7 +18,6 @@ from wireproof_reference_impl.nsq.options import (
     Fsync,
     ServeOptions,
 )
-from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS, build
 from wireproof_reference_impl.nsq.queue_place import QueueFault
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
@@ -53,7 +52,7 @@ def serve(options: ServeOptions) -> int:
     Raises:
         BadOption: an option that cannot be followed.
     """
-    behaviour = build(options.dialect, fault_names=options.faults, variant_names=options.variants)
+    behaviour = _behaviour(options)
     return run_until_told(
         lambda: _serve(options, behaviour),
         OSError,
@@ -64,13 +63,24 @@ def serve(options: ServeOptions) -> int:
 
 def main(argv: Sequence[str]) -> int:
     """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
-    return run(
-        argv,
-        _parser(),
-        lambda arguments: serve(_options(arguments)),
-        faults=FAULTS,
-        variants=VARIANTS,
-    )
+    return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
+
+
+# Presets are many, and a start that needs none should not wait for them.
+
+
+def _presets() -> Presets:
+    from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
+
+    return FAULTS, VARIANTS
+
+
+def _behaviour(options: ServeOptions) -> Behaviour:
+    if not (options.faults or options.variants):
+        return of_dialect(options.dialect)
+    from wireproof_reference_impl.nsq.presets import build
+
+    return build(options.dialect, fault_names=options.faults, variant_names=options.variants)
 
 
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
