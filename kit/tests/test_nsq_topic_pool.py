@@ -85,10 +85,15 @@ def test_everything_made_is_deleted_but_not_what_the_user_named() -> None:
     assert set(maker.deleted) == names
 
 
-def test_spares_are_kept_ahead_of_what_is_taken() -> None:
+def test_spares_are_kept_ahead_of_what_is_taken_where_a_topic_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(topic_pool, "QUICK_SECONDS", 0.0)
     maker = FakeMaker()
     pool = TopicPool(maker)
     pool.prepare(Counter(fresh_ext_topic=1), spares=2)
+    pool.settle()
+    assert until(lambda: len(maker.made) == 3 or None, seconds=10)
     for _ in range(3):
         pool.take("fresh_ext_topic")
 
@@ -97,12 +102,25 @@ def test_spares_are_kept_ahead_of_what_is_taken() -> None:
     assert len(maker.deleted) == 5
 
 
-def test_spares_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_spares_are_made_where_a_topic_is_there_at_once() -> None:
     maker = FakeMaker()
-    late = threading.Event()
+    pool = TopicPool(maker)
+    pool.prepare(Counter(fresh_ext_topic=1), spares=2)
+    pool.settle()
+    taken = {pool.take("fresh_ext_topic").name for _ in range(3)}
+    pool.close()
+
+    assert len(taken) == len(maker.made) == 3
+
+
+def test_spares_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_pool, "QUICK_SECONDS", 0.0)
+    maker = FakeMaker()
+    late, asked = threading.Event(), threading.Event()
 
     def make(argument: str, name: str) -> Topic:
         if name != "wp_1":
+            asked.set()
             late.wait(30)
         return Topic(name, 0, extend=True, ordered=False, shared=False, address=("x", 1))
 
@@ -110,7 +128,7 @@ def test_spares_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = TopicPool(maker)
     pool.prepare(Counter(fresh_ext_topic=1), spares=2)
     pool.settle()
-    assert not late.is_set()
+    assert asked.wait(10)
 
     assert pool.take("fresh_ext_topic").name == "wp_1"
     late.set()

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections import Counter, defaultdict, deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol
@@ -18,6 +19,8 @@ STACK_BYTES = 1 << 20
 PREPARE_SECONDS = 350.0
 TAKE_SECONDS = 100.0
 DELETE_SECONDS = 10.0
+# A topic that is made in less is made when a case asks for it.
+QUICK_SECONDS = 2.0
 
 
 class Maker(Protocol):
@@ -43,6 +46,7 @@ class TopicPool:
         self._maker = maker
         self._spares: Counter[str] = Counter()
         self._wanted: Counter[str] = Counter()
+        self._quickest: dict[str, float] = {}
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
         self._shared: dict[str, Future[Topic]] = {}
         self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
@@ -53,7 +57,8 @@ class TopicPool:
     def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
         """Begin making what is wanted beyond what there is; does not wait.
 
-        So many spare topics of each kind are kept ahead from now on, for repeats of cases.
+        Of each kind that takes long, so many spare topics are kept ahead once what is wanted is
+        there, for repeats of cases.
         """
         with self._lock:
             for argument, wanted in kinds.items():
@@ -65,11 +70,10 @@ class TopicPool:
                 fresh = self._fresh[argument]
                 self._wanted[argument] = max(wanted, self._wanted[argument])
                 self._spares[argument] = max(spares, self._spares[argument])
-                missing = wanted + self._spares[argument] - len(fresh)
-                fresh.extend(self._begin(argument) for _ in range(missing))
+                fresh.extend(self._begin(argument) for _ in range(wanted - len(fresh)))
 
     def settle(self) -> None:
-        """Wait until what is wanted, spares apart, is there or has failed."""
+        """Wait until what is wanted is there or has failed, then begin making spares."""
         with self._lock:
             fresh = [
                 itertools.islice(coming, self._wanted[argument])
@@ -77,6 +81,10 @@ class TopicPool:
             ]
             wanted = [*self._shared.values(), *itertools.chain(*fresh)]
         wait(wanted, timeout=PREPARE_SECONDS)
+        with self._lock:
+            for argument, coming in self._fresh.items():
+                missing = self._wanted[argument] + self._spared(argument) - len(coming)
+                coming.extend(self._begin(argument) for _ in range(missing))
 
     def take(self, argument: str) -> Topic:
         """Return a topic: the shared one, or a fresh one nobody else gets.
@@ -90,7 +98,7 @@ class TopicPool:
             else:
                 fresh = self._fresh[argument]
                 coming = fresh.popleft() if fresh else self._begin(argument)
-                if len(fresh) < self._spares[argument]:
+                if len(fresh) < self._spared(argument):
                     fresh.append(self._begin(argument))
         try:
             return coming.result(TAKE_SECONDS)
@@ -115,6 +123,11 @@ class TopicPool:
         wait(deletions, timeout=DELETE_SECONDS)
         self._workers.shutdown(wait=False, cancel_futures=True)
 
+    def _spared(self, argument: str) -> int:
+        """Return how many are kept ahead: none of what is there as soon as it is asked for."""
+        quick = self._quickest.get(argument, 0.0) < QUICK_SECONDS
+        return 0 if quick else self._spares[argument]
+
     def _shared_topic(self, argument: str) -> Future[Topic]:
         if argument not in self._shared:
             self._shared[argument] = self._begin(argument)
@@ -128,6 +141,10 @@ class TopicPool:
             threading.stack_size(usual)
 
     def _make(self, argument: str, name: str) -> Topic:
+        began = time.monotonic()
         topic = self._maker.make(argument, name)
+        took = time.monotonic() - began
         self.adopt(topic)
+        with self._lock:
+            self._quickest[argument] = min(took, self._quickest.get(argument, took))
         return topic
