@@ -267,7 +267,7 @@ def test_a_topic_that_cannot_be_kept_is_not_made(tmp_path: Path, bench_on: Bench
 
     status, body = bench.post("/topic/create?topic=t&partition_num=2&replicator=1")
     assert status == 500
-    assert json.loads(body) == {"message": "the change could not be kept: File exists"}
+    assert json.loads(body) == {"message": "the change could not be kept: Not a directory"}
     assert bench.node.topics == {}
 
     in_the_way.unlink()

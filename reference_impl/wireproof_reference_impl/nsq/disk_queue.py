@@ -52,7 +52,7 @@ class DiskQueue:
     @classmethod
     def open(
         cls,
-        directory: Path,
+        directory: Path | str,
         topic: str,
         partition: int,
         *,
@@ -68,7 +68,7 @@ class DiskQueue:
         Raises:
             QueueFault: a file before the last one is missing or broken.
         """
-        folder = QueueFolder(directory, topic, partition)
+        folder = QueueFolder(str(directory), topic, partition)
         new = folder.is_new()
         recovered = Recovered(Place(), Place()) if new else recover(folder)
         queue = cls(folder, recovered, max_bytes_per_file=max_bytes_per_file, synced=synced)
@@ -267,7 +267,7 @@ class DiskQueue:
     def _records(self, offset: int) -> Iterator[tuple[int, bytes]]:
         while offset < self.end:
             of_file = self._file_end(offset)
-            with self._folder.data_path(of_file.file_number).open("rb") as file:
+            with open(self._folder.data_path(of_file.file_number), "rb") as file:
                 file.seek(offset - of_file.file_start)
                 for record in self._records_in(file, offset, of_file.file_number):
                     yield offset, record

@@ -57,14 +57,15 @@ class QueueChannels:
 
     def load_states(self) -> tuple[tuple[ChannelState, ...], list[QueueWarning]]:
         """Return the channels, and a warning when the list cannot be read."""
-        path = self._states_path()
+        path = Path(self._states_path())
         try:
             entries = json.loads(path.read_bytes())
             return tuple(map(_state, entries)), []
         except FileNotFoundError:
             return (), []
         except (ValueError, LookupError, TypeError) as error:
-            return (), [QueueWarning(path.name, f"no list of channels ({error}); taken as empty")]
+            text = f"no list of channels ({error}); taken as empty"
+            return (), [QueueWarning(path.name, text)]
 
     def save_states(self, channels: Iterable[ChannelState]) -> None:
         """Keep the channels in the order given."""
@@ -125,8 +126,8 @@ class QueueChannels:
         if self._saved.get(channel) != place:
             self._write(self._position_name(channel), _position_text(place, end))
 
-    def _states_path(self) -> Path:
-        return self._folder.directory / channel_meta_name(self._folder.partition)
+    def _states_path(self) -> str:
+        return f"{self._folder.directory}/{channel_meta_name(self._folder.partition)}"
 
     def _prefix(self) -> str:
         return f"{self._folder.topic}-{self._folder.partition}:"

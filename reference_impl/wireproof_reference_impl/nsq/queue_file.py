@@ -6,13 +6,12 @@ Only what was synced outlives the machine.
 
 import os
 from io import FileIO
-from pathlib import Path
 
 
 class QueueFile:
     """One file of records, open for appending; ``size`` is where the next record goes."""
 
-    def __init__(self, path: Path, *, size: int) -> None:
+    def __init__(self, path: str, *, size: int) -> None:
         self._path = path
         self._file = FileIO(path, "ab")
         self._is_named = False
@@ -45,7 +44,7 @@ class QueueFile:
             return
         os.fdatasync(self._file.fileno())
         if not self._is_named:
-            sync_directory(self._path.parent)
+            sync_directory(os.path.dirname(self._path))
         self._is_named, self._is_dirty = True, False
 
     def close(self) -> None:
@@ -59,7 +58,7 @@ class QueueFile:
         self._is_torn = False
 
 
-def sync_directory(directory: Path) -> None:
+def sync_directory(directory: str) -> None:
     """Make the names in a directory outlive the machine."""
     number = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:

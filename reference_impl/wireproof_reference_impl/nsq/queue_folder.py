@@ -6,6 +6,7 @@ old content or the new.
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,23 +30,27 @@ TWIN = ".tmp"
 class QueueFolder(Struct, frozen=True):
     """Where the files of one partition lie and what they are called."""
 
-    directory: Path
+    directory: str
     topic: str
     partition: int
 
     def is_new(self) -> bool:
         """Tell whether there is no file of the partition; the directory is made when missing."""
         try:
+            os.mkdir(self.directory)
+        except FileExistsError:
             names = os.listdir(self.directory)
-        except (FileNotFoundError, NotADirectoryError):
-            self.directory.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError:
+            os.makedirs(self.directory, exist_ok=True)
+            return True
+        else:
             return True
         begin = f"{self.topic}-{self.partition}."
         return not any(name.startswith(begin) for name in names)
 
-    def data_path(self, number: int) -> Path:
+    def data_path(self, number: int) -> str:
         """Return the path of a file of records."""
-        return self.directory / queue_file_name(self.topic, self.partition, number)
+        return self._path(queue_file_name(self.topic, self.partition, number))
 
     def data_numbers(self) -> list[int]:
         """Return the numbers of the files of records there are, in order."""
@@ -58,16 +63,16 @@ class QueueFolder(Struct, frozen=True):
 
     def data_size(self, number: int) -> int:
         """Return the size of a file of records in bytes."""
-        return self.data_path(number).stat().st_size
+        return os.path.getsize(self.data_path(number))
 
     def cut(self, end: Place, *, last: int) -> None:
         """Remove all records behind a place; ``last`` is the number of the last file."""
         for number in range(last, end.file_number, -1):
-            self.data_path(number).unlink(missing_ok=True)
+            _remove(self.data_path(number))
         for number in range(end.file_number, last + 1):
             name = offset_meta_name(self.topic, self.partition, number)
-            self._path(name).unlink(missing_ok=True)
-        if self.data_path(end.file_number).exists():
+            _remove(self._path(name))
+        if os.path.exists(self.data_path(end.file_number)):
             os.truncate(self.data_path(end.file_number), end.file_position)
 
     def read_offset_meta(self, number: int) -> Finished | None:
@@ -87,7 +92,7 @@ class QueueFolder(Struct, frozen=True):
 
     def write_writer_meta(self, end: Place) -> None:
         """Note where the next record goes: first in the twin, then in the file itself."""
-        path = f"{self.directory}/{writer_meta_name(self.topic, self.partition)}"
+        path = self._path(writer_meta_name(self.topic, self.partition))
         note = queue_notes.writer_meta(end)
         replace_file(f"{path}{TWIN}", note)
         replace_file(path, note + queue_notes.MAGIC)
@@ -95,9 +100,7 @@ class QueueFolder(Struct, frozen=True):
     def read_start(self) -> Place | None:
         """Return where the queue starts; None when nothing readable says so."""
         try:
-            start = json.loads(
-                self._path(queue_start_name(self.topic, self.partition)).read_bytes()
-            )
+            start = json.loads(_content(self._path(queue_start_name(self.topic, self.partition))))
             segment = start["SegOffset"]
             numbers = (
                 start["TotalMsgCnt"],
@@ -105,7 +108,7 @@ class QueueFolder(Struct, frozen=True):
                 segment["Pos"],
                 start["VirtualOffset"],
             )
-        except (FileNotFoundError, ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError):
             return None
         if not all(type(number) is int and number >= 0 for number in numbers):
             return None
@@ -123,12 +126,12 @@ class QueueFolder(Struct, frozen=True):
             "VirtualOffset": start.offset,
             "TotalMsgCnt": start.count,
         }
-        path = f"{self.directory}/{queue_start_name(self.topic, self.partition)}"
+        path = self._path(queue_start_name(self.topic, self.partition))
         write = overwrite_file if start == Place() else replace_file
         write(path, compact_json(content))
 
-    def _path(self, name: str) -> Path:
-        return self.directory / name
+    def _path(self, name: str) -> str:
+        return f"{self.directory}/{name}"
 
 
 def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> None:
@@ -146,7 +149,7 @@ def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> N
     os.replace(new, path)
 
 
-def overwrite_file(path: Path | str, content: bytes) -> None:
+def overwrite_file(path: str, content: bytes) -> None:
     """Write a small file as a whole with one call, where it stands.
 
     For what nobody needs in one step: a file that is made is empty for a moment, and whoever looks
@@ -163,8 +166,14 @@ def overwrite_file(path: Path | str, content: bytes) -> None:
     replace_file(path, content)
 
 
-def _content(path: Path) -> bytes:
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _content(path: str) -> bytes:
     try:
-        return path.read_bytes()
+        with open(path, "rb") as file:
+            return file.read()
     except FileNotFoundError:
         return b""

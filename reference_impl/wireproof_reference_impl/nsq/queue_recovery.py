@@ -7,6 +7,7 @@ end of the queue on, and what is no whole record at its end is dropped.
 
 import os
 from collections.abc import Iterator
+from os.path import basename
 from typing import BinaryIO
 
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
@@ -55,7 +56,7 @@ def record_sizes(file: BinaryIO, size: int) -> Iterator[int]:
 def _refuse_gaps(folder: QueueFolder, numbers: list[int], start: Place) -> None:
     for due, found in enumerate(numbers, start.file_number):
         if found != due:
-            names = [folder.data_path(number).name for number in (due, found)]
+            names = [basename(folder.data_path(number)) for number in (due, found)]
             raise QueueFault(f"{folder.directory}: {names[0]} is missing before {names[1]}")
 
 
@@ -75,7 +76,7 @@ def _read_finished(folder: QueueFolder, recovered: Recovered) -> Place:
     if fault is not None:
         raise QueueFault(f"{path}: {_sentence(fault)}, and later files follow it")
     text = "its noted end did not fit; noted again"
-    recovered.warnings.append(QueueWarning(path.name, text))
+    recovered.warnings.append(QueueWarning(basename(path), text))
     folder.write_offset_meta(end)
     return end
 
@@ -91,7 +92,7 @@ def _read_last(folder: QueueFolder, recovered: Recovered) -> Place:
         dropped = folder.data_size(end.file_number) - end.file_position
         os.truncate(path, end.file_position)
         text = f"{_sentence(fault)}; the last {dropped} bytes are dropped"
-        recovered.warnings.append(QueueWarning(path.name, text))
+        recovered.warnings.append(QueueWarning(basename(path), text))
     return end
 
 
@@ -104,7 +105,7 @@ def _read_through(folder: QueueFolder, begin: Place) -> tuple[Place, WireError |
     """Return the end of a file's whole records, and what stands there instead of the next."""
     end = begin
     left = folder.data_size(begin.file_number) - begin.file_position
-    with folder.data_path(begin.file_number).open("rb") as file:
+    with open(folder.data_path(begin.file_number), "rb") as file:
         file.seek(begin.file_position)
         try:
             for taken in record_sizes(file, left):
@@ -123,5 +124,5 @@ def _compare_with_writer_meta(folder: QueueFolder, recovered: Recovered) -> None
     noted = folder.read_writer_meta()
     if noted is not None and noted.offset > recovered.end.offset:
         text = f"the queue was noted to end at {noted.offset}, its records end before"
-        name = folder.data_path(recovered.end.file_number).name
+        name = basename(folder.data_path(recovered.end.file_number))
         recovered.warnings.append(QueueWarning(name, text))

@@ -6,6 +6,7 @@ loss of the machine costs is the choice of `Fsync`.
 """
 
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -34,7 +35,7 @@ class DiskStorage:
         self, directory: Path, *, max_bytes_per_file: int, fsync: Fsync = Fsync.NEVER
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._directory = directory
+        self._directory = str(directory)
         self._max_bytes_per_file = max_bytes_per_file
         self._fsync = fsync
         self._queues: dict[tuple[str, int], DiskQueue] = {}
@@ -52,7 +53,7 @@ class DiskStorage:
         Raises:
             QueueFault: what was kept of a topic cannot be read.
         """
-        for path in sorted(self._directory.glob(f"*/{_META}")):
+        for path in sorted(Path(self._directory).glob(f"*/{_META}")):
             try:
                 kept = json.loads(path.read_bytes())
                 partitions = tuple(map(int, kept["partitions"]))
@@ -70,8 +71,12 @@ class DiskStorage:
             "ordered": meta.ordered,
         }
         directory = self._topic_directory(meta.name)
-        directory.mkdir(exist_ok=True)
-        replace_file(f"{directory}/{_META}", compact_json(kept), synced=self._syncs)
+        path, content = f"{directory}/{_META}", compact_json(kept)
+        try:
+            replace_file(path, content, synced=self._syncs)
+        except FileNotFoundError:
+            os.mkdir(directory)  # usually a queue has made it
+            replace_file(path, content, synced=self._syncs)
         if self._syncs:
             sync_directory(directory)
             sync_directory(self._directory)
@@ -81,10 +86,10 @@ class DiskStorage:
         for key in [key for key in self._queues if key[0] == name]:
             self._queues.pop(key).close()
         directory = self._topic_directory(name)
-        if directory.exists():
-            removed = self._directory / f"{_DELETED}{directory.name}"
+        if os.path.exists(directory):
+            removed = f"{self._directory}/{_DELETED}{os.path.basename(directory)}"
             shutil.rmtree(removed, ignore_errors=True)
-            directory.replace(removed)
+            os.replace(directory, removed)
             if self._syncs:
                 sync_directory(self._directory)
             shutil.rmtree(removed, ignore_errors=True)
@@ -121,7 +126,7 @@ class DiskStorage:
 
     def replace_log(self, topic: str, partition: int, records: Iterable[bytes]) -> Log:
         """Remove a partition's files and keep other records instead."""
-        for path in self._topic_directory(topic).glob(f"{topic}-{partition}[.:]*"):
+        for path in Path(self._topic_directory(topic)).glob(f"{topic}-{partition}[.:]*"):
             path.unlink()
         log = self.open_log(topic, partition)
         for record in records:
@@ -158,5 +163,5 @@ class DiskStorage:
         for queue in self._queues.values():
             queue.sync()
 
-    def _topic_directory(self, name: str) -> Path:
-        return self._directory / _SAFE.get(name, name)
+    def _topic_directory(self, name: str) -> str:
+        return f"{self._directory}/{_SAFE.get(name, name)}"
