@@ -118,7 +118,7 @@ class Bench:
             now_ns=START,
             access=access,
         )
-        self._connect: Callable[[str, int], Connection] = broker.connector(self.node)
+        self._connect: Callable[[object, int], Connection] = broker.connector(self.node)
 
     def connect(self, *, magic: bool = True) -> Client:
         client = Client(self, self._connect("127.0.0.1:1", self.now_ns))

@@ -107,8 +107,8 @@ def _serving(*faults: str) -> Iterator[Serving]:
     server = Server(behaviour, around)
     carried = Carried(server.harm)
 
-    def connect(address: str, now_us: int) -> Connection:
-        return Connection(server, address=address, now_us=now_us)
+    def connect(tell_address: Callable[[], str], now_us: int) -> Connection:
+        return Connection(server, address=tell_address(), now_us=now_us)
 
     with running(behaviour.pacing, [(carried, connector(carried, connect))]) as shell:
         beside = Peer(shell.addresses[0])

@@ -45,7 +45,7 @@ def _conversation(chunks: Sequence[bytes], *, in_rows: bool) -> tuple[bytes, lis
     table = handlers(bench.node.behaviour)
     if not in_rows:
         table = {**table, PUB: publish.pub}
-    link = Connection(bench.node, table, address="x", now_ns=START)
+    link = Connection(bench.node, table, START)
     for chunk in (MAGIC, *chunks):
         link.receive(chunk, START)
     logs = [bench.node.topics[name].partitions[0].log for name in ("t", "u")]

@@ -94,8 +94,8 @@ class Source(Protocol):
         """Do what is due."""
 
 
-Connect = Callable[[str, int], Link]
-"""Makes the link of a new connection, given its address and the time."""
+Connect = Callable[[Callable[[], str], int], Link]
+"""Makes the link of a new connection, given what tells its address, HOST:PORT, and the time."""
 
 
 class Keeper(Protocol):

@@ -252,8 +252,7 @@ class Carrier(asyncio.Protocol):
         if not self._berth.source.open:
             self._transport.abort()
             return
-        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self._link = self._berth.connect(f"{host}:{port}", self._shell.clock.now_ns())
+        self._link = self._berth.connect(self._address, self._shell.clock.now_ns())
         self._shell.carriers[self._link] = self
         self._berth.carriers.add(self)
         self._shell.flush()
@@ -316,6 +315,12 @@ class Carrier(asyncio.Protocol):
         """End the connection at once."""
         if self._transport is not None:
             self._transport.abort()
+
+    def _address(self) -> str:
+        """Return the client's address; few protocols want to know it."""
+        told = self._transport and self._transport.get_extra_info("peername")
+        host, port = (told or ("", 0))[:2]
+        return f"{host}:{port}"
 
     def _end(self, transport: asyncio.Transport) -> None:
         """Close, but not before the client has said all: what comes later would reset it."""

@@ -101,7 +101,7 @@ class Link:
 
 
 def connector(
-    carried: Carried, connect: Callable[[str, int], Connection]
-) -> Callable[[str, int], Link]:
+    carried: Carried, connect: Callable[[Callable[[], str], int], Connection]
+) -> Callable[[Callable[[], str], int], Link]:
     """Return what makes the shell's side of an accepted client, given its address and the time."""
     return lambda address, now_ns: Link(carried, connect(address, now_ns // _MICROSECOND_NS))

@@ -119,21 +119,19 @@ async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mappin
     tcp = await shell.listen(
         carried,
         options.tcp,
-        connector(
-            carried, lambda address, now_us: Connection(server, address=address, now_us=now_us)
-        ),
+        connector(carried, lambda tell, now_us: Connection(server, address=tell(), now_us=now_us)),
     )
     http = await shell.listen(
         carried,
         options.http,
-        connector(carried, lambda address, now_us: routes.connection(server)),
+        connector(carried, lambda _, now_us: routes.connection(server)),
     )
     controlled: tuple[str, int] | None = None
     if options.control is not None:
         controlled = await shell.listen(
             carried,
             options.control,
-            connector(carried, lambda address, now_us: control.connection(server)),
+            connector(carried, lambda _, now_us: control.connection(server)),
         )
     return {
         "protocol": "iggy",

@@ -29,7 +29,7 @@ STANDALONE_ROUTES: Mapping[str, Route[Node]] = {
 """And what only a node without lookup servers does."""
 
 
-def connector(node: Node) -> Callable[[str, int], HttpConnection[Node]]:
+def connector(node: Node) -> Callable[[object, int], HttpConnection[Node]]:
     """Return what makes the protocol's side of an accepted HTTP client."""
     routes = ROUTES if node.clustered else STANDALONE_ROUTES
-    return lambda address, now_ns: HttpConnection(node, routes)
+    return lambda _, now_ns: HttpConnection(node, routes)

@@ -90,9 +90,9 @@ def lookup(control: Control, request: Request) -> None:
     server.answering = way
 
 
-def connector(control: Control) -> Callable[[str, int], HttpConnection[Control]]:
+def connector(control: Control) -> Callable[[object, int], HttpConnection[Control]]:
     """Return what makes the protocol's side of an accepted HTTP client."""
-    return lambda address, now_ns: HttpConnection(control, ROUTES)
+    return lambda _, now_ns: HttpConnection(control, ROUTES)
 
 
 def _route(act: Callable[[Control, Request], None], method: str) -> Route[Control]:

@@ -42,7 +42,7 @@ class Place:
     def leader(self) -> Member | None:
         """Return the node that leads; None when no node that has every record is there."""
         for each in self.replicas:
-            if each.up and each in self.in_sync:
+            if each.node.open and each in self.in_sync:  # not `up`: a list of nodes asks thousands
                 return each
         return None
 

@@ -8,13 +8,13 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_spec.nsq.error_codes import TOO_MANY_CONNECTIONS
 
 
-def connector(node: Node) -> Callable[[str, int], Connection]:
+def connector(node: Node) -> Callable[[object, int], Connection]:
     """Return what makes a connection of an accepted client."""
     table = handlers(node.behaviour)
 
-    def connect(address: str, now_ns: int) -> Connection:
+    def connect(_: object, now_ns: int) -> Connection:
         full = len(node.connections) >= node.limits.connections
-        connection = Connection(node, table, address=address, now_ns=now_ns)
+        connection = Connection(node, table, now_ns)
         if full:
             connection.turn_away(TOO_MANY_CONNECTIONS)
         return connection

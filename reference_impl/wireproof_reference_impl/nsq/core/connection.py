@@ -41,11 +41,8 @@ _NOBODY = Identity()
 class Connection:
     """The protocol's side of one TCP connection. The owner moves the bytes."""
 
-    def __init__(
-        self, node: Node, handlers: Mapping[bytes, Handler], *, address: str, now_ns: int
-    ) -> None:
+    def __init__(self, node: Node, handlers: Mapping[bytes, Handler], now_ns: int) -> None:
         self.node = node
-        self.address = address
         self.now_ns = now_ns
         self.state = State.INIT
         self.identity = _NOBODY

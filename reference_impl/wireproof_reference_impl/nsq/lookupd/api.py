@@ -88,6 +88,6 @@ ROUTES: Mapping[str, Route[LookupServer]] = {
 }
 
 
-def connector(server: LookupServer) -> Callable[[str, int], HttpConnection[LookupServer]]:
+def connector(server: LookupServer) -> Callable[[object, int], HttpConnection[LookupServer]]:
     """Return what makes the protocol's side of an accepted HTTP client."""
-    return lambda address, now_ns: HttpConnection(server, ROUTES)
+    return lambda _, now_ns: HttpConnection(server, ROUTES)
