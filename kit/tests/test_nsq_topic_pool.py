@@ -108,6 +108,7 @@ def test_no_spares_are_made_where_a_topic_is_there_at_once() -> None:
     pool.prepare(Counter(fresh_ext_topic=1), spares=2)
     pool.settle()
     taken = {pool.take("fresh_ext_topic").name for _ in range(3)}
+    pool.settle()
     pool.close()
 
     assert len(taken) == len(maker.made) == 3

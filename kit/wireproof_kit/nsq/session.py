@@ -97,7 +97,7 @@ class NsqSession:
     def begin(self, kinds: Counter[str]) -> None:
         """Begin to create topics where that takes long: in a cluster."""
         if self._lookup is not None:
-            self._pool.prepare(kinds, spares=CLUSTER_SPARES)
+            self._pool.prepare(kinds + Counter(PROBE_TOPICS), spares=CLUSTER_SPARES)
 
     def probe_capability(self, name: str) -> Probe:
         """Show whether the target has a capability."""

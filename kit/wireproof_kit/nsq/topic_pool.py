@@ -83,7 +83,8 @@ class TopicPool:
         wait(wanted, timeout=PREPARE_SECONDS)
         with self._lock:
             for argument, coming in self._fresh.items():
-                missing = self._wanted[argument] + self._spared(argument) - len(coming)
+                spares = self._spared(argument)
+                missing = self._wanted[argument] + spares - len(coming) if spares else 0
                 coming.extend(self._begin(argument) for _ in range(missing))
 
     def take(self, argument: str) -> Topic:
