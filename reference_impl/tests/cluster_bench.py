@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import PUBLISHED
-from wireproof_reference_impl.served import Link, Source
+from wireproof_reference_impl.served import NEVER_NS, Link, Source
 from wireproof_spec.nsq.names import MAGIC
 
 V1 = "Accept: application/vnd.nsq; version=1.0\r\n"
@@ -89,12 +89,13 @@ class ClusterBench:
     def step(self, until_ns: int) -> bool:
         """Go on to the next thing that happens; False when nothing does until then."""
         sources: list[Source] = [*(each.node for each in self.members), *self.servers]
-        next_ns = min(each.timers.due_ns for each in sources)
+        next_ns = min(each.agenda.due_ns for each in sources)
         if next_ns > until_ns:
             self.now_ns = max(self.now_ns, until_ns)
             return False
         self.now_ns = max(self.now_ns, next_ns)
         for each in sources:
+            each.agenda.due_ns = NEVER_NS
             each.run_timers(self.now_ns)
         return True
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from wireproof_reference_impl.nsq import presets
-from wireproof_reference_impl.served import NEVER_NS
+from wireproof_reference_impl.served import Agenda
 from wireproof_reference_impl.shell import Berth, Carrier, Clock, Shell
 
 
@@ -17,18 +17,13 @@ class _Keeper:
         """Keep nothing."""
 
 
-class _Timers:
-    due_ns = NEVER_NS
-
-
 class _Source:
     """Serves links that say one word and are over once the client has said all, or at once."""
 
     def __init__(self) -> None:
-        self.changed: dict[object, None] = {}
+        self.agenda = Agenda()
         self.open = True
         self.halted = False
-        self.timers = _Timers()
 
     def run_timers(self, now_ns: int) -> None:
         """Do nothing."""
@@ -47,7 +42,7 @@ class _Link:
     def end_of_stream(self, now_ns: int) -> None:
         """Be over."""
         self.closed = True
-        self._source.changed[self] = None
+        self._source.agenda.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
         """Do nothing."""

@@ -1,6 +1,6 @@
 """What the shell carries for and what it asks of it: sources, their links, pace and keeper."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 NEVER_NS: Final = 1 << 63
@@ -43,41 +43,33 @@ class Pacing(Protocol):
         ...
 
 
-class Timers(Protocol):
-    """What a source waits for."""
+class Agenda:
+    """What sources want of the shell; those of one process may share one, and cost less then.
 
-    @property
-    def due_ns(self) -> int:
-        """Return when to look next; it may turn out that nothing is due then."""
-        ...
+    `changed`: the links that may have something to send, and sources that can be reached again
+    or no more, in the order in which that came about. `due_ns`: when to run timers next; it may
+    turn out that nothing is due then.
+    """
 
-
-class Changes(Protocol):
-    """The links that may have something to send."""
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        ...
-
-    def __iter__(self) -> Iterator[object]:
-        """Go through the links."""
-        ...
-
-    def clear(self) -> None:
-        """Forget them."""
+    def __init__(self) -> None:
+        self.changed: dict[object, None] = {}
+        self.due_ns = NEVER_NS
 
 
 class Source(Protocol):
     """What the shell carries for: a broker, a lookup server, the control of either."""
 
     @property
-    def changed(self) -> Changes:
-        """Return the links that may have something to send."""
+    def agenda(self) -> Agenda:
+        """Return what it wants; always the same."""
         ...
 
     @property
     def open(self) -> bool:
-        """Tell whether it may be reached; if not, its sockets are closed."""
+        """Tell whether it may be reached; if not, its sockets are closed.
+
+        It is looked at again when the source is among what has changed.
+        """
         ...
 
     @property
@@ -85,13 +77,8 @@ class Source(Protocol):
         """Tell whether the whole process is to end at once."""
         ...
 
-    @property
-    def timers(self) -> Timers:
-        """Return what is told the time."""
-        ...
-
     def run_timers(self, now_ns: int) -> None:
-        """Do what is due."""
+        """Do what is due, and note in the agenda when something will be next."""
 
 
 Connect = Callable[[Callable[[], str], int], Link]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from time import monotonic_ns, time_ns
 from typing import cast
 
-from wireproof_reference_impl.served import NEVER_NS, Connect, Keeper, Link, Pacing, Source, Timers
+from wireproof_reference_impl.served import NEVER_NS, Agenda, Connect, Keeper, Link, Pacing, Source
 
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
@@ -63,7 +63,7 @@ class Shell:
         self._pacing = pacing
         self._waits = bool(pacing.flush_delay_ms) or keeper.gathers
         self._sources: dict[Source, None] = {}
-        self._timers: list[Timers] = []
+        self._agendas: list[Agenda] = []
         self._berths: list[Berth] = []
         self._opening: set[asyncio.Task[None]] = set()
         self._alarm: asyncio.TimerHandle | None = None
@@ -76,7 +76,8 @@ class Shell:
         """Listen at an address and return it, with the port that was found."""
         if source not in self._sources:
             self._sources[source] = None
-            self._timers.append(source.timers)
+            if not any(each is source.agenda for each in self._agendas):
+                self._agendas.append(source.agenda)
         berth = Berth(source, connect, address)
         await self._open(berth, _bound(*address))
         self._berths.append(berth)
@@ -88,19 +89,17 @@ class Shell:
 
         That is asked after whatever happened: what has not changed costs no call here.
         """
-        for berth in self._berths:
-            if berth.source.open is not berth.listens:
-                self._follow(berth)
-        due_ns = min([timers.due_ns for timers in self._timers])
-        if due_ns < self._alarm_ns:
-            self._set_alarm(due_ns)
-        if self._waits:
-            self._flush_soon()
-            return
-        for source in self._sources:
-            if source.changed:
-                self._flush_now()  # last: whoever is answered wants the processor
-                return
+        something = False
+        for agenda in self._agendas:
+            if agenda.due_ns < self._alarm_ns:
+                self._set_alarm(agenda.due_ns)
+            if agenda.changed:
+                something = True
+        if something:  # last: whoever is answered wants the processor
+            if self._waits:
+                self._flush_soon()
+            else:
+                self._flush_now()
 
     def stop(self) -> None:
         """Let the server end."""
@@ -124,17 +123,23 @@ class Shell:
         """Return the bytes in the pieces they are written in."""
         return self._pacing.pieces(data)
 
-    def _follow(self, berth: Berth) -> None:
+    def _follow(self, source: object) -> None:
         """Listen again, or no more, because the source was brought back or taken away."""
-        if berth.source.open:
-            listening = berth.kept or _bound(*berth.address)
-            listening.listen()
-            berth.kept, berth.listens = None, True
-            task = self.loop.create_task(self._open(berth, listening))
-            self._opening.add(task)
-            task.add_done_callback(self._opening.discard)
-        else:
-            self._close(berth)
+        for berth in self._berths:
+            if berth.source is not source or berth.source.open is berth.listens:
+                continue
+            if berth.source.open:
+                self._reopen(berth)
+            else:
+                self._close(berth)
+
+    def _reopen(self, berth: Berth) -> None:
+        listening = berth.kept or _bound(*berth.address)
+        listening.listen()
+        berth.kept, berth.listens = None, True
+        task = self.loop.create_task(self._open(berth, listening))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
 
     async def _open(self, berth: Berth, listening: socket.socket) -> None:
         berth.address = listening.getsockname()[:2]
@@ -165,18 +170,24 @@ class Shell:
     def _flush_now(self) -> None:
         if self._is_lost:
             return
-        changing = [source for source in self._sources if source.changed]
-        if not changing or not self._committed():
+        changed = [each for agenda in self._agendas for each in agenda.changed]
+        if not changed or not self._committed():
             return
-        for source in changing:
-            changed = tuple(source.changed)
-            source.changed.clear()
-            for link in changed:
-                carrier = self.carriers.get(link)
-                if carrier is not None:
-                    carrier.send()
-        if any(source.halted for source in changing):
-            self.stop()
+        for agenda in self._agendas:
+            agenda.changed.clear()
+        for each in changed:
+            self._tell(each)
+        for source in self._sources:
+            if source.halted:
+                self.stop()
+
+    def _tell(self, changed: object) -> None:
+        """Tell the clients behind what has changed: one connection, or all of a source."""
+        carrier = self.carriers.get(changed)
+        if carrier is not None:
+            carrier.send()
+        elif changed in self._sources:
+            self._follow(changed)
 
     def _committed(self) -> bool:
         """Make durable what is about to be sent; tell whether it may be sent."""
@@ -197,6 +208,8 @@ class Shell:
 
     def _ring(self) -> None:
         self._alarm, self._alarm_ns = None, NEVER_NS
+        for agenda in self._agendas:
+            agenda.due_ns = NEVER_NS
         now_ns = self.clock.now_ns()
         try:
             for source in self._sources:

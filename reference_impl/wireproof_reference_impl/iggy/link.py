@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from wireproof_reference_impl.harm import Harm
-from wireproof_reference_impl.served import NEVER_NS
+from wireproof_reference_impl.served import Agenda
 
 _MICROSECOND_NS = 1_000
 
@@ -25,12 +25,6 @@ class Connection(Protocol):
         ...
 
 
-class NoTimers:
-    """Nothing is ever due."""
-
-    due_ns = NEVER_NS
-
-
 class AtOnce:
     """What is kept is kept before it is answered: there is nothing to wait for."""
 
@@ -47,9 +41,9 @@ class Carried:
 
     def __init__(self, harm: Harm | None = None) -> None:
         self.harm = Harm() if harm is None else harm
-        self.changed: dict[Link, None] = {}
+        self.agenda = Agenda()
+        self.changed = self.agenda.changed
         self.links: dict[object, Link] = {}
-        self.timers = NoTimers()
 
     @property
     def halted(self) -> bool:
@@ -59,7 +53,9 @@ class Carried:
     def wake_dropped(self) -> None:
         """Note the connections that were ended for what came on another."""
         dropped, self.harm.dropped = self.harm.dropped, []
-        self.changed |= dict.fromkeys(self.links[each] for each in dropped if each in self.links)
+        self.changed.update(
+            dict.fromkeys(self.links[each] for each in dropped if each in self.links)
+        )
 
     def run_timers(self, now_ns: int) -> None:
         """Do nothing: nothing is ever due."""

@@ -17,7 +17,6 @@ from wireproof_reference_impl.http_stream import (
 )
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.node import Peer
 from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.http_request import (
@@ -55,7 +54,7 @@ class Site(Protocol):
         ...
 
     @property
-    def changed(self) -> dict[Peer, None]:
+    def changed(self) -> dict[object, None]:
         """Return the connections that may have something to send."""
         ...
 

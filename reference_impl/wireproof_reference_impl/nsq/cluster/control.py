@@ -13,12 +13,12 @@ from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator, Imposs
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.node import Peer
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.http_connection import HttpConnection, Route
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request, data
 from wireproof_reference_impl.nsq.lookupd import distortion
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.served import Agenda
 
 _MILLISECOND = 1_000_000
 _MOST_DELAY_MS = 600_000
@@ -28,13 +28,19 @@ _REDIRECT = "redirect"
 class Control:
     """What the control API is about; it behaves the same whatever the cluster does."""
 
-    def __init__(self, cluster: Coordinator, servers: Sequence[LookupServer]) -> None:
+    def __init__(
+        self,
+        cluster: Coordinator,
+        servers: Sequence[LookupServer],
+        agenda: Agenda | None = None,
+    ) -> None:
         self.cluster = cluster
         self.servers = servers
         self.behaviour = Behaviour()
         self.limits = Limits()
-        self.timers = Timers()
-        self.changed: dict[Peer, None] = {}
+        self.agenda = Agenda() if agenda is None else agenda
+        self.timers = Timers(self.agenda)
+        self.changed = self.agenda.changed
         self.open = True
         self.halted = False
 

@@ -216,7 +216,7 @@ class Coordinator:
             return
         held = self._held(member)
         led = {place for _, place in held if place.leader is member}
-        member.node.open = False
+        member.node.be_reachable(False)
         changed: dict[ClusterTopic, None] = {}
         for topic, place in held:
             if copies.leave_behind(place, member):
@@ -231,7 +231,7 @@ class Coordinator:
 
     def bring_up(self, member: Member, now_ns: int) -> None:
         """Bring a node back; it copies what it missed."""
-        member.node.open = True
+        member.node.be_reachable(True)
         changed: dict[ClusterTopic, None] = {}
         for topic, place in self._held(member):
             if copies.catch_up(topic, place):

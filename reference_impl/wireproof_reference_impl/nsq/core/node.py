@@ -12,6 +12,7 @@ from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.served import Agenda
 
 _SAVE_EVERY_NS = 1_000_000_000
 
@@ -41,15 +42,17 @@ class Node:
         limits: Limits,
         now_ns: int,
         access: Access = OPEN,
+        agenda: Agenda | None = None,
     ) -> None:
         self.behaviour = behaviour
         self.limits = limits
         self.access = access
         self.started_ns = now_ns
-        self.timers = Timers()
+        self.agenda = Agenda() if agenda is None else agenda
+        self.timers = Timers(self.agenda)
         self.topics: dict[str, Topic] = {}
         self.connections: dict[Peer, None] = {}
-        self.changed: dict[Peer, None] = {}
+        self.changed = self.agenda.changed
         self.open = True
         self.clustered = False
         self.halted = False
@@ -157,6 +160,11 @@ class Node:
         partition.close()
         self._storage.replace_log(topic.name, number, ()).close()
         self._storage.save_topic(topic.meta)
+
+    def be_reachable(self, reachable: bool) -> None:
+        """Be there for clients, or be away; the sockets follow."""
+        self.open = reachable
+        self.changed[self] = None
 
     def touch(self, place: Served) -> None:
         """Note that there may be something to send."""

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Callable
 from itertools import count
 
-from wireproof_reference_impl.served import NEVER_NS
+from wireproof_reference_impl.served import Agenda
 
 LATE_NS = 3_000_000_000
 """How late a broker is that is late on purpose: longer than a judge looks who looks once."""
@@ -23,14 +23,15 @@ class Timer:
 class Timers:
     """A heap of timers. `run` calls the actions that are due, with the time.
 
-    `due_ns` is never later than the next timer is due; of one that was cancelled it still tells.
+    The agenda's `due_ns` is never later than the next timer is due; of one that was cancelled it
+    still tells.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, agenda: Agenda | None = None) -> None:
+        self._agenda = Agenda() if agenda is None else agenda
         self._heap: list[tuple[int, int, Timer]] = []
         self._sequence = count()
         self._cancelled = 0
-        self.due_ns = NEVER_NS
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -39,8 +40,8 @@ class Timers:
         """Call `action` with the time once `when_ns` is reached."""
         timer = Timer(when_ns, action)
         heapq.heappush(self._heap, (when_ns, next(self._sequence), timer))
-        if when_ns < self.due_ns:
-            self.due_ns = when_ns
+        if when_ns < self._agenda.due_ns:
+            self._agenda.due_ns = when_ns
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
@@ -65,7 +66,8 @@ class Timers:
             timer.action = None
             action(now_ns)
         due_ns = self.next_ns()
-        self.due_ns = NEVER_NS if due_ns is None else due_ns
+        if due_ns is not None and due_ns < self._agenda.due_ns:
+            self._agenda.due_ns = due_ns
 
     def next_ns(self) -> int | None:
         """Return when the next timer is due, if there is one."""

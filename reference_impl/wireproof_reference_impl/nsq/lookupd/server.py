@@ -4,23 +4,26 @@ from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.node import Peer
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.lookupd.distortion import RIGHT, Distortion
+from wireproof_reference_impl.served import Agenda
 
 
 class LookupServer:
     """One nsqlookupd; the first of a cluster leads, the others only tell."""
 
-    def __init__(self, cluster: Coordinator, number: int, limits: Limits) -> None:
+    def __init__(
+        self, cluster: Coordinator, number: int, limits: Limits, agenda: Agenda | None = None
+    ) -> None:
         self.cluster = cluster
         self.number = number
         self.limits = limits
         self.http: tuple[str, int] = ("", 0)
         self.servers: tuple[LookupServer, ...] = (self,)
         self.answering: Distortion = RIGHT
-        self.timers = Timers()
-        self.changed: dict[Peer, None] = {}
+        self.agenda = Agenda() if agenda is None else agenda
+        self.timers = Timers(self.agenda)
+        self.changed = self.agenda.changed
         self.open = True
         self.halted = False
 
