@@ -10,8 +10,6 @@ MAX_BODY_SIZE = 5 * 1024 * 1024
 """Bytes; `-max-body-size`: the size field of IDENTIFY, AUTH, MPUB and its kin."""
 MAX_LINE_SIZE = 4096
 """Bytes of a command line, its LF included; the read buffer of nsqd, original and youzan."""
-READ_TIMEOUT_MS = 60_000
-"""For the magic; afterwards three heartbeat intervals."""
 
 MAX_NAME_SIZE = 64
 """Bytes of a topic or channel name, `#ephemeral` included."""

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
 from wireproof_reference_impl.nsq.core.timers import Timer, Timers
-from wireproof_spec.nsq.limits import HEARTBEATS_MISSED, READ_TIMEOUT_MS
+from wireproof_spec.nsq.limits import HEARTBEATS_MISSED
 from wireproof_spec.nsq.names import HEARTBEAT
 
 
@@ -22,7 +22,10 @@ class Alive(Protocol):
 
 
 class Pulse:
-    """Beats as often as the client asked for, and ends a connection that is silent too long."""
+    """Beats as often as the client asked for, and ends a connection that is silent too long.
+
+    That takes several beats at least, so that silence is looked for from the first beat on.
+    """
 
     def __init__(self, connection: Alive, timers: Timers, now_ns: int) -> None:
         self._connection: Alive | None = connection
@@ -30,7 +33,6 @@ class Pulse:
         self._heartbeat: Timer | None = None
         self._silence: Timer | None = None
         self._armed_ms: int | None = None
-        self._listen_until(now_ns + READ_TIMEOUT_MS * MILLISECOND)
         self._arm(now_ns)
 
     def start_anew(self, now_ns: int) -> None:
@@ -39,7 +41,7 @@ class Pulse:
             return
         self._arm(now_ns)
         self._timers.cancel(self._silence)
-        self._check_silence(now_ns)
+        self._silence = None
 
     def stop(self) -> None:
         """Beat no more, and let go of the connection."""
@@ -61,6 +63,8 @@ class Pulse:
         if self._connection is not None:
             self._connection.respond(HEARTBEAT)
             self._arm(now_ns)
+            if self._silence is None:
+                self._check_silence(now_ns)
 
     def _listen_until(self, when_ns: int) -> None:
         self._timers.cancel(self._silence)
