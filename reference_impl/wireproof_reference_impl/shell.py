@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import gc
 import socket
-from collections.abc import Sequence
 from time import monotonic_ns, time_ns
 from typing import cast
 
@@ -60,7 +59,8 @@ class Shell:
         self.clock = clock
         self.stopped: asyncio.Future[None] = loop.create_future()
         self.carriers: dict[object, Carrier] = {}
-        self._pacing = pacing
+        self.pieces = pacing.pieces
+        self._flush_delay_s = pacing.flush_delay_ms / 1000
         self._waits = bool(pacing.flush_delay_ms) or keeper.gathers
         self._sources: dict[Source, None] = {}
         self._agendas: list[Agenda] = []
@@ -119,10 +119,6 @@ class Shell:
         if self._alarm is not None:
             self._alarm.cancel()
 
-    def pieces(self, data: bytes) -> Sequence[bytes]:
-        """Return the bytes in the pieces they are written in."""
-        return self._pacing.pieces(data)
-
     def _follow(self, source: object) -> None:
         """Listen again, or no more, because the source was brought back or taken away."""
         for berth in self._berths:
@@ -160,8 +156,7 @@ class Shell:
 
     def _flush_soon(self) -> None:
         if self._late is None:
-            delay_s = self._pacing.flush_delay_ms / 1000
-            self._late = self.loop.call_later(delay_s, self._flush_late)
+            self._late = self.loop.call_later(self._flush_delay_s, self._flush_late)
 
     def _flush_late(self) -> None:
         self._late = None
@@ -171,7 +166,12 @@ class Shell:
         if self._is_lost:
             return
         changed = [each for agenda in self._agendas for each in agenda.changed]
-        if not changed or not self._committed():
+        if not changed:
+            return
+        try:
+            self._keeper.commit()  # before anything of it is sent
+        except OSError as error:
+            self._lose(error)
             return
         for agenda in self._agendas:
             agenda.changed.clear()
@@ -188,15 +188,6 @@ class Shell:
             carrier.send()
         elif changed in self._sources:
             self._follow(changed)
-
-    def _committed(self) -> bool:
-        """Make durable what is about to be sent; tell whether it may be sent."""
-        try:
-            self._keeper.commit()
-        except OSError as error:
-            self._lose(error)
-            return False
-        return True
 
     def _set_alarm(self, when_ns: int) -> None:
         """Look again at a time; what was due then and is no more does no harm."""

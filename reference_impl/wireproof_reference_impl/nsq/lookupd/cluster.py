@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
 from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters, records
-from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, is_registered
+from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, registered
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_spec.nsq import error_codes
 
@@ -39,11 +39,7 @@ def nodes(server: LookupServer, request: Request) -> object:
 
 def topics(server: LookupServer, request: Request) -> object:
     """Name the topics, and with `metaInfo` what they are like."""
-    found = [
-        topic
-        for topic in server.cluster.topics.values()
-        if any(is_registered(topic, place) for place in topic.places.values())
-    ]
+    found = [topic for topic in server.cluster.topics.values() if registered(topic)]
     answer: dict[str, object] = {"topics": [each.name for each in found]}
     if parameters.flag(request, "metaInfo"):
         answer["meta_info"] = [_topic(each) for each in found]
@@ -95,14 +91,10 @@ def _led(server: LookupServer) -> Mapping[Member, Led]:
         member: {} for member in server.cluster.members
     }
     for topic in server.cluster.topics.values():
-        for place in topic.places.values():
+        for place in registered(topic):
             leader = place.leader
-            if leader is not None and is_registered(topic, place):
-                led = found[leader]
-                if topic in led:
-                    led[topic].append(str(place.number))
-                else:
-                    led[topic] = [str(place.number)]
+            if leader is not None:
+                found[leader].setdefault(topic, []).append(str(place.number))
     return found
 
 

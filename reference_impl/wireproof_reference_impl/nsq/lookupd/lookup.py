@@ -79,8 +79,8 @@ def _for_producers(
 ) -> list[Led]:
     if topic is None:
         raise HttpRefusal(404, "Key not found")
-    registered = [each for each in _led(places) if is_registered(topic, each[0])]
-    kept = [each for each in registered if (topic.name, each[1]) not in server.cluster.tombstones]
+    offered = [each for each in _led(places) if is_registered(topic, each[0])]
+    kept = [each for each in offered if (topic.name, each[1]) not in server.cluster.tombstones]
     if now_ns < topic.paused_until_ns:
         usable: list[Led] = []
     elif server.behaviour.lookup.channel_needed:
@@ -90,6 +90,14 @@ def _for_producers(
     if kept and not usable:
         raise HttpRefusal(404, _NO_CHANNEL)
     return usable
+
+
+def registered(topic: ClusterTopic) -> list[Place]:
+    """Return the partitions that their leaders offer to producers."""
+    places = topic.places.values()
+    if topic.settings.channels_made:
+        return [place for place in places if place.writable]
+    return [place for place in places if is_registered(topic, place)]
 
 
 def is_registered(topic: ClusterTopic, place: Place) -> bool:
