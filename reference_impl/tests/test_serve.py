@@ -248,10 +248,12 @@ def test_lists_have_five_columns(option: str, capsys: pytest.CaptureFixture[str]
     assert len(lines) >= 15
 
 
-def test_start_is_quick_and_loads_no_schemas() -> None:
+def test_start_is_quick_and_loads_neither_schemas_nor_presets() -> None:
     code = (
         "import sys; import wireproof_reference_impl.nsq.serve; "
-        "print(sorted({'jsonschema', 'hypothesis', 'pytest', 'click'} & set(sys.modules)))"
+        "unused = {'jsonschema', 'hypothesis', 'pytest', 'click', 'construct'}; "
+        "unused |= {f'wireproof_reference_impl.nsq.{each}' for each in ('presets', 'faults')}; "
+        "print(sorted(unused & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True
