@@ -19,9 +19,9 @@ from wireproof_reference_impl.nsq.queue_channels import (
 )
 from wireproof_reference_impl.nsq.queue_file import QueueFile
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
-from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning, Recovered
+from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
 from wireproof_reference_impl.nsq.queue_records import LENGTH_SIZE, whole
-from wireproof_reference_impl.nsq.queue_recovery import recover
+from wireproof_reference_impl.nsq.queue_recovery import Recovered, recover
 from wireproof_spec.wire_error import WireError
 
 _MUCH_BYTES = 1 << 20

@@ -1,6 +1,6 @@
-"""A boundary between two records of a queue, in all the ways its files count; all there are."""
+"""A boundary between two records of a queue, in all the ways its files count."""
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 
 class Place(Struct, frozen=True):
@@ -39,20 +39,6 @@ class QueueWarning(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.file}: {self.text}"
-
-
-class Recovered(Struct):
-    """What the files hold: the ends of finished files in order, and the end of the queue."""
-
-    start: Place
-    end: Place
-    finished: list[Place] = field(default_factory=list[Place])
-    warnings: list[QueueWarning] = field(default_factory=list[QueueWarning])
-
-    def finish(self, end: Place) -> None:
-        """Take a file as finished; the queue goes on in the next one."""
-        self.finished.append(end)
-        self.end = end.next_file()
 
 
 class QueueFault(Exception):

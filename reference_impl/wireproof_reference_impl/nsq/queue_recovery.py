@@ -10,10 +10,26 @@ from collections.abc import Iterator
 from os.path import basename
 from typing import BinaryIO
 
+from msgspec import Struct, field
+
 from wireproof_reference_impl.nsq.queue_folder import QueueFolder
-from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning, Recovered
+from wireproof_reference_impl.nsq.queue_place import Place, QueueFault, QueueWarning
 from wireproof_reference_impl.nsq.queue_records import LENGTH_SIZE, whole
 from wireproof_spec.wire_error import WireError
+
+
+class Recovered(Struct):
+    """What the files hold: the ends of finished files in order, and the end of the queue."""
+
+    start: Place
+    end: Place
+    finished: list[Place] = field(default_factory=list[Place])
+    warnings: list[QueueWarning] = field(default_factory=list[QueueWarning])
+
+    def finish(self, end: Place) -> None:
+        """Take a file as finished; the queue goes on in the next one."""
+        self.finished.append(end)
+        self.end = end.next_file()
 
 
 def recover(folder: QueueFolder) -> Recovered:
