@@ -16,9 +16,11 @@ so their number has a file of its own.
 """
 
 import contextlib
+import os
 import shutil
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from io import FileIO
 from pathlib import Path
 
 from wireproof_reference_impl.iggy.core.storage import (
@@ -41,14 +43,16 @@ _U64_MASK = (1 << 64) - 1
 class SegmentFiles:
     """The files of one partition in its folder, which is made when something is kept."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._is_there = folder.is_dir()
+        self._is_there = os.path.isdir(folder)
 
     def segments(self) -> Sequence[KeptSegment]:
         """Return what is kept: each record from its place in the index to the next one's."""
         found = [
-            (int(each.stem), each) for each in self._folder.glob("*.log") if each.stem.isdigit()
+            (int(each.stem), each)
+            for each in Path(self._folder).glob("*.log")
+            if each.stem.isdigit()
         ]
         return [_segment(start, path) for start, path in sorted(found)]
 
@@ -56,7 +60,7 @@ class SegmentFiles:
         """Return the stored offsets of consumers or of groups."""
         return {
             number: int.from_bytes(path.read_bytes()[:8], "little")
-            for number, path in _numbered(self._folder / "offsets" / _OFFSETS[kind])
+            for number, path in _numbered(Path(self._folder, "offsets", _OFFSETS[kind]))
         }
 
     def append(self, start: int, rows: Rows) -> None:
@@ -71,14 +75,16 @@ class SegmentFiles:
         )
         self._make()
         parts = {"log": b"".join(rows.records), "index": positions, "timeindex": timestamps}
-        sizes = {kind: _size(self._path(start, kind)) for kind in parts}
+        sizes: dict[str, int] = {}
         try:
             for kind, data in parts.items():
-                with self._path(start, kind).open("ab") as file:
-                    file.write(data)
+                path = self._path(start, kind)
+                with open(path, "ab", buffering=0) as file:
+                    sizes[path] = file.tell()
+                    _write_all(file, data)
         except OSError:
-            for kind, size in sizes.items():
-                _cut(self._path(start, kind), size)
+            for path, size in sizes.items():
+                _cut(path, size)
             raise
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
@@ -87,7 +93,7 @@ class SegmentFiles:
         Raises:
             OSError: it could not be written.
         """
-        with self._path(start, "log").open("r+b") as file:
+        with open(self._path(start, "log"), "r+b") as file:
             file.seek(position)
             file.write(record)
 
@@ -98,17 +104,17 @@ class SegmentFiles:
             OSError: it could not be written.
         """
         self._make()
-        path = self._folder / "offsets" / _OFFSETS[kind] / str(consumer)
-        path.write_bytes(offset.to_bytes(8, "little"))
+        path = f"{self._folder}/offsets/{_OFFSETS[kind]}/{consumer}"
+        _write(path, offset.to_bytes(8, "little"))
 
     def _make(self) -> None:
         if not self._is_there:
             for name in _OFFSETS.values():
-                (self._folder / "offsets" / name).mkdir(parents=True, exist_ok=True)
+                os.makedirs(f"{self._folder}/offsets/{name}", exist_ok=True)
             self._is_there = True
 
-    def _path(self, start: int, kind: str) -> Path:
-        return self._folder / f"{start:020}.{kind}"
+    def _path(self, start: int, kind: str) -> str:
+        return f"{self._folder}/{start:020}.{kind}"
 
 
 class DiskStorage:
@@ -140,8 +146,8 @@ class DiskStorage:
         """Keep a topic."""
         folder = self._topic(stream, topic)
         for each in ("partitions", "groups"):
-            (folder / each).mkdir(parents=True, exist_ok=True)
-        (folder / _TOPIC_INFO).write_text(name)
+            os.makedirs(f"{folder}/{each}", exist_ok=True)
+        _write(f"{folder}/{_TOPIC_INFO}", name.encode())
 
     def remove_topic(self, stream: int, topic: int) -> None:
         """Forget a topic and all in it."""
@@ -154,27 +160,27 @@ class DiskStorage:
     def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
         """Keep how many partitions there are; forget all above, and what is in them."""
         folder = self._topic(stream, topic)
-        new = folder / f"{_COUNT}.new"
-        new.write_text(str(partitions))
-        new.replace(folder / _COUNT)  # who dies on the way leaves the old number or the new
-        for number, path in _numbered(folder / "partitions"):
-            if number > partitions:
-                shutil.rmtree(path)
+        new = f"{folder}/{_COUNT}.new"
+        _write(new, str(partitions).encode())
+        os.replace(new, f"{folder}/{_COUNT}")  # who dies on the way leaves the old or the new
+        for name in os.listdir(f"{folder}/partitions"):
+            if _is_number(name) and int(name) > partitions:
+                shutil.rmtree(f"{folder}/partitions/{name}")
 
     def add_group(self, stream: int, topic: int, group: int) -> None:
         """Keep a consumer group."""
-        path = self._topic(stream, topic) / "groups" / str(group)
-        path.write_bytes(group.to_bytes(4, "little"))
+        path = f"{self._topic(stream, topic)}/groups/{group}"
+        _write(path, group.to_bytes(4, "little"))
 
     def remove_group(self, stream: int, topic: int, group: int) -> None:
         """Forget a consumer group."""
-        (self._topic(stream, topic) / "groups" / str(group)).unlink()
+        os.unlink(f"{self._topic(stream, topic)}/groups/{group}")
 
-    def _topic(self, stream: int, topic: int) -> Path:
-        return self._streams / str(stream) / "topics" / str(topic)
+    def _topic(self, stream: int, topic: int) -> str:
+        return f"{self._streams}/{stream}/topics/{topic}"
 
-    def _partition(self, stream: int, topic: int, partition: int) -> Path:
-        return self._topic(stream, topic) / "partitions" / str(partition)
+    def _partition(self, stream: int, topic: int, partition: int) -> str:
+        return f"{self._topic(stream, topic)}/partitions/{partition}"
 
 
 def _topics(folder: Path) -> list[KeptTopic]:
@@ -210,7 +216,7 @@ def _segment(start: int, path: Path) -> KeptSegment:
 def _numbered(folder: Path) -> Iterator[tuple[int, Path]]:
     """Return what is named by a number in a folder, by number."""
     if folder.is_dir():
-        found = [each for each in folder.iterdir() if each.name.isascii() and each.name.isdigit()]
+        found = [each for each in folder.iterdir() if _is_number(each.name)]
         yield from sorted((int(each.name), each) for each in found)
 
 
@@ -218,10 +224,21 @@ def _fitting(numbers: Sequence[int], mask: int) -> Iterator[int]:
     return (each & mask for each in numbers)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
 
 
-def _cut(path: Path, size: int) -> None:
-    with contextlib.suppress(OSError), path.open("r+b") as file:
-        file.truncate(size)
+def _write(path: str, data: bytes) -> None:
+    with open(path, "wb", buffering=0) as file:
+        _write_all(file, data)
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+
+
+def _cut(path: str, size: int) -> None:
+    with contextlib.suppress(OSError):
+        os.truncate(path, size)

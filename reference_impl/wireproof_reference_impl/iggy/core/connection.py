@@ -122,7 +122,8 @@ class Connection:
         end = LENGTH_BYTES + length
         if end > len(self._buffer):
             return None
-        frame = bytes(self._buffer[LENGTH_BYTES:end])
+        with memoryview(self._buffer) as whole:
+            frame = bytes(whole[LENGTH_BYTES:end])
         del self._buffer[:end]
         return frame
 

@@ -158,7 +158,7 @@ def found(
 
 def is_taken(name: str, among: Iterable[Stream] | Iterable[Topic]) -> bool:
     """Tell whether a name is one of these."""
-    return any(each.name == name for each in among)
+    return name in [each.name for each in among]
 
 
 def missing_stream(who: Identifier) -> Refusal:
