@@ -1,5 +1,6 @@
 """Segments on disk: byte for byte as the real server writes them, and read again."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -179,10 +180,10 @@ def test_a_death_while_partitions_are_counted_leaves_the_old_number(
 ) -> None:
     client = Bench(data=tmp_path).with_topic(partitions=2)
 
-    def die(new: Path, target: Path) -> None:
+    def die(new: str, target: str) -> None:
         raise OSError(f"{new} never becomes {target}")
 
-    monkeypatch.setattr(Path, "replace", die)
+    monkeypatch.setattr(os, "replace", die)
     client.send(frame(commands.CREATE_PARTITIONS, PLACE + u32(3)))
     monkeypatch.undo()
 
