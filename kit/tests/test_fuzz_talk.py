@@ -89,6 +89,28 @@ def test_an_http_response_is_cut_like_any_other_answer() -> None:
     assert ended(HttpReader(), b"what", half_close=True).fault
 
 
+class Attentive(Subscriber):
+    """Says a word for each message that it is pushed."""
+
+    def unasked(self, answer: object) -> bytes:
+        return b"heard"
+
+
+def test_who_is_only_read_from_answers_what_is_pushed() -> None:
+    def script(peer: Peer) -> None:
+        peer.say(PUSHED)
+        peer.exactly(len(b"heard"))
+        peer.say(OK)
+
+    with ScriptedPeer(script) as target:
+        talk = Talk(target.address, FrameReader(), Attentive())
+        deadline = time.monotonic() + DEADLINE
+        while not talk.answers and not talk.ended and time.monotonic() < deadline:
+            talk.read()
+        talk.close()
+    assert [answer.kind for answer in talk.answers] == [OK_KIND]
+
+
 class Referee(Subscriber):
     """Owes each case one OK, and no more."""
 

@@ -157,11 +157,9 @@ class Talk:
                 self._transcript.add("receive", self.name, data=answer.data)
             if is_pushed(answer.kind):
                 if reply := self._listener.unasked(answer):
-                    self._out.append(reply)
+                    self.send(reply)  # at once: nobody may come to write for who only listens
             else:
                 self.answers.append(answer)
-        if self._out:
-            self.events = select.POLLIN | select.POLLOUT
 
     def _shut(self) -> None:
         if self.half_closed or self.sock is None or self.ended:
