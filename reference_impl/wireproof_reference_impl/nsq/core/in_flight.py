@@ -80,8 +80,8 @@ def never_overtaken(held: Held) -> bool:
     return False
 
 
-def always_finished(held: Held, oldest: int) -> bool:
-    """Tell whether FIN ends a message; `oldest` is the least internal id its client holds.
+def always_finished(held: Held, oldest: Callable[[], int]) -> bool:
+    """Tell whether FIN ends a message; `oldest` returns the least internal id its client holds.
 
     Clause: smart.message-id.finish
     """
@@ -126,10 +126,13 @@ class InFlight:
         internal_id: int,
         subscriber: Subscriber,
         *,
-        ends: Callable[[Held, int], bool],
+        ends: Callable[[Held, Callable[[], int]], bool],
         may: Callable[[Held, Subscriber], bool],
     ) -> None:
         """Be done with a message that a client `may` finish, if FIN `ends` it.
+
+        `ends` is told what returns the lowest internal id its holder has: to look through all it
+        has at every FIN would take longer the more a client holds.
 
         Raises:
             NotInFlight: nobody holds it, or the client may not.
@@ -138,8 +141,11 @@ class InFlight:
         if held is None or not may(held, subscriber):
             raise NotInFlight(internal_id)
         holder = held.subscriber
-        its = (n for n, each in self._held.items() if each.subscriber is holder)
-        if ends(held, min(its)):
+
+        def oldest() -> int:
+            return min(n for n, each in self._held.items() if each.subscriber is holder)
+
+        if ends(held, oldest):
             self._end(held)
 
     def start(self, held: Held, subscriber: Subscriber, now_ns: int) -> None:

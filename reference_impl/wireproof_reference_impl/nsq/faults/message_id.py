@@ -46,20 +46,20 @@ def _forgotten_again(message: Message, attempts: int) -> int:
     return message.trace_id if attempts == 1 else 0
 
 
-def _finishing(finishes: Callable[[Held, int], bool]) -> Settings:
+def _finishing(finishes: Callable[[Held, Callable[[], int]], bool]) -> Settings:
     """Return settings under which FIN ends only such messages."""
     return {"dispatch.finishes": finishes}
 
 
-def _only_low_trace_ids(held: Held, oldest: int) -> bool:
+def _only_low_trace_ids(held: Held, oldest: Callable[[], int]) -> bool:
     return held.message.trace_id < _U63
 
 
-def _only_the_oldest(held: Held, oldest: int) -> bool:
-    return held.message.internal_id == oldest
+def _only_the_oldest(held: Held, oldest: Callable[[], int]) -> bool:
+    return held.message.internal_id == oldest()
 
 
-def _not_every_third(held: Held, oldest: int) -> bool:
+def _not_every_third(held: Held, oldest: Callable[[], int]) -> bool:
     return held.message.internal_id % 3 != 0 or held.attempts > 1
 
 
