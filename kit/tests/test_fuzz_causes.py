@@ -1,11 +1,13 @@
 """The proof of the fuzzer counts a finding for a fault only when it is the fault's doing."""
 
+import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from cli_process import wireproof
+from msgspec.structs import replace
 
 from wireproof_spec.record import FindingRecord, FuzzCaseRecord, SentRecord
 
@@ -19,6 +21,17 @@ CASE = FuzzCaseRecord(0, "fresh", "magic", "magic", "empty", (SentRecord(),))
 FOUND = FindingRecord(
     "0123456789ab", "answer", "", "fresh", "magic", "magic", "OK", 1, 5, 5, 1, 0.1, (CASE,)
 )
+
+
+NAMES = {"extended": "wp_f_1", "plain": "wp_f_3", "watched": "wp_f_2", "channel": "wp_fuzz_cases"}
+"""What cases of NSQ name on the target that they were found on."""
+
+MPUB_TRACE = b"MPUB_TRACE wp_f_3 0\n" + struct.pack(">IIIQ", 17, 1, 9, 7) + b"x"
+BAD_TOPIC = "INTERNAL_CREATE_TOPIC ÄéЖ 0 0 true\n".encode()
+
+
+def written(data: bytes) -> SentRecord:
+    return SentRecord(hex=data.hex(), length=len(data))
 
 
 class Shown:
@@ -89,3 +102,27 @@ def test_real_references_tell_whose_doing_it_is(campaign: Path) -> None:
         lambda extra, finding, times: shows(("--fault", "beyond-no-header"), finding, times),
     )
     assert "the correct reference, too" in faulty_everywhere
+
+
+def test_what_one_case_does_to_another_beside_it_shows_again() -> None:
+    # The campaign knew that the second one ends its connection; whoever does not sends it first,
+    # and then another message is lost, behind which nothing is asked.
+    many = replace(written(MPUB_TRACE), manner="split", cuts=(9, 14, 20))
+    cases = (
+        FuzzCaseRecord(0, "identified", "MPUB_TRACE", "frame", "many writes", (many,), True),
+        FuzzCaseRecord(
+            1,
+            "magic-sent",
+            "INTERNAL_CREATE_TOPIC",
+            "topic_name",
+            "letters beyond ASCII",
+            (written(BAD_TOPIC),),
+            delimited=True,
+            hazardous=True,
+        ),
+    )
+    finding = replace(FOUND, cases=cases, names=NAMES)
+    shows = fuzz_causes.shows_on("nsq")
+
+    assert shows(("--fault", "parser-bad-topic-loses-next"), finding, fuzz_causes.OFTEN)
+    assert not shows((), finding, fuzz_causes.MORE)

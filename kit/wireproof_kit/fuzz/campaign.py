@@ -158,13 +158,14 @@ class Campaign:
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
         """Perform each on connections of its own, one more request behind it, as `probe` does.
 
-        What loses the place in the stream shows in that request only, and the campaign may have
-        learned of a case that it ends its connection, which nobody else knows.
+        What loses the place in the stream, or a message of whoever publishes next, shows in that
+        request only, and the campaign may have learned of a case that it ends its connection,
+        which nobody else knows.
         """
         engine = self._engine
         if engine is None:
             return None
-        found = [each for case in cases if (each := engine.perform_one(case)) is not None]
+        found = engine.perform_apart(cases)
         self._heal(found)
         return _alike(found, violated)
 

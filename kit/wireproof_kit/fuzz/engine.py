@@ -8,7 +8,7 @@ After each batch the bystanders are asked, and what was acknowledged is waited f
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from wireproof_kit.fuzz import pump
@@ -170,6 +170,15 @@ class Engine:
         if judgement.trouble is None:
             return None
         return Suspicion(judgement.trouble, (case,), case, judgement.answer)
+
+    def perform_apart(self, cases: Sequence[Case]) -> list[Suspicion]:
+        """Send each case on connections of its own, side by side; bystanders are not asked."""
+        self._answer_s = self.grounds.patience_s
+        self._silences = 0
+        self._unfinished = []
+        found: list[Suspicion] = []
+        self._perform_single([self.renaming.case(case) for case in cases], found, [])
+        return [replace(each, batch=tuple(cases)) for each in found]
 
     def is_well(self) -> bool:
         """Tell whether the bystanders find the target well."""
