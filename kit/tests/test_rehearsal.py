@@ -7,7 +7,7 @@ import pytest
 
 from wireproof_kit.collecting import collect
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.rehearsal import about
+from wireproof_kit.rehearsal import about, is_wrong
 from wireproof_kit.rehearsal_matrix import Matrix, is_writable, page, write_matrix
 from wireproof_kit.rehearsal_trials import (
     FAULT,
@@ -20,6 +20,7 @@ from wireproof_kit.rehearsal_trials import (
     sample,
     selected,
 )
+from wireproof_spec.record import CaseRecord, Verdict
 
 FAULTS = tuple(
     Trial(f"fault-{number}", FAULT, (f"fault-{number}",), breaks=(f"ext.group.{number % 4}",))
@@ -85,6 +86,27 @@ def test_a_fault_meets_every_case_of_its_clauses() -> None:
     assert whole[: len(own)] == drawn[: len(own)] == own
     assert {item.id for item in drawn} < {item.id for item in whole}
     assert {item.clause.id for item in drawn} == {item.clause.id for item in whole}
+
+
+def came_to(verdict: Verdict) -> CaseRecord:
+    clause = FAULTS[0].breaks[0]
+    return CaseRecord("nsq/x/y", "", clause, "must", "", "ok", verdict, "")
+
+
+@pytest.mark.parametrize("verdict", ["fail", "unstable", "inconclusive", "error", "unsupported"])
+def test_what_is_legal_turns_nothing_red_and_leaves_nothing_unjudged(verdict: Verdict) -> None:
+    assert is_wrong(VARIANTS[0], came_to(verdict))
+    assert not is_wrong(VARIANTS[0], came_to("pass"))
+    assert not is_wrong(VARIANTS[0], came_to("reading"))
+
+
+def test_a_fault_turns_only_its_own_clauses_red() -> None:
+    own, other = FAULTS[0], FAULTS[1]
+    assert not is_wrong(own, came_to("fail"))
+    assert is_wrong(other, came_to("fail"))
+    assert is_wrong(other, came_to("unstable"))
+    assert is_wrong(own, came_to("error"))
+    assert not is_wrong(other, came_to("unsupported"))
 
 
 def test_a_sample_has_a_fault_of_every_clause() -> None:

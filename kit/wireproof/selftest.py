@@ -86,7 +86,8 @@ def selftest(
     """Run the suites against faults, which must die, and legal variants, which must not.
 
     IDS are names of faults, variants or mixes, or prefixes of clauses or cases whose faults
-    are meant. Exit 0: every fault died of its own clauses and nothing legal turned red.
+    are meant. Exit 0: every fault died of its own clauses, nothing legal turned red or left a
+    case unjudged.
     """
     if out is not None:
         is_writable(out)

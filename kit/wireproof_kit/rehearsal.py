@@ -1,7 +1,7 @@
 """Rehearsals: the suites run against the reference with a fault or legal variants switched on.
 
 They prove the judge: each fault must turn a case of each of its clauses red, and nothing else;
-no variant, nor any mix of them, may turn anything red.
+no variant, nor any mix of them, may turn anything red or leave it unjudged.
 """
 
 import random
@@ -120,7 +120,7 @@ class _Performance:
     def shown(self) -> Shown:
         """Return what the trial showed."""
         trial = self._trial
-        fatal = [record for record in self._records if self._is_wrong(record)]
+        fatal = [record for record in self._records if is_wrong(trial, record)]
         return Shown(
             trial=trial,
             red=dict(sorted(self._red.items())),
@@ -157,12 +157,18 @@ class _Performance:
                 self._records.remove(record)
                 self._run(chosen[record.case])
 
-    def _is_wrong(self, record: CaseRecord) -> bool:
-        if self._trial.kind != FAULT:
-            return record.verdict not in ("pass", "reading", "unsupported")
-        if record.verdict == "error":
-            return True
-        return record.verdict in ("fail", "unstable") and record.clause not in self._allowed
+
+def is_wrong(trial: Trial, record: CaseRecord) -> bool:
+    """Tell whether a case should not have come to this under a fault or what is legal.
+
+    What is legal leaves no case without a judgement: `unsupported` would hide what it breaks.
+    """
+    if trial.kind != FAULT:
+        return record.verdict not in ("pass", "reading")
+    if record.verdict == "error":
+        return True
+    allowed = {*trial.breaks, *trial.may_break}
+    return record.verdict in ("fail", "unstable") and record.clause not in allowed
 
 
 def _seen(record: CaseRecord) -> Seen:

@@ -39,6 +39,25 @@ def test_answers_over_http_have_other_fields(variant: str, name: str, value: str
     assert f"{name}: {value}\r\n".encode() not in over_http(Bench(), "/ping")
 
 
+def test_bodies_come_in_chunks_to_whoever_takes_them() -> None:
+    bench = Bench(variants=["http-chunked"])
+    bench.with_topic().ok(commands.SEND_MESSAGES, sending(sent(b"a" * 5000)))
+    found = cast(list[dict[str, str]], bench.http("GET", TOPIC_MESSAGES).json)
+    assert len(found[0]["payload"]) > 5000
+    assert over_http(bench, "/ping").endswith(b"\r\n\r\n4\r\npong\r\n0\r\n\r\n")
+    assert over_http(bench, "/ping", version="1.0").endswith(b"\r\n\r\npong")
+    gone = over_http(bench, "/streams/1", method="DELETE")
+    assert gone.startswith(b"HTTP/1.1 204 ")
+    assert not gone.endswith(b"0\r\n\r\n")
+
+
+def test_connections_over_http_end_behind_each_answer() -> None:
+    for bench, ends in ((Bench(), False), (Bench(variants=["http-closing"]), True)):
+        connection = routes.connection(bench.server)
+        connection.receive(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n", bench.tick())
+        assert connection.closed is ends
+
+
 def test_words_stand_behind_the_status() -> None:
     assert over_http(Bench(variants=["http-reasons"]), "/nowhere").startswith(
         b"HTTP/1.1 404 Not Found\r\n"
@@ -152,8 +171,9 @@ def test_segments_are_many() -> None:
     assert int.from_bytes(partition[4:8], "little") == 3
 
 
-def over_http(bench: Bench, path: str) -> bytes:
+def over_http(bench: Bench, path: str, *, method: str = "GET", version: str = "1.1") -> bytes:
     """Return an answer as it stands on the wire."""
     connection = routes.connection(bench.server)
-    connection.receive(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode(), bench.tick())
+    request = f"{method} {path} HTTP/{version}\r\nHost: x\r\n\r\n"
+    connection.receive(request.encode(), bench.tick())
     return connection.take_output()

@@ -44,7 +44,8 @@ class Head(Struct, frozen=True):
     """Request line and headers; names keep the spelling they came with, values their bytes.
 
     `length` is the Content-Length, 0 where none is given. `lasts` tells whether another request
-    may follow on the connection, `expects` whether the body is sent only once 100 is answered.
+    may follow on the connection, `expects` whether the body is sent only once 100 is answered,
+    `takes_chunks` whether the answer's may come in chunks.
     """
 
     method: str
@@ -53,6 +54,7 @@ class Head(Struct, frozen=True):
     length: int
     lasts: bool
     expects: bool
+    takes_chunks: bool = True
 
     def field(self, name: bytes) -> bytes:
         """Return the last header of a name given in lower case; empty when there is none."""
@@ -145,6 +147,7 @@ class Requests:
             length=int(named.get(b"content-length", b"0")),
             lasts=version == "1.1" and self._is_to_last(),
             expects=version == "1.1" and named.get(b"expect", b"").lower() == b"100-continue",
+            takes_chunks=version == "1.1",
         )
         self._events.append(head)
 

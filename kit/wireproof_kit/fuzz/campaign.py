@@ -47,7 +47,10 @@ from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
 HUNT_S: Final = 30.0
-"""Seconds at most between a suspicion and its finding."""
+"""Seconds at most between a suspicion and the cases that raise it."""
+CONFIRM_S: Final = 10.0
+"""Seconds that there are to confirm them, though finding them took all: what showed once may have
+been a busy machine."""
 RECORD_S: Final = 10.0
 """Seconds at most for recording an exchange of many cases."""
 SHRINK_S: Final = 15.0
@@ -240,6 +243,7 @@ class Campaign:
         if self.plan.shrink and not (is_known and hunt.violated in (*COSTLY, LINGERS)):
             cases = self._shrunk(hunt, cases)
         again = hunt.again
+        self._hunt_until = max(self._hunt_until, time.monotonic() + CONFIRM_S)
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
         if not shown:
             self._keep_unconfirmed(suspicion)

@@ -34,10 +34,12 @@ from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_reference_impl.iggy.http.exchange import (
     Answer,
+    Framing,
     HeaderFields,
     Reason,
     Unfit,
     as_they_are,
+    counted,
     in_plain_text,
     no_reason,
 )
@@ -143,7 +145,8 @@ class HttpBehaviour(Struct, frozen=True):
     """What HTTP takes, how it refuses, and what stands in front of a body.
 
     `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
-    answer of those that tell length and type; `unfit` answers what no handler can read.
+    answer of those that tell length and type; `framing` tells where a body ends; `unfit` answers
+    what no handler can read. Connections go on behind an answer while it `keeps_open`.
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
@@ -151,6 +154,8 @@ class HttpBehaviour(Struct, frozen=True):
     sent: Callable[[Sent], None] = defaults.check_as_over_tcp
     error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
     fields: Callable[[HeaderFields], HeaderFields] = as_they_are
+    framing: Framing = counted
+    keeps_open: bool = True
     reason: Reason = no_reason
     unfit: Callable[[Unfit], Answer] = in_plain_text
 

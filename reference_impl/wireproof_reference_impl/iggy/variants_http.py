@@ -15,7 +15,7 @@ from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 
-_LENGTH = "Content-Length"
+_CHUNK_BYTES = 1024
 _MORE_FIELDS = (
     ("Date", "Tue, 22 Aug 2023 10:00:00 GMT"),
     ("Server", "another"),
@@ -39,13 +39,10 @@ def _more(fields: HeaderFields) -> HeaderFields:
     return [*_MORE_FIELDS[:2], *fields, *_MORE_FIELDS[2:]]
 
 
-def _chunked(fields: HeaderFields) -> HeaderFields:
-    chunked = ("Transfer-Encoding", "chunked")
-    return [chunked if name == _LENGTH else (name, value) for name, value in fields]
-
-
-def _closing(fields: HeaderFields) -> HeaderFields:
-    return [*(each for each in fields if each[0] != "Connection"), ("Connection", "close")]
+def _in_chunks(body: bytes) -> tuple[HeaderFields, bytes]:
+    chunks = [body[at : at + _CHUNK_BYTES] for at in range(0, len(body), _CHUNK_BYTES)]
+    framed = [b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in (*chunks, b"")]
+    return [("Transfer-Encoding", "chunked")], b"".join(framed)
 
 
 def _with_charset(fields: HeaderFields) -> HeaderFields:
@@ -101,12 +98,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "http-chunked",
         "answers over HTTP come in chunks, without a length",
-        _fields(_chunked),
+        {"http.framing": _in_chunks},
     ),
     variant(
         "http-closing",
         "every answer over HTTP ends its connection",
-        _fields(_closing),
+        {"http.keeps_open": False},
     ),
     variant(
         "http-charset",

@@ -17,12 +17,14 @@ from wireproof_reference_impl.iggy.http.exchange import (
     JSON,
     Answer,
     Exchange,
+    Framing,
     Handler,
     HeaderFields,
     Reason,
     Routes,
     Unfit,
     as_they_are,
+    counted,
     in_plain_text,
     no_reason,
     split_path,
@@ -30,6 +32,8 @@ from wireproof_reference_impl.iggy.http.exchange import (
 )
 
 S = TypeVar("S")
+
+_NO_CONTENT = 204
 
 Refuse = Callable[[Refusal], Answer]
 """Makes the answer to a refusal of the broker."""
@@ -46,6 +50,8 @@ class HttpConnection(Generic[S]):
         *,
         most_body_bytes: int,
         fields: Callable[[HeaderFields], HeaderFields] = as_they_are,
+        framing: Framing = counted,
+        keeps_open: bool = True,
         reason: Reason = no_reason,
         unfit: Callable[[Unfit], Answer] = in_plain_text,
     ) -> None:
@@ -55,6 +61,8 @@ class HttpConnection(Generic[S]):
         self._refuse = refuse
         self._most_body_bytes = most_body_bytes
         self._fields = fields
+        self._framing = framing
+        self._keeps_open = keeps_open
         self._reason = reason
         self._unfit = unfit
         self._requests = Requests()
@@ -156,17 +164,18 @@ class HttpConnection(Generic[S]):
         return None, ()
 
     def _answer(self, answer: Answer, *, closing: bool = False) -> None:
-        headers = [*answer.headers, ("Content-Length", str(len(answer.body)))]
+        closing = closing or not self._keeps_open
+        framing = self._framing if self._head is not None and self._head.takes_chunks else counted
+        framed, body = framing(answer.body) if answer.status != _NO_CONTENT else ([], b"")
+        headers = [*answer.headers, *framed]
         if answer.content_type:
             headers.append(("Content-Type", answer.content_type))
         if closing:
             headers.append(("Connection", "close"))
-        if answer.status == 204:
-            headers = [each for each in headers if each[0] != "Content-Length"]
         fields, reason = self._fields(headers), self._reason(answer.status)
         self._output.append(answer_head(answer.status, fields, reason=reason))
         if self._head is None or self._head.method != "HEAD":
-            self._output.append(answer.body)
+            self._output.append(body)
         self.closed = closing
 
 

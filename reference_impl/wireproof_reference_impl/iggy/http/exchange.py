@@ -48,6 +48,9 @@ class Exchange(Struct, Generic[S_co], frozen=True):
 HeaderFields = Sequence[tuple[str, str]]
 """Header fields of an answer, names as they are written."""
 
+Framing = Callable[[bytes], tuple[HeaderFields, bytes]]
+"""Gives the fields that tell where a body ends, and the body as it is sent."""
+
 Reason = Callable[[int], str]
 """Gives the words behind the status of an answer."""
 
@@ -69,6 +72,11 @@ def in_plain_text(unfit: Unfit) -> Answer:
 def as_they_are(fields: HeaderFields) -> HeaderFields:
     """Return what was given."""
     return fields
+
+
+def counted(body: bytes) -> tuple[HeaderFields, bytes]:
+    """Tell the length of a body."""
+    return [("Content-Length", str(len(body)))], body
 
 
 def no_reason(status: int) -> str:

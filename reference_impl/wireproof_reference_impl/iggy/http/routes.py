@@ -47,6 +47,8 @@ def connection(server: Server) -> HttpConnection[Server]:
         refuse,
         most_body_bytes=http.most_body_bytes,
         fields=http.fields,
+        framing=http.framing,
+        keeps_open=http.keeps_open,
         reason=http.reason,
         unfit=http.unfit,
     )
