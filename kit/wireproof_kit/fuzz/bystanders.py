@@ -11,6 +11,8 @@ from wireproof_kit.fuzz.oracle import DEAD, DELIVERY
 from wireproof_kit.fuzz.talk import CONNECT_S, Talk
 from wireproof_kit.http import Address
 
+BEHIND_S = 0.5
+"""So long what was published before a message may come after it."""
 SHOWN = 40
 """Bytes of a lost message that are told."""
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.bystanders import Missing, or_dead, undelivered, wait
+from wireproof_kit.fuzz.bystanders import BEHIND_S, Missing, or_dead, undelivered, wait
 from wireproof_kit.fuzz.door import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
@@ -58,6 +58,32 @@ class _Attentive:
 
 
 _ATTENTIVE = _Attentive()
+
+
+@dataclass(slots=True)
+class _Due:
+    """What is to be delivered, and what comes of it: numbers, and how much nobody waited for.
+
+    `last` is what the message behind all of it is known by.
+    """
+
+    missing: Missing
+    last: bytes | None = None
+    last_came: bool = False
+    strange: int = 0
+    came: set[int] = field(default_factory=set[int])
+
+    def strike(self, messages: Sequence[Message]) -> bool:
+        """Strike off these; tell whether any of them was due."""
+        left = len(self.missing)
+        for message in messages:
+            self.came.add(message.id)
+            found = _readings(message)
+            if self.last in found:
+                self.last_came = True
+            elif not self.missing.strike(found):
+                self.strange += 1
+        return len(self.missing) < left
 
 
 @dataclass(slots=True)
@@ -126,38 +152,43 @@ class Bystanders:
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Poll until all these were delivered unchanged; say which was not.
 
-        What has not come in time is lost, however much else comes; but of a server that keeps only
-        the first message of a number no other is due.
+        What has not come soon after a message sent behind them is lost, however much else comes;
+        but of a server that keeps only the first message of a number no other is due.
         """
-        missing = Missing(stored)
-        begin = self._offset
-        before: set[int] | None = None
-        came = set[int]()
-        strange = 0
-        deadline = time.monotonic() + self.places.push_s
+        due = _Due(Missing(stored))
         fresh = self._connected()
         try:
-            while missing:
-                struck = 0
-                for message in self._polled(fresh):
-                    is_due = missing.strike(_readings(message))
-                    struck += is_due
-                    strange += not is_due
-                    came.add(message.id)
-                    self._offset = message.offset + 1
-                if struck:
-                    continue
-                if before is None:
-                    before = self._before(fresh, begin) if self._drops_repeats() else set()
-                if self._drops:
-                    _forgive(missing, came | before)
-                if fresh.ended or time.monotonic() > deadline:
-                    break
-                if missing:
-                    time.sleep(PAUSE_S)
+            self._await(fresh, due)
         finally:
             fresh.close()
-        return undelivered(missing, len(stored), strange=strange) if missing else None
+        if not due.missing:
+            return None
+        return undelivered(due.missing, len(stored), strange=due.strange)
+
+    def _await(self, talk: Talk, due: "_Due") -> None:
+        """Strike off what comes, for as long as it may come."""
+        begin = self._offset
+        before: set[int] | None = None
+        deadline = time.monotonic() + self.places.push_s
+        while due.missing and not talk.ended and time.monotonic() < deadline:
+            if due.strike(self._polled(talk)):
+                continue
+            if before is None:
+                before = self._before(talk, begin) if self._drops_repeats() else set()
+            if self._drops:
+                _forgive(due.missing, due.came | before)
+            if due.last is None:
+                due.last = self._last_message(talk)
+            elif due.missing:
+                if due.last_came:
+                    deadline = min(deadline, time.monotonic() + BEHIND_S * machine_load())
+                time.sleep(PAUSE_S)
+
+    def _last_message(self, talk: Talk) -> bytes:
+        """Send one more message to the watched topic; return what it is known by."""
+        payload = self._payload()
+        self._asked(talk, self._send(self.places.watched, payload))
+        return stored(0, (), payload)
 
     def _drops_repeats(self) -> bool:
         """Tell whether of two messages with one number the second is dropped; ask once."""
@@ -165,7 +196,7 @@ class Bystanders:
             fresh = self._connected()
             try:
                 for payload in (b"first", b"second"):
-                    self._asked(fresh, self._send(payload, REPEATED))
+                    self._asked(fresh, self._send(self.places.neighbour, payload, REPEATED))
                 last = _messages(self._asked(fresh, self._poll(self.places.neighbour, LAST, 0, 2)))
             finally:
                 fresh.close()
@@ -194,10 +225,10 @@ class Bystanders:
     def _round_trip(self) -> Trouble | None:
         if self._neighbour is None:
             self._neighbour = self._connected()
-        payload = f"wp:{self.token}:{next(self._numbers)}".encode()
+        payload = self._payload()
         fresh = self._connected()
         try:
-            said = self._asked(fresh, self._send(payload))
+            said = self._asked(fresh, self._send(self.places.neighbour, payload))
         finally:
             fresh.close()
         if said is None or said.kind != OK_KIND or body(said):
@@ -233,7 +264,10 @@ class Bystanders:
     def _polled(self, talk: Talk) -> tuple[Message, ...]:
         """Return the watched messages behind those seen; none where the answer has none."""
         request = self._poll(self.places.watched, OFFSET, self._offset, AT_ONCE)
-        return _messages(self._asked(talk, request)) or ()
+        messages = _messages(self._asked(talk, request)) or ()
+        if messages:
+            self._offset = messages[-1].offset + 1
+        return messages
 
     def _poll(self, topic: Topic, strategy: int, value: int, count: int) -> bytes:
         poll = PollMessages(
@@ -241,8 +275,10 @@ class Bystanders:
         )
         return requests.request(commands.POLL_MESSAGES, poll).data
 
-    def _send(self, payload: bytes, number: int = 0) -> bytes:
-        topic = self.places.neighbour
+    def _payload(self) -> bytes:
+        return f"wp:{self.token}:{next(self._numbers)}".encode()
+
+    def _send(self, topic: Topic, payload: bytes, number: int = 0) -> bytes:
         chosen = partition_id(FIRST_PARTITION)
         message = SentMessage(number, (), payload)
         sent = SendMessages(topic.stream.id, topic.id, chosen, (message,))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.bystanders import Missing, or_dead, refusing, undelivered, wait
+from wireproof_kit.fuzz.bystanders import BEHIND_S, Missing, or_dead, refusing, undelivered, wait
 from wireproof_kit.fuzz.door import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
 from wireproof_kit.fuzz.talk import Talk
@@ -28,8 +28,6 @@ from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import MAX_RDY_COUNT
 
 CHANNEL = "wp_fuzz"
-BEHIND_S = 0.5
-"""So long what was published before a message may come after it."""
 LOOK_S = 0.25
 SHORTLY_S = 0.1
 
