@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -74,6 +75,18 @@ def test_the_first_of_a_number_must_come() -> None:
         trouble = health.end_watch(publish(health, (GREATEST, b"b")))
         assert trouble is not None
         assert "1 of 1" in trouble.words
+
+
+def test_what_does_not_come_soon_after_a_message_behind_it_is_lost() -> None:
+    with opened("--fault", "parser-ones-lost") as health:
+        health.places = replace(health.places, push_s=3600.0)
+        assert health.begin_watch() is None
+        there = publish(health, (7, b"a"), (8, b"b"))
+        lost = publish(health, (GREATEST, b"b"))
+        trouble = health.end_watch([*there, *lost])
+        assert trouble is not None
+        assert "1 of 3 acknowledged messages were not delivered;" in trouble.words
+        assert "others were" not in trouble.words
 
 
 def test_beside_another_content_of_its_number_none_is_due_where_the_first_stays() -> None:
