@@ -166,7 +166,7 @@ class HttpConnection(Generic[S]):
     def _answer(self, answer: Answer, *, closing: bool = False) -> None:
         closing = closing or not self._keeps_open
         framing = self._framing if self._head is not None and self._head.takes_chunks else counted
-        framed, body = framing(answer.body) if answer.status != _NO_CONTENT else ([], b"")
+        framed, body = (_without if answer.status == _NO_CONTENT else framing)(answer.body)
         headers = [*answer.headers, *framed]
         if answer.content_type:
             headers.append(("Content-Type", answer.content_type))
@@ -177,6 +177,11 @@ class HttpConnection(Generic[S]):
         if self._head is None or self._head.method != "HEAD":
             self._output.append(body)
         self.closed = closing
+
+
+def _without(body: bytes) -> tuple[HeaderFields, bytes]:
+    """Leave a body out."""
+    return (), b""
 
 
 def json_answer(body: bytes, status: int = 200) -> Answer:
