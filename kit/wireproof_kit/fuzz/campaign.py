@@ -172,6 +172,15 @@ class Campaign:
         self._heal(found)
         return _alike(found, violated)
 
+    def disturbs(self, cases: Sequence[Case]) -> bool:
+        """Perform one after the other; tell whether the bystanders behind them lack something."""
+        engine = self._engine
+        if engine is None:
+            return False
+        for case in cases:
+            engine.perform_one(case)
+        return not engine.is_well()
+
     def _run_batches(self) -> None:
         batches = self.batches
         made = batches.begun(batches.first, self._sorter())

@@ -52,7 +52,12 @@ def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool =
 def _shows(campaign: Campaign, cases: Sequence[Case], violated: str) -> bool:
     if campaign.probe(cases, violated) is not None:
         return True
-    return violated in ANSWERED and campaign.probe_apart(cases, violated) is not None
+    if violated not in ANSWERED:
+        return False
+    if campaign.probe_apart(cases, violated) is not None:
+        return True
+    # What is wrong with the request of somebody else shows with that of whoever comes next.
+    return campaign.disturbs(cases)
 
 
 class Deaf:
