@@ -129,6 +129,8 @@ NOT_DELIVERING = {
     "framing.without_login": TAKING,
     "http.error": REFUSING,
     "http.fields": "what stands in front of any body",
+    "http.framing": "where a body ends, and how it is cut",
+    "http.keeps_open": "what comes behind an answer",
     "http.most_body_bytes": TAKING,
     "http.reason": "what stands in front of any body",
     "http.sent": TAKING,
