@@ -41,8 +41,8 @@ bench-aggregate:
 
 selftest:
 	@$(PYTHON) tools/setup.py dev
-	@$(BIN)/wireproof selftest --out out/selftest.md
-	@$(BIN)/wireproof selftest --protocol iggy --out out/selftest-iggy.md
+	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --out out/selftest.md
+	@$(BIN)/wireproof selftest $(if $(SAMPLE),--sample) --protocol iggy --out out/selftest-iggy.md
 
 matrix:
 	@$(PYTHON) tools/setup.py dev
@@ -108,7 +108,7 @@ help:
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"
 	@echo "make test-spark    questions on drawn histories, and a Spark cluster on loopback"
 	@echo "make bench-aggregate   questions to 1, 10 and 50 million rows (ROWS=1000000: one size)"
-	@echo "make selftest every fault, every variant, fifty mixes of variants"
+	@echo "make selftest every fault, every variant, fifty mixes of variants (SAMPLE=1: a few)"
 	@echo "make matrix   the same, with every case that must not turn red"
 	@echo "make crash    kill a loaded broker 200 times"
 	@echo "make connections   5 000 connections with flat memory"

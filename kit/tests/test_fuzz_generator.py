@@ -1,7 +1,6 @@
 import itertools
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from functools import cache
 from random import Random
@@ -28,6 +27,7 @@ from wireproof_spec.nsq.command_reader import BODIES
 from wireproof_spec.nsq.parameters import PARAMETERS
 from wireproof_spec.nsq.publish import MPUB_EXT_BODY, MpubExtBody, PubExtBody
 
+SOON = 6000
 COUNTED = {"nsq": "MPUB_EXT", "iggy": "send_messages"}
 PROTOCOLS = pytest.mark.parametrize("protocol", GRAMMARS)
 
@@ -49,7 +49,7 @@ def fields_made_wrong(protocol: str) -> frozenset[tuple[str, str]]:
     made = generator(protocol)
     return frozenset(
         (case.frame_kind, case.field)
-        for case in itertools.islice(made.cases(), 10 * made.epoch)
+        for case in itertools.islice(made.cases(), 5 * made.epoch)
         if case.mutation not in (GRAMMAR, OUT_OF_ORDER)
     )
 
@@ -238,10 +238,10 @@ def test_every_leaf_of_every_schema_is_made_wrong(
 
 @PROTOCOLS
 def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
-    """Over a few epochs no row of a length's or count's column stays empty for long."""
+    """No row of a length's or count's column stays empty for long."""
     made = Generator(GRAMMARS[protocol], 3, frames=[COUNTED[protocol]])
     counted = Coverage()
-    for case in itertools.islice(made.cases(), made.epoch * 30):
+    for case in itertools.islice(made.cases(), SOON):
         counted.add(case)
     told = counted.as_json()
     (fields,) = told.values()
@@ -263,17 +263,6 @@ def test_the_rows_of_the_table_are_known_beforehand(protocol: str) -> None:
 
     assert later - known == set()
     assert len(known) < 250
-
-
-def test_cases_are_made_quickly() -> None:
-    """A bound that only a far slower generator breaks; `make bench-fuzz` measures."""
-    made = generator("nsq")
-    made.case(0)
-    started = time.process_time()
-    for index in range(5000):
-        made.case(index)
-
-    assert 5000 / (time.process_time() - started) > 20_000
 
 
 def test_what_changes_the_state_and_says_json_gets_as_many_documents_as_what_does_not() -> None:

@@ -1,6 +1,6 @@
-"""The proof of the judge for Iggy: a sample of `wireproof selftest --protocol iggy`.
+"""The proof of the judge for Iggy: a fault of each way to be wrong, a variant and a mix.
 
-Of each clause that can be broken at least one fault dies, and a few variants and mixes live.
+`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them.
 """
 
 from collections import defaultdict
@@ -19,6 +19,7 @@ SEED = 1
 FAULTS = listed(PROTOCOL, FAULT)
 VARIANTS = listed(PROTOCOL, VARIANT)
 SAMPLE = sample((*FAULTS, *VARIANTS, *mixes(VARIANTS, seed=SEED)), seed=SEED)
+FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
 KINDS = {"must": 3, "should": 1, "observed": 1}
 NOT_PUBLISHED = {"login"}
 """What the reference has in its tagged generation only; what is rehearsed is the published one."""
@@ -35,7 +36,7 @@ def nursery() -> Iterator[Nursery]:
         yield started
 
 
-@pytest.mark.parametrize("trial", SAMPLE, ids=name)
+@pytest.mark.parametrize("trial", FEW, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
     with nursery.reference(trial.options()) as url:
         seen = rehearse(trial, url, PROTOCOL, collect(PROTOCOL))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from wireproof.pytest_door import run_pytest
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
+from wireproof_kit.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     import pytest
@@ -40,15 +41,22 @@ class _Collector:
         self.fault = sentence
 
 
-def collect(arguments: Sequence[str] = ()) -> tuple[Instance, ...]:
-    """Return every case, in the order of the files; arguments narrow them as with pytest.
+def collect(arguments: Sequence[str] = (), *, protocol: str | None = None) -> tuple[Instance, ...]:
+    """Return every case, or a protocol's; arguments narrow them as with pytest.
+
+    They come in the order of the files.
 
     Raises:
         KitError: a case file is wrong.
         UsageFault: an argument is not right.
     """
     collector = _Collector()
-    ended = run_pytest(["--collect-only", *arguments], cache=CACHE, plugins=[collector])
+    ended = run_pytest(
+        ["--collect-only", *arguments],
+        cache=CACHE,
+        plugins=[collector],
+        protocols=PROTOCOLS if protocol is None else [protocol],
+    )
     if collector.fault:
         raise KitError(collector.fault)
     if ended.code == _USAGE:

@@ -12,7 +12,7 @@ from wireproof.manner import manner
 from wireproof.nearness import nearest_words
 from wireproof.view.ink import flowed, wrapped
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import PROTOCOLS, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
 from wireproof_spec.catalogue import (
     Capability,
@@ -102,7 +102,7 @@ def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
     from wireproof.collection import collect
     from wireproof_kit.instance import known_ids
 
-    known = known_ids(collect())
+    known = known_ids(collect(protocol=protocol_of(identifier)))
     named = any(each == identifier or _stands_for(each, identifier) for each in known)
     return (clause, law) if named else None
 

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -26,20 +26,26 @@ class Ended:
         return lines[-1].removeprefix("ERROR: ") if lines else "pytest gave no reason"
 
 
-def run_pytest(arguments: Sequence[str], *, cache: Path, plugins: Sequence[object]) -> Ended:
-    """Run the kit's cases under pytest; ``cache`` is where it remembers what failed."""
+def run_pytest(
+    arguments: Sequence[str],
+    *,
+    cache: Path,
+    plugins: Sequence[object],
+    protocols: Iterable[str] = tuple(PROTOCOLS),
+) -> Ended:
+    """Run the cases of protocols under pytest; ``cache`` is where it remembers what failed."""
     import pytest
 
     said = io.StringIO()
     with _own_environment(), contextlib.redirect_stderr(said), _settings() as settings:
-        whole = [*_always(settings, cache), *arguments, *suites()]
+        whole = [*_always(settings, cache), *arguments, *suites(protocols)]
         code = pytest.main(whole, plugins=list(plugins))
     return Ended(int(code), said.getvalue())
 
 
-def suites() -> list[str]:
-    """Return the packages that hold the cases of every protocol."""
-    return ["--pyargs", *(entry.suites for entry in PROTOCOLS.values())]
+def suites(protocols: Iterable[str]) -> list[str]:
+    """Return the packages that hold the cases of protocols."""
+    return ["--pyargs", *(PROTOCOLS[protocol].suites for protocol in protocols)]
 
 
 def _always(settings: Path, cache: Path) -> list[str]:

@@ -5,7 +5,7 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -33,7 +33,7 @@ from wireproof.watcher import ENDS, Watcher
 from wireproof_kit.bundle import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.instance import Instance
-from wireproof_kit.protocols import read_target
+from wireproof_kit.protocols import PROTOCOLS, read_target
 from wireproof_kit.revision import refuse_later
 from wireproof_spec.catalogue import is_below, load_catalogue
 
@@ -89,7 +89,8 @@ def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) 
     try:
         with _interruptible(watcher):
             plugin = plugin_options(named, options, settings, bundle=bundle)
-            ended = run_pytest(plugin, cache=CACHE, plugins=[watcher])
+            protocols = _judged(named, options, settings)
+            ended = run_pytest(plugin, cache=CACHE, plugins=[watcher], protocols=protocols)
         return _conclude(watcher, ended, display, url=named.url, bundle=bundle, files=files)
     except KitError as error:
         display.fault(str(error))
@@ -105,6 +106,13 @@ run = Command(
     help=inspect.getdoc(_judge_target),
     examples=EXAMPLES,
 )
+
+
+def _judged(named: Named, options: RunOptions, settings: Settings) -> Iterable[str]:
+    """Return whose cases are collected: the target's, unless what is known of others counts."""
+    if options["last_failed"] or options["baseline"] or settings.baseline:
+        return PROTOCOLS
+    return [named.protocol or read_target(named.url).protocol]
 
 
 def _called(path: Path, name: str) -> Path:
@@ -178,7 +186,8 @@ def _own(named: Named, options: RunOptions) -> list[Instance]:
     if named.url == REFERENCE:
         return list(collect(narrowing(options)))
     protocol = read_target(named.url).protocol
-    found = collect([f"--broker-url={named.url}", *narrowing(options)])
+    collected = None if options["last_failed"] else protocol
+    found = collect([f"--broker-url={named.url}", *narrowing(options)], protocol=collected)
     return [item for item in found if is_below(item.id, protocol)]
 
 

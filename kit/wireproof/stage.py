@@ -11,7 +11,7 @@ from wireproof.targets import REFERENCE, Pairs
 from wireproof_kit.bundle import Bundle
 from wireproof_kit.embedded import start_reference
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import read_target, session_opener
+from wireproof_kit.protocols import protocol_of, read_target, session_opener
 from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import IN_TLS
@@ -78,7 +78,9 @@ def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool)
 
 def _arguments(case: CaseRecord, replayer: Replayer) -> tuple[str, ...]:
     """Return what the case takes, as this kit knows it."""
-    instance = next((item for item in collect() if item.id == case.case), None)
+    instance = next(
+        (item for item in collect(protocol=protocol_of(case.case)) if item.id == case.case), None
+    )
     if instance is None:
         raise UsageFault(f"{case.case} is no case of this kit; replay it with --as-recorded")
     for name in instance.arguments:

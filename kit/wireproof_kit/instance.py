@@ -16,8 +16,7 @@ from wireproof_spec.catalogue import Catalogue, Clause, is_below
 class Instance:
     """One experiment.
 
-    ``arguments`` name the kit objects it takes; ``hash`` changes when the case's code, its
-    parameters or its clause change.
+    ``arguments`` name the kit objects it takes.
     """
 
     id: str
@@ -27,7 +26,15 @@ class Instance:
     function: Callable[..., Observation]
     parameters: Mapping[str, object]
     arguments: tuple[str, ...]
-    hash: str
+
+    @property
+    def hash(self) -> str:
+        """What changes when the case's code, its parameters or its clause change.
+
+        Reading the code takes a third as long as collecting it all, so who asks pays for it.
+        """
+        text = "\0".join((_source(self.function), self.id, self.clause.id))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -58,7 +65,6 @@ def make_instance(
         function=function,
         parameters=parameters,
         arguments=tuple(name for name in names if name not in parameters),
-        hash=_content_hash(function, case_id, clause.id),
     )
 
 
@@ -76,11 +82,6 @@ def _known_id(instance: Instance) -> str:
     several = PROTOCOLS[protocol_of(instance.id)].several
     takes = {*instance.arguments, *instance.parameters}
     return f"{instance.mark.id}/" if takes & several.keys() else instance.id
-
-
-def _content_hash(function: Callable[..., Observation], case_id: str, clause_id: str) -> str:
-    text = "\0".join((_source(function), case_id, clause_id))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @functools.cache

@@ -91,13 +91,19 @@ class Run:
         probed: a cluster takes a minute and more to make a topic.
 
         Raises:
-            KitError: the target cannot be reached, stays silent or is no URL.
+            KitError: the target cannot be reached, stays silent or is no URL, or what is asked
+                for by id is none of ``instances``.
         """
         seed = plan.seed if plan.seed is not None else secrets.randbelow(1_000_000)
         embedded = None
         url = plan.url
-        if url == REFERENCE:
-            embedded = start_reference(reference_of(plan, instances), plan.reference_options)
+        is_embedded = url == REFERENCE
+        protocol = (
+            reference_of(plan, instances) if is_embedded else read_target(url, plan.keys).protocol
+        )
+        _refuse_unmatched(plan, protocol, instances)
+        if is_embedded:
+            embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
         try:
             return cls._open_target(plan, url, seed, embedded, instances)
@@ -146,7 +152,7 @@ class Run:
         """
         own = _of_protocol(self.target.protocol, instances)
         asked = [item for item in own if _is_asked_for(self.plan, item)]
-        self._refuse_unmatched(own)
+        _refuse_unmatched(self.plan, self.target.protocol, own)
         run: list[Instance] = []
         unsupported: list[Instance] = []
         left_out: list[Instance] = []
@@ -221,11 +227,6 @@ class Run:
         capability = self.catalogue.capability(need)
         return capability is not None and capability.given_by in self.target.given()
 
-    def _refuse_unmatched(self, instances: Sequence[Instance]) -> None:
-        for prefix in (*self.plan.selection, *self.plan.exclude):
-            if not any(item.is_selected_by(prefix) for item in instances):
-                raise UsageFault(unmatched(prefix, instances, [self.catalogue]))
-
     def _refuse_emptied(
         self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
     ) -> None:
@@ -249,6 +250,14 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
         raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
     return plan.protocol or next((name for name in known if name in asked), known[0])
+
+
+def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
+    """Refuse what selects or excludes no case; who only opens a target brings none."""
+    own = _of_protocol(protocol, instances)
+    for prefix in (*plan.selection, *plan.exclude):
+        if instances and not any(item.is_selected_by(prefix) for item in own):
+            raise UsageFault(unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
 def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
