@@ -97,6 +97,24 @@ def test_a_selection_that_holds_the_core_is_a_whole_group(prefix: str) -> None:
     assert footer.exit == 2
 
 
+def test_a_selection_above_the_profile_is_not_green_when_it_fails() -> None:
+    narrow = header(selection=("p/i/side",))
+    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, Standing("must"))
+    assert footer.exit == 2
+    assert footer.statement.endswith(
+        "nothing up to level must was run; --profile should lets these count"
+    )
+    good = conclude(narrow, [side("pass")], LAWS, Standing("must"))
+    assert (good.exit, "nothing up to" in good.statement) == (0, False)
+
+
+def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged() -> None:
+    narrow = header(selection=("p/i/core", "p/i/side"))
+    missing = [core("unsupported"), side("pass")]
+    assert conclude(narrow, missing, LAWS, Standing("must")).exit == 2
+    assert conclude(narrow, [core("unstable"), side("pass")], LAWS, Standing("must")).exit == 3
+
+
 def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
     records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
     assert (

@@ -41,7 +41,7 @@ def conclude(
         groups=groups,
         coverage=coverage(records, catalogue),
         exit=code,
-        statement=statement(groups, header.not_selected, code),
+        statement=statement(groups, header.not_selected, code, above=_above(records, standing)),
         stale=standing.stale,
         expired=standing.expired,
         interrupted=standing.interrupted,
@@ -60,9 +60,11 @@ def exit_code(
         return EXIT_FAILED
     if any(record.verdict == "error" for record in records):
         return EXIT_NOT_DONE
-    if not any(record.verdict in CONCLUSIVE for record in records):
-        undecided = verdicts & {"inconclusive", "unstable"}
-        return EXIT_UNDECIDED if undecided else EXIT_NOT_DONE
+    weighed = {record.verdict for record in counted or records}
+    if not weighed & CONCLUSIVE:
+        return EXIT_UNDECIDED if weighed & {"inconclusive", "unstable"} else EXIT_NOT_DONE
+    if not counted and "fail" in weighed:
+        return EXIT_NOT_DONE
     if any(group.whole and not group.judged and not group.why for group in groups):
         return EXIT_UNDECIDED
     if any(group.whole and not group.judged for group in groups):
@@ -89,13 +91,29 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
     }
 
 
-def statement(groups: Sequence[GroupRecord], not_selected: Mapping[str, str], code: int) -> str:
-    """Say what was shown, group by group; never a bare `conformant`."""
+def statement(
+    groups: Sequence[GroupRecord], not_selected: Mapping[str, str], code: int, *, above: str = ""
+) -> str:
+    """Say what was shown, group by group; never a bare `conformant`.
+
+    ``above`` says that nothing was run that counts; it is told where that decides the end.
+    """
     said = [_said(group) for group in groups]
+    if above and code == EXIT_NOT_DONE:
+        said.append(above)
     for name, why in not_selected.items():
         said.append(f"{name} not selected ({why})")
     ending = {EXIT_GOOD: "", EXIT_INTERRUPTED: "; interrupted"}.get(code, "")
     return "; ".join(said) + ending if said else "nothing was judged"
+
+
+def _above(records: Sequence[CaseRecord], standing: Standing) -> str:
+    """Say so when all that was run is above the level up to which a failure counts."""
+    levels = {record.level for record in records}
+    if not levels or any(_counts(level, standing.profile) for level in levels):
+        return ""
+    last = max(levels, key=LEVELS.index)
+    return f"nothing up to level {standing.profile} was run; --profile {last} lets these count"
 
 
 def _said(group: GroupRecord) -> str:

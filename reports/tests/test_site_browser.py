@@ -28,6 +28,12 @@ SHOWN = {
     "evidence": "matrix",
 }
 
+CELLS = """
+shown => [...shown.querySelectorAll("tbody tr")].map(
+    row => [...row.querySelectorAll("td")].map(cell => cell.innerText)
+)
+"""
+
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
@@ -59,8 +65,9 @@ def visit(browser: Browser, site: tuple[Path, dict[str, Rows]]) -> Iterator[Visi
 
 
 def table(page: Page, name: str) -> list[list[str]]:
-    rows = page.locator(f"#{name} tbody tr")
-    return [row.locator("td").all_inner_texts() for row in rows.all()]
+    """Return a table's texts, cell by cell, read in one go."""
+    read: list[list[str]] = page.locator(f"#{name}").evaluate(CELLS)
+    return read
 
 
 def spoken(value: object, kind: str) -> str:
