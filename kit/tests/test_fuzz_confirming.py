@@ -1,16 +1,17 @@
 """A finding is confirmed, however long it took to find the cases that raise it."""
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from wireproof_kit.fuzz import campaign as campaigns
+from wireproof_kit.fuzz import pursuit as pursuits
 from wireproof_kit.fuzz.campaign import Campaign
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.door import Choice
 from wireproof_kit.fuzz.finding import Finding
 from wireproof_kit.fuzz.plan import Plan
 from wireproof_kit.fuzz.probing import TIMES, Hunt
+from wireproof_kit.fuzz.pursuit import Pursuit
 from wireproof_kit.fuzz.repeating import Deaf
 from wireproof_kit.fuzz.suspicion import Suspicion
 from wireproof_kit.fuzz.workers import Place, arena_at
@@ -24,7 +25,7 @@ class Lengthy(Hunt):
 
     def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
         found = super().culprits(suspicion)
-        cast(Any, self.prober)._hunt_until = 0.0
+        cast(Pursuit, self.prober).until = 0.0
         return found
 
 
@@ -37,7 +38,7 @@ class Told(Deaf):
 
 
 def test_time_to_confirm_is_left_though_the_hunt_took_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(campaigns, "Hunt", Lengthy)
+    monkeypatch.setattr(pursuits, "Hunt", Lengthy)
     told = Told()
 
     with arena_at(FAULTY) as arena:

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
 CONFORMING = frozenset({"pass", "reading"})
+_DOUBTFUL = frozenset({"inconclusive", "unstable"})
 
 EXIT_GOOD = 0
 EXIT_FAILED = 1
@@ -62,14 +64,20 @@ def exit_code(
         return EXIT_NOT_DONE
     weighed = {record.verdict for record in counted or records}
     if not weighed & CONCLUSIVE:
-        return EXIT_UNDECIDED if weighed & {"inconclusive", "unstable"} else EXIT_NOT_DONE
+        return EXIT_UNDECIDED if weighed & _DOUBTFUL else EXIT_NOT_DONE
     if not counted and "fail" in weighed:
         return EXIT_NOT_DONE
+    return _unless_undecided(verdicts, groups, standing)
+
+
+def _unless_undecided(
+    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: Standing
+) -> int:
     if any(group.whole and not group.judged and not group.why for group in groups):
         return EXIT_UNDECIDED
     if any(group.whole and not group.judged for group in groups):
         return EXIT_NOT_DONE
-    if verdicts & {"inconclusive", "unstable"} and not standing.allow_unstable:
+    if verdicts & _DOUBTFUL and not standing.allow_unstable:
         return EXIT_UNDECIDED
     return EXIT_GOOD
 

@@ -9,35 +9,28 @@ from itertools import count
 from typing import Final, Protocol
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
-from wireproof_kit.fuzz.avoided import is_like_another
 from wireproof_kit.fuzz.batches import Batches, Meanwhile
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.consequences import (
     ALIKE,
-    ANSWERED,
     ILL,
-    LATE,
-    NO_TIME,
-    STAYS_DEAD,
-    STAYS_HUNG,
     STUCK,
 )
 from wireproof_kit.fuzz.door import Generation, Grounds
 from wireproof_kit.fuzz.engine import Counts, Engine
-from wireproof_kit.fuzz.finding import Finding, signature_of
+from wireproof_kit.fuzz.finding import Finding
 from wireproof_kit.fuzz.findings import Findings
 from wireproof_kit.fuzz.oracle import (
     DEAD,
     DELIVERY,
     FILES,
     HUNG,
-    LINGERS,
     MEMORY,
     NEIGHBOUR,
     ROUND_TRIP,
 )
 from wireproof_kit.fuzz.plan import Arena, Plan
-from wireproof_kit.fuzz.probing import COSTLY, Hunt, confirm
+from wireproof_kit.fuzz.pursuit import Pursuit
 from wireproof_kit.fuzz.records import cases_of, renaming
 from wireproof_kit.fuzz.renamed import Renaming, are_as_long
 from wireproof_kit.fuzz.sorting import Sorted, Sorter
@@ -46,15 +39,8 @@ from wireproof_kit.fuzz.watching import Watch
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
-HUNT_S: Final = 30.0
-"""Seconds at most between a suspicion and the cases that raise it."""
-CONFIRM_S: Final = 10.0
-"""Seconds that there are to confirm them, though finding them took all: what showed once may have
-been a busy machine."""
 RECORD_S: Final = 10.0
 """Seconds at most for recording an exchange of many cases."""
-SHRINK_S: Final = 15.0
-"""Of these, so many at most to make it small; as much as that is left to confirm it."""
 
 
 class Audience(Protocol):
@@ -78,25 +64,25 @@ class Campaign:
     batch: int = 0
     executed: int = 0
     died: bool = False
-    hunting_s: float = 0.0
     counts: Counts = field(default_factory=Counts)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
     patience_s: float = 0.0
     unwatched_s: float | None = None
     batches: Batches = field(init=False)
     findings: Findings = field(init=False)
+    _pursuit: Pursuit = field(init=False)
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _engine: Engine | None = None
     _watch: Watch | None = None
     _started: float = 0.0
     _ends_at: float = math.inf
     _revival_s: float = 0.0
-    _hunt_until: float = 0.0
     is_watched: bool = False
 
     def __post_init__(self) -> None:
         self.batches = Batches(self.plan)
         self.findings = Findings(self.plan.choice.seed, self._tell)
+        self._pursuit = Pursuit(self)
 
     def run(self) -> None:
         """Go on until time, cases or patience of the user end."""
@@ -106,7 +92,7 @@ class Campaign:
         self.open()
         try:
             for record in self.plan.corpus:
-                if self._engine is not None and not self._is_over():
+                if self._engine is not None and not self.is_over():
                     cases = self.batches.allowed(self.cases_of(record))
                     self._perform(self._engine.sorted(cases, watch=True))
             self._run_batches()
@@ -130,13 +116,19 @@ class Campaign:
         return time.monotonic() - self._started
 
     @property
+    def left_s(self) -> float:
+        """Seconds until the end."""
+        return self._ends_at - time.monotonic()
+
+    @property
+    def hunting_s(self) -> float:
+        """Seconds that suspicions took."""
+        return self._pursuit.spent_s
+
+    @property
     def names(self) -> Mapping[str, str]:
         """What cases name on the target."""
         return self._names
-
-    def out_of_time(self) -> bool:
-        """Tell whether no more time is left for what the hunt is at."""
-        return time.monotonic() > self._hunt_until or self._is_over()
 
     def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
         """Perform cases on fresh connections; return a suspicion of that kind if they raise it."""
@@ -155,7 +147,7 @@ class Campaign:
         found = engine.perform(cases, watch=receiving, patient=beside)
         engine.is_brief = False
         engine.close()
-        self._heal(found)
+        self.heal(found)
         return _alike(found, violated)
 
     def probe_apart(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
@@ -169,7 +161,7 @@ class Campaign:
         if engine is None:
             return None
         found = engine.perform_apart(cases)
-        self._heal(found)
+        self.heal(found)
         return _alike(found, violated)
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
@@ -187,7 +179,7 @@ class Campaign:
         making = batches.making(made)
         for batch in count(batches.first, batches.step):
             self.batch = batch
-            if self._is_over():
+            if self.is_over():
                 break
             for _ in making:
                 pass
@@ -217,103 +209,13 @@ class Campaign:
             found = [Suspicion(trouble, tuple(cases))] if trouble else []
         for suspicion in found:
             if not self._has_enough():
-                self._follow(suspicion)
+                self._pursuit.follow(suspicion)
 
     def _send(self, cases: Sequence[Case]) -> None:
         """Send cases without a look at what comes of them but their connections' ends."""
         if self._engine is not None:
             self._engine.perform(cases, watch=False, patient=False)
             self._engine.close()
-
-    def _follow(self, suspicion: Suspicion) -> None:
-        """Find out what raised a suspicion, unless that is known."""
-        if self.findings.is_known(suspicion):
-            return
-        started = time.monotonic()
-        self._hunt_until = started + HUNT_S
-        if not self._heal([suspicion]):
-            self._keep_last_words(suspicion)
-        else:
-            self._hunt(suspicion)
-        self.hunting_s += time.monotonic() - started
-
-    def _hunt(self, suspicion: Suspicion) -> None:
-        hunt = Hunt(self, suspicion.trouble.violated)
-        cases = hunt.culprits(suspicion)
-        if not cases:
-            self._keep_unconfirmed(suspicion)
-            return
-        is_known = is_like_another(self.findings.by_id.values(), hunt.violated, cases[-1])
-        cases = self._in_right_form(hunt, cases)
-        if suspicion.trouble.violated not in ANSWERED:
-            self.batches.avoided.add(cases[-1])
-        if self.findings.is_seen_again(signature_of(suspicion, cases[-1])):
-            return
-        if self.plan.shrink and not (is_known and hunt.violated in (*COSTLY, LINGERS)):
-            cases = self._shrunk(hunt, cases)
-        again = hunt.again
-        self._hunt_until = max(self._hunt_until, time.monotonic() + CONFIRM_S)
-        shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
-        if not shown:
-            self._keep_unconfirmed(suspicion)
-            return
-        trouble = again[-1].trouble
-        signature = signature_of(again[-1], cases[-1])
-        if self.findings.is_seen_again(signature):
-            return
-        self.findings.add(
-            Finding(
-                signature,
-                trouble,
-                self.plan.choice.seed,
-                cases,
-                shown,
-                runs,
-                self.recorded(cases),
-                round(self.elapsed_s, 3),
-            )
-        )
-
-    def _in_right_form(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return the frame that a case was made from, where that costs as much as the case."""
-        generation = self.batches.generation
-        if generation is None or hunt.violated not in COSTLY or len(cases) != 1:
-            return cases
-        right = generation.right(cases[0])
-        if right is None or not hunt.shows((right,)):
-            return cases
-        self.batches.avoided.add_frame(right)
-        return (right,)
-
-    def _shrunk(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Make a finding smaller for as long as it can be confirmed afterwards."""
-        now, until = time.monotonic(), self._hunt_until
-        self._hunt_until = min(now + SHRINK_S, (now + min(until, self._ends_at)) / 2)
-        cases = hunt.smallest(cases)
-        self._hunt_until = until
-        return cases
-
-    def _keep_unconfirmed(self, suspicion: Suspicion) -> None:
-        """Keep what was seen once and never again, unless the machine may have been slow."""
-        violated = suspicion.trouble.violated
-        if violated == HUNG and self._is_over():
-            self._keep(suspicion, suspicion.suspects, shown=0, why=NO_TIME)
-        elif violated in LATE or suspicion.case is None:
-            self.findings.not_again += 1
-        else:
-            self._keep(suspicion, (suspicion.case,), shown=0)
-
-    def _keep_last_words(self, suspicion: Suspicion) -> None:
-        """Keep those of which the target died or hangs, when it cannot be asked again."""
-        is_dead = suspicion.trouble.violated == DEAD
-        why = NO_TIME if not self.died else STAYS_DEAD if is_dead else STAYS_HUNG
-        self._keep(suspicion, suspicion.suspects, shown=int(is_dead or self.died), why=why)
-
-    def _keep(
-        self, suspicion: Suspicion, cases: tuple[Case, ...], *, shown: int, why: str = ""
-    ) -> None:
-        at_s = round(self.elapsed_s, 3)
-        self.findings.add_once(suspicion, cases, shown=shown, at_s=at_s, why=why)
 
     def _tell(self, finding: Finding) -> None:
         self.audience.found(self, finding)
@@ -328,7 +230,7 @@ class Campaign:
                 self._engine.perform_one(case, transcript)
                 if time.monotonic() > until:
                     break
-            if self._is_over():
+            if self.is_over():
                 self.close(leave=True)
             elif not self._engine.is_well() and not self._engine.is_well():
                 self._revive(stuck=True)
@@ -338,18 +240,19 @@ class Campaign:
         """Tell whether the first finding is there, and no other is wanted."""
         return self.plan.stop_at_first and self.findings.are_confirmed
 
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Tell whether time, cases or the user's patience have ended."""
         if self.died or self.is_interrupted() or time.monotonic() >= self._ends_at:
             return True
         return self.batches.is_behind(self.batch)
 
-    def _heal(self, found: Sequence[Suspicion]) -> bool:
+    def heal(self, found: Sequence[Suspicion]) -> bool:
         """Bring the target back if it died of cases, or is stuck; tell whether it is well."""
         kinds = {each.trouble.violated for each in found}
         if DEAD in kinds:
             return self._revive()
         is_stuck = bool(kinds & STUCK) and self.arena.can_restart
-        if kinds & ILL and self._engine is not None and not self._is_over():
+        if kinds & ILL and self._engine is not None and not self.is_over():
             is_stuck = is_stuck or not self._engine.is_well()
         return self._revive(stuck=True) if is_stuck else True
 
@@ -358,7 +261,7 @@ class Campaign:
         started = time.monotonic()
         if started + self._revival_s >= self._ends_at:
             self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
-        if self._is_over():
+        if self.is_over():
             return False
         if self.arena.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
