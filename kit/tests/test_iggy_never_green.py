@@ -78,7 +78,8 @@ HOSTILE: dict[str, Script] = {
 PART = {
     "endless-answers": "iggy/checksum",
     "endless-bodies": "iggy/checksum",
-    "ok-to-everything": "iggy/poll",
+    "ok-to-everything": "iggy/checksum",
+    "nonsense-polls": "iggy/message",
 }
 """A flood is read, or waited for, a thousand times in a whole run; a part of it shows as well."""
 TAKES_ALL_AND_KEEPS_NOTHING = "empty-polls"
