@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from site_fixture import ANSWERS, CLAUSES, HOSTILE, LARGE, VENDORS, Rows, write_data
-from site_visit import Visit
+from site_visit import Visit, table
 
 from wireproof_reports.site import write
 
@@ -27,12 +27,6 @@ SHOWN = {
     "matrix": "matrix",
     "evidence": "matrix",
 }
-
-CELLS = """
-shown => [...shown.querySelectorAll("tbody tr")].map(
-    row => [...row.querySelectorAll("td")].map(cell => cell.innerText)
-)
-"""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
@@ -62,12 +56,6 @@ def visit(browser: Browser, site: tuple[Path, dict[str, Rows]]) -> Iterator[Visi
     assert [
         url for url in visit.asked if not url.startswith(("file:", "about:", "data:", "blob:"))
     ] == []
-
-
-def table(page: Page, name: str) -> list[list[str]]:
-    """Return a table's texts, cell by cell, read in one go."""
-    read: list[list[str]] = page.locator(f"#{name}").evaluate(CELLS)
-    return read
 
 
 def spoken(value: object, kind: str) -> str:

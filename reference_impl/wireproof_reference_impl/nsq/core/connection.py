@@ -46,16 +46,16 @@ class Connection:
         self.now_ns = now_ns
         self.state = State.INIT
         self.identity = _NOBODY
-        self.identified = False
         self.subscriber: Subscriber | None = None
         self.channel: Channel | None = None
-        self.closed = False
+        self.identified = self.authorized = self.closed = False
         self.published: Header | None = None
-        self.body = b""
+        self.body = self._unsealed = b""
+        self.command = b""
+        """The first word of the command at hand."""
         self.pieces = 0
         self.cut = self._spoiled = False
         self.row: Row[Connection] | None = None
-        self._command = b""
         self._deaf = self._leaks = False
         self._skipped, self._came = 0, b""
         self.harm = node.harm
@@ -67,17 +67,10 @@ class Connection:
         self._reading: Reading | None = None
         self._output: list[bytes] = []
         self._security: Security | None = None
-        self._unsealed = b""
-        self.authorized = False
         self.last_read_ns = now_ns
         self._start(self._magic())
         node.connections[self] = None
         self._pulse = Pulse(self, node.timers, now_ns)
-
-    @property
-    def command(self) -> bytes:
-        """Return the first word of the command at hand."""
-        return self._command
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and do what they say."""
@@ -100,19 +93,18 @@ class Connection:
 
     def end_of_stream(self, now_ns: int) -> None:
         """Learn that the client sends no more."""
-        if self.closed:
-            return
-        self.now_ns = now_ns
-        if self._reading is not None:
-            self._guarded(self._cut_off)
-        self.drop()
-        self.node.settle(now_ns)
+        self._end(now_ns, is_cut=self._reading is not None)
 
     def lost(self, now_ns: int) -> None:
         """Learn that the connection is gone."""
+        self._end(now_ns, is_cut=False)
+
+    def _end(self, now_ns: int, *, is_cut: bool) -> None:
         if self.closed:
             return
         self.now_ns = now_ns
+        if is_cut:
+            self._guarded(self._cut_off)
         self.drop()
         self.node.settle(now_ns)
 
@@ -275,7 +267,7 @@ class Connection:
             return False
         self._place = line.end
         words: Sequence[bytes] = line.words
-        self._command = words[0]
+        self.command = words[0]
         self.last_read_ns = self.now_ns
         self._check_security(words[0])
         if self._weakness.line is not None:
@@ -320,7 +312,7 @@ class Connection:
         self.pieces = 1
         rest = self.node.behaviour.parser.rest
         if rest is not None:
-            self._buffer[self._place :] = rest(self._command, bytes(self._buffer[self._place :]))
+            self._buffer[self._place :] = rest(self.command, bytes(self._buffer[self._place :]))
 
     def _cut_off(self) -> None:
         reading, self._reading = self._reading, None
@@ -342,17 +334,17 @@ class Connection:
         if self._weakness.refused is not None:
             self._weakness.refused(self, refusal)
         self._spill()
-        manner = self.node.behaviour.output.manner(self._command, refusal.code)
+        manner = self.node.behaviour.output.manner(self.command, refusal.code)
         if manner is Manner.CLOSED:
             self.drop()
             return
-        said = self.node.behaviour.output.error_code(self._command, refusal.code)
+        said = self.node.behaviour.output.error_code(self.command, refusal.code)
         if refusal.text is not None:
             said += f" {self.node.behaviour.output.error_text(said, refusal.text)}"
         frame_type = packed.RESPONSE if manner is Manner.RESPONSE else packed.ERROR
         self._send(frame_type, said.encode("utf-8", "surrogateescape"))
         fatal = self.node.behaviour.output.fatal
-        if fatal(self._command, refusal.code, refusal.fatal):
+        if fatal(self.command, refusal.code, refusal.fatal):
             self.drop()
 
     def _spill(self) -> None:
