@@ -1,9 +1,11 @@
 """From a suspicion to the fewest bytes: bisecting, shrinking, confirming, without a target."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, Step
+import pytest
+
+from wireproof_kit.fuzz.case import BYTE_BY_BYTE, WHOLE, Case, Manner, Slow, SplitAt, Step
 from wireproof_kit.fuzz.door import Trouble
 from wireproof_kit.fuzz.finding import Signature, signature_of
 from wireproof_kit.fuzz.oracle import MEMORY
@@ -74,6 +76,47 @@ def test_bytes_that_are_not_needed_are_left_out() -> None:
     assert b"KILL" in step.data
     assert len(step.data) < 12
     assert step.manner == WHOLE
+
+
+@dataclass
+class Coalescing(Target):
+    """Shows it when two writes arrive apart, for which they need a pause in between."""
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        apart = any(isinstance(step.manner, Slow) for each in cases for step in each.steps)
+        return super().probe(cases, violated) if apart else None
+
+
+@pytest.mark.parametrize("manner", [SplitAt((2, 4)), BYTE_BY_BYTE])
+def test_writes_that_must_arrive_apart_get_pauses(manner: Manner) -> None:
+    split = Case(1, "fresh", "PUB", "frame", "many writes", (Step(b"KILLED", manner),), True)
+    target = Coalescing(bytes_needed=b"KILL")
+    (paused,) = Hunt(target, "answer").at_leisure((split,))
+    (step,) = paused.steps
+    assert isinstance(step.manner, Slow)
+    assert set(step.manner.offsets) >= {2, 4}
+    assert confirm(target, [paused], "answer", told=lambda seen: None) == (TIMES, TIMES)
+
+
+def test_writes_that_need_not_arrive_apart_come_at_once() -> None:
+    split = Case(1, "fresh", "PUB", "frame", "many writes", (Step(b"KILL", SplitAt((2,))),), True)
+    hunt = Hunt(Target(bytes_needed=b"KILL"), "answer")
+    (smallest,) = hunt.smallest(hunt.at_leisure((split,)))
+    assert smallest.steps[0].manner == WHOLE
+
+
+def test_pauses_that_hide_it_are_left_out() -> None:
+    class Hurried(Target):
+        def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+            slow = any(isinstance(step.manner, Slow) for each in cases for step in each.steps)
+            return None if slow else super().probe(cases, violated)
+
+    split = Case(1, "fresh", "PUB", "frame", "many writes", (Step(b"KILL", SplitAt((2,))),), True)
+    assert Hunt(Hurried(), "answer").at_leisure((split,)) == (split,)
+    long = replace(split, steps=(Step(bytes(66), BYTE_BY_BYTE),))
+    target = Target()
+    assert Hunt(target, "answer").at_leisure((long,)) == (long,)
+    assert target.probes == [], "so many pauses take too long"
 
 
 def test_confirming_counts_how_often_it_shows() -> None:

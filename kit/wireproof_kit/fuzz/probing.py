@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from wireproof_kit.fuzz.case import WHOLE, Case, Step, Together
+from wireproof_kit.fuzz.case import (
+    WHOLE,
+    ByteByByte,
+    Case,
+    Slow,
+    SplitAt,
+    Step,
+    Together,
+)
+from wireproof_kit.fuzz.manners import PAUSE_S
 from wireproof_kit.fuzz.oracle import DEAD, HUNG, MEMORY, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
 from wireproof_kit.fuzz.suspicion import Suspicion
 
@@ -18,6 +27,8 @@ ALONE = 256
 COSTLY = frozenset({DEAD, HUNG, ROUND_TRIP})
 FEW = 16
 """Cases at most that are blamed for memory: what many leave together may be kept lawfully."""
+MOST_PAUSES = 64
+"""Writes with a pause between them, at most: they take more than a second then."""
 MOST_PROBES = 300
 """Tries to make one finding smaller."""
 
@@ -73,6 +84,14 @@ class Hunt:
                     cases, is_smaller = smaller, True
                     break
         return cases
+
+    def at_leisure(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return cases with pauses between their writes, if they raise it so as well.
+
+        Whether writes arrive one by one is chance; after a pause they do.
+        """
+        paused = tuple(_paused(case) for case in cases)
+        return paused if paused != cases and self.shows(paused) else cases
 
     def _fewest(self, cases: list[Case]) -> tuple[Case, ...]:
         """Leave out ever smaller parts of the cases, as long as the rest still shows it."""
@@ -135,6 +154,21 @@ def _smaller_step(step: Step) -> Iterator[Step]:
         for start in range(len(data) - size, -1, -size):
             yield replace(step, data=data[:start] + data[start + size :])
         size //= 2
+
+
+def _paused(case: Case) -> Case:
+    return replace(case, steps=tuple(_paused_step(step) for step in case.steps))
+
+
+def _paused_step(step: Step) -> Step:
+    cuts = _cuts(step)
+    return replace(step, manner=Slow(PAUSE_S, cuts)) if 0 < len(cuts) <= MOST_PAUSES else step
+
+
+def _cuts(step: Step) -> tuple[int, ...]:
+    if isinstance(step.manner, SplitAt):
+        return step.manner.offsets
+    return tuple(range(1, len(step.data))) if isinstance(step.manner, ByteByByte) else ()
 
 
 def confirm(

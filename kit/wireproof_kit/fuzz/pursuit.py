@@ -117,8 +117,9 @@ class Pursuit:
             ground.batches.avoided.add(cases[-1])
         if ground.findings.is_seen_again(signature_of(suspicion, cases[-1])):
             return
-        if ground.plan.shrink and not (is_known and hunt.violated in (*COSTLY, LINGERS)):
-            cases = self._shrunk(hunt, cases)
+        if not (is_known and hunt.violated in (*COSTLY, LINGERS)):
+            cases = hunt.at_leisure(cases)
+            cases = self._shrunk(hunt, cases) if ground.plan.shrink else cases
         again = hunt.again
         self.until = max(self.until, time.monotonic() + CONFIRM_S)
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
