@@ -13,7 +13,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parent.parent / ".cache" / "tools"
 WANTED = {"allure3": "allure@3.18.0", "allure2": "allure-commandline@2.46.1"}
-INSTALL_S = 400
+INSTALL_S = 120
 
 
 def main() -> int:
