@@ -78,7 +78,7 @@ HOSTILE: dict[str, Script] = {
 PART = {
     "endless-answers": "iggy/checksum",
     "endless-bodies": "iggy/checksum",
-    "ok-to-everything": "iggy/checksum",
+    "ok-to-everything": "iggy/poll",
     "nonsense-polls": "iggy/message",
 }
 """A flood is read, or waited for, a thousand times in a whole run; a part of it shows as well."""
