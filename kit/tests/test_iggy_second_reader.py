@@ -19,6 +19,7 @@ from wireproof_kit.iggy.pcap import messages, requests, responses
 from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import (
+    command_shapes,
     commands,
     consumer_groups,
     consumer_offsets,
@@ -53,7 +54,8 @@ SAME = {
 """Field of a layer → field of the grammar, where the texts have no word for it."""
 
 PAYLOADS: dict[int, tuple[Schema[Any], type[Layer]]] = {
-    code: (commands.payload_schema(code), kind) for code, (_, kind) in requests.COMMANDS.items()
+    code: (command_shapes.payload_schema(code), kind)
+    for code, (_, kind) in requests.COMMANDS.items()
 }
 _BODIES: dict[int, Schema[Any]] = {
     commands.GET_STATS: system.STATS,

@@ -20,7 +20,7 @@ from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.catalogue import Decision, load_catalogue
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.commands import Nothing
+from wireproof_spec.iggy.command_shapes import Nothing
 from wireproof_spec.iggy.frame import response
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.streams import StreamRequest

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.commands import NOTHING, Nothing
+from wireproof_spec.iggy.command_shapes import NOTHING, Nothing
 from wireproof_spec.iggy.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
 from wireproof_spec.iggy.consumer_groups import (
     CONSUMER_GROUP_DETAILS,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.iggy import commands, golden, statuses
+from wireproof_spec.iggy import command_shapes, commands, golden, statuses
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET, ConsumerOffset
 from wireproof_spec.iggy.frame import (
@@ -118,7 +118,7 @@ def test_every_request_is_read_and_built_back(scenario: TcpScenario) -> None:
         request = exchange.request
         if request is None or exchange.refusal is not None:
             continue
-        shape = commands.payload_schema(request.code)
+        shape = command_shapes.payload_schema(request.code)
         assert encode(shape, decode_payload(request.code, request.payload)) == request.payload
 
 
@@ -201,7 +201,7 @@ def test_what_is_refused_by_content_has_a_right_shape() -> None:
             assert (exchange.request is None) == (row["by"] == "frame")
             if exchange.request is not None and row["by"] in ("shape", "content"):
                 payload = exchange.request.payload
-                shape = commands.payload_schema(exchange.request.code)
+                shape = command_shapes.payload_schema(exchange.request.code)
                 if row["by"] == "content":
                     decode(shape, payload)
                 else:

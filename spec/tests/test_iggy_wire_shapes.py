@@ -6,7 +6,8 @@ import pytest
 from iggy_shapes import SHAPES
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.iggy.commands import COMMANDS, payload_schema
+from wireproof_spec.iggy.command_shapes import payload_schema
+from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.consumer_groups import (
     CONSUMER_GROUP_DETAILS,
     CONSUMER_GROUPS,

@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, limits
-from wireproof_spec.iggy.commands import Payload, payload_schema
+from wireproof_spec.iggy.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.consumer_groups import GroupRequest
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header

@@ -10,7 +10,7 @@ from schema_values import built
 
 from wireproof_spec.decoding import Schema, decode, encode, extent, spans
 from wireproof_spec.iggy import (
-    commands,
+    command_shapes,
     consumer,
     consumer_groups,
     headers,
@@ -66,7 +66,7 @@ FIXED: list[Schema[Any]] = [
     queue_files.WRITER_META_TEMPORARY,
     queue_files.COMMIT_LOG_RECORD,
     iggy_frame.RESPONSE,
-    commands.NOTHING,
+    command_shapes.NOTHING,
     consumer.CONSUMER_TAGGED,
     partitioning.PARTITIONING,
     message.MESSAGE_OF_KNOWN_STATE,

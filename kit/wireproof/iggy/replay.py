@@ -27,7 +27,7 @@ from wireproof_kit.transcript import Transcript
 from wireproof_reports.evidence import recorded
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.commands import payload_schema
+from wireproof_spec.iggy.command_shapes import payload_schema
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header

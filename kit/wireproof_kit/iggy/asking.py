@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from wireproof_kit.iggy import generations
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
-from wireproof_spec.iggy.consumer import CONSUMER_KIND
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.identifier import Identifier
-from wireproof_spec.iggy.poll_messages import OFFSET, PollMessages
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
+from wireproof_spec.iggy.poll_messages import PollMessages
 from wireproof_spec.iggy.topics import CreateTopic
 
 

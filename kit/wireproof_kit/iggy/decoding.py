@@ -13,7 +13,8 @@ from wireproof_kit.iggy.labels import STATUS_NAMES, fault_parts, parts_of
 from wireproof_kit.iggy.told import message_object, message_title, plain
 from wireproof_kit.transcript import Part
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.iggy.commands import COMMANDS, KILL, Payload, payload_schema
+from wireproof_spec.iggy.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.commands import COMMANDS, KILL
 from wireproof_spec.iggy.frame import (
     REQUEST,
     RESPONSE,

@@ -1,10 +1,11 @@
 """Where the generations of Iggy part: the payloads of some requests and answers."""
 
 from wireproof_spec.decoding import Schema, decode
-from wireproof_spec.iggy.consumer import CONSUMER_KIND, Consumer
+from wireproof_spec.iggy.consumer import Consumer
 from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET, CONSUMER_OFFSET_TAGGED
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.identifier import numeric
+from wireproof_spec.iggy.kinds import CONSUMER_KIND
 from wireproof_spec.iggy.streams import (
     STREAM_DETAILS,
     STREAM_DETAILS_TAGGED,

@@ -18,10 +18,8 @@ from wireproof_kit.http import (
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.partitioning import (
-    PARTITIONING_NAMES,
-    Partitioning,
-)
+from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
+from wireproof_spec.iggy.partitioning import Partitioning
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import JsonValue
 

@@ -22,7 +22,7 @@ from wireproof_kit.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
 from wireproof_kit.transcript import Transcript
 from wireproof_kit.waiting import until
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.commands import Payload
+from wireproof_spec.iggy.command_shapes import Payload
 from wireproof_spec.iggy.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.identifier import Identifier

@@ -30,7 +30,7 @@ from wireproof_reference_impl.iggy.core.storage import (
     PartitionFiles,
     Rows,
 )
-from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
 
 _STREAM_INFO = "stream.info"
 _TOPIC_INFO = "topic.info"
@@ -45,10 +45,12 @@ class SegmentFiles:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._is_there = os.path.isdir(folder)
+        self._made = {folder} if os.path.isdir(folder) else set[str]()
 
     def segments(self) -> Sequence[KeptSegment]:
         """Return what is kept: each record from its place in the index to the next one's."""
+        if not self._made:
+            return ()
         found = [
             (int(each.stem), each)
             for each in Path(self._folder).glob("*.log")
@@ -58,6 +60,8 @@ class SegmentFiles:
 
     def offsets(self, kind: int) -> Mapping[int, int]:
         """Return the stored offsets of consumers or of groups."""
+        if not self._made:
+            return {}
         return {
             number: int.from_bytes(path.read_bytes()[:8], "little")
             for number, path in _numbered(Path(self._folder, "offsets", _OFFSETS[kind]))
@@ -103,15 +107,16 @@ class SegmentFiles:
         Raises:
             OSError: it could not be written.
         """
-        self._make()
-        path = f"{self._folder}/offsets/{_OFFSETS[kind]}/{consumer}"
-        _write(path, offset.to_bytes(8, "little"))
+        folder = f"{self._folder}/offsets/{_OFFSETS[kind]}"
+        if folder not in self._made:
+            os.makedirs(folder, exist_ok=True)
+            self._made |= {self._folder, folder}
+        _write(f"{folder}/{consumer}", offset.to_bytes(8, "little"))
 
     def _make(self) -> None:
-        if not self._is_there:
-            for name in _OFFSETS.values():
-                os.makedirs(f"{self._folder}/offsets/{name}", exist_ok=True)
-            self._is_there = True
+        if not self._made:
+            _make_folder(self._folder)
+            self._made.add(self._folder)
 
     def _path(self, start: int, kind: str) -> str:
         return f"{self._folder}/{start:020}.{kind}"
@@ -145,8 +150,8 @@ class DiskStorage:
     def add_topic(self, stream: int, topic: int, name: str) -> None:
         """Keep a topic."""
         folder = self._topic(stream, topic)
-        for each in ("partitions", "groups"):
-            os.makedirs(f"{folder}/{each}", exist_ok=True)
+        for each in (folder, f"{folder}/partitions", f"{folder}/groups"):
+            _make_folder(each)
         _write(f"{folder}/{_TOPIC_INFO}", name.encode())
 
     def remove_topic(self, stream: int, topic: int) -> None:
@@ -226,6 +231,16 @@ def _fitting(numbers: Sequence[int], mask: int) -> Iterator[int]:
 
 def _is_number(name: str) -> bool:
     return name.isascii() and name.isdigit()
+
+
+def _make_folder(path: str) -> None:
+    """Make a folder, with one call where there is but it to make."""
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        os.makedirs(path, exist_ok=True)
 
 
 def _write(path: str, data: bytes) -> None:

@@ -17,8 +17,7 @@ from wireproof_reference_impl.preset import (
 )
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer import CONSUMER_KIND
-from wireproof_spec.iggy.poll_messages import FIRST, TIMESTAMP
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, FIRST, TIMESTAMP
 from wireproof_spec.iggy.states import STATES
 
 _OFFSET_BYTES = 8

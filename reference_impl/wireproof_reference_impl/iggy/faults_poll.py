@@ -17,7 +17,7 @@ from wireproof_reference_impl.preset import (
     Preset,
 )
 from wireproof_reference_impl.settings import Settings
-from wireproof_spec.iggy.poll_messages import LAST, NEXT, OFFSET
+from wireproof_spec.iggy.kinds import LAST, NEXT, OFFSET
 from wireproof_spec.iggy.statuses import OK
 
 

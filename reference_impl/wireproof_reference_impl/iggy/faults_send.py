@@ -28,8 +28,8 @@ from wireproof_reference_impl.preset import (
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW
+from wireproof_spec.iggy.kinds import MESSAGES_KEY
 from wireproof_spec.iggy.limits import MAX_HEADER_VALUES_SIZE, MAX_PAYLOADS_SIZE
-from wireproof_spec.iggy.partitioning import MESSAGES_KEY
 
 _ID_BYTES = 16
 

@@ -18,7 +18,7 @@ from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_reference_impl.iggy.preset import number
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
-from wireproof_spec.iggy.partitioning import BALANCED
+from wireproof_spec.iggy.kinds import BALANCED
 from wireproof_spec.iggy.states import AVAILABLE
 
 _HOUR_US = 3_600_000_000

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
 from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
-
-CONSUMER_KIND = 1
-GROUP_KIND = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from construct import this
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
 from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
 from wireproof_spec.lengths import BoundsBy, Declared
-
-BALANCED = 1
-PARTITION_ID = 2
-MESSAGES_KEY = 3
-
-PARTITIONING_NAMES = {
-    BALANCED: "balanced",
-    PARTITION_ID: "partition_id",
-    MESSAGES_KEY: "messages_key",
-}
-"""Codes of the binary transport, names of JSON."""
 
 
 @dataclass(frozen=True, slots=True)

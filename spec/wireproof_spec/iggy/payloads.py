@@ -9,7 +9,7 @@ from functools import singledispatch
 
 from wireproof_spec.decoding import decode, spans
 from wireproof_spec.iggy import limits
-from wireproof_spec.iggy.commands import Payload, payload_schema
+from wireproof_spec.iggy.command_shapes import Payload, payload_schema
 from wireproof_spec.iggy.consumer_groups import GroupRequest
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header

@@ -8,27 +8,10 @@ from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.kinds import NEXT, OFFSET
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message
 from wireproof_spec.layout import Field, Int8ub, Int32ul, Int64ul, Ranged, Record, field
 from wireproof_spec.lengths import Count, Many
-
-OFFSET = 1
-TIMESTAMP = 2
-FIRST = 3
-LAST = 4
-NEXT = 5
-
-STRATEGIES = {
-    OFFSET: "offset",
-    TIMESTAMP: "timestamp",
-    FIRST: "first",
-    LAST: "last",
-    NEXT: "next",
-}
-"""Codes of the binary transport, names of JSON."""
-
-AUTO_COMMIT = 1
-"""The one byte that asks for it; every other means no."""
 
 
 @dataclass(frozen=True, slots=True)

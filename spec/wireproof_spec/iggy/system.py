@@ -18,9 +18,6 @@ from wireproof_spec.layout import (
 )
 from wireproof_spec.lengths import Count, Each, Many
 
-TCP = 1
-QUIC = 2
-
 
 @dataclass(frozen=True, slots=True)
 class Stats:

@@ -10,7 +10,7 @@ from wireproof_kit.iggy.observing import AS_SENT
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.iggy.poll_messages import FIRST, LAST, NEXT, STRATEGIES, TIMESTAMP
+from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, STRATEGIES, TIMESTAMP
 from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.contents import numbered
 from wireproof_suites.iggy.json_reading import observe_json_messages

@@ -9,7 +9,7 @@ from wireproof_kit.iggy.observing import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.iggy.poll_messages import NEXT
+from wireproof_spec.iggy.kinds import NEXT
 from wireproof_suites.iggy.offsets import AS_STORED, observe_offset
 from wireproof_suites.iggy.polling import kept
 from wireproof_suites.iggy.reading import first_unlike

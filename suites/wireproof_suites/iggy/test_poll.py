@@ -10,8 +10,8 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.poll_messages import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP
 from wireproof_suites.iggy.contents import HEADER_SETS, message
 from wireproof_suites.iggy.polling import AS_ASKED, ask, kept, observe_asked, observe_nothing
 from wireproof_suites.iggy.reading import first_unlike

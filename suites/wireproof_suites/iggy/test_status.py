@@ -15,8 +15,9 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.outgoing import Outgoing
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.kinds import PARTITION_ID
 from wireproof_spec.iggy.limits import MAX_PARTITIONS
-from wireproof_spec.iggy.partitioning import PARTITION_ID, Partitioning
+from wireproof_spec.iggy.partitioning import Partitioning
 from wireproof_spec.iggy.streams import CreateStream, StreamRequest
 from wireproof_spec.iggy.topics import TopicRequest
 from wireproof_suites.iggy.contents import message

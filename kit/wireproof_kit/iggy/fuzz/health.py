@@ -18,11 +18,12 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.patience import machine_load
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.commands import Nothing
+from wireproof_spec.iggy.command_shapes import Nothing
 from wireproof_spec.iggy.consumer import Consumer
+from wireproof_spec.iggy.kinds import LAST, OFFSET
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.poll_messages import LAST, OFFSET, PollMessages
+from wireproof_spec.iggy.poll_messages import PollMessages
 from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.system import CLIENTS
 from wireproof_spec.wire_error import WireError

@@ -13,7 +13,7 @@ from wireproof_kit.iggy.fuzz.frames import names_of_cases
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import HTTP
 from wireproof_kit.iggy.http import JSON_TYPE
-from wireproof_spec.iggy.poll_messages import STRATEGIES
+from wireproof_spec.iggy.kinds import STRATEGIES
 
 _NUMBERS = ("id", "partition_id", "value", "count", "partitions_count")
 _ROLES: Mapping[str, Role] = dict.fromkeys(_NUMBERS, "number")

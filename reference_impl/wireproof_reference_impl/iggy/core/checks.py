@@ -10,6 +10,7 @@ from wireproof_reference_impl.iggy.core.requests import (
     SendMessages,
 )
 from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_spec.iggy.kinds import BALANCED
 from wireproof_spec.iggy.limits import (
     MAX_HEADER_VALUES_SIZE,
     MAX_MESSAGES_KEY_SIZE,
@@ -17,7 +18,6 @@ from wireproof_spec.iggy.limits import (
     MAX_PAYLOADS_SIZE,
 )
 from wireproof_spec.iggy.names import is_valid_name
-from wireproof_spec.iggy.partitioning import BALANCED
 
 
 def check_stream(number: int, name: str) -> None:

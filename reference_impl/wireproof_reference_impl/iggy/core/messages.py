@@ -20,9 +20,8 @@ from wireproof_reference_impl.iggy.core.requests import (
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
-from wireproof_spec.iggy.consumer import CONSUMER_KIND
 from wireproof_spec.iggy.key_hash import xxh32
-from wireproof_spec.iggy.partitioning import BALANCED, PARTITION_ID
+from wireproof_spec.iggy.kinds import BALANCED, CONSUMER_KIND, PARTITION_ID
 
 
 class Polled(NamedTuple):

@@ -11,7 +11,7 @@ from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Message, Sent, read_record
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.storage import PartitionFiles, Rows
-from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
 
 if TYPE_CHECKING:
     from wireproof_reference_impl.iggy.behaviour import Behaviour

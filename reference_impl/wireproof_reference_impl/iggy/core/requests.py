@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from wireproof_reference_impl.iggy.core.identifier import Identifier
 from wireproof_reference_impl.iggy.core.message import Sent
-from wireproof_spec.iggy.partitioning import PARTITIONING_NAMES
-from wireproof_spec.iggy.poll_messages import STRATEGIES
+from wireproof_spec.iggy.kinds import PARTITIONING_NAMES, STRATEGIES
 
 PARTITIONINGS = {name: code for code, name in PARTITIONING_NAMES.items()}
 """Codes by name in JSON."""

@@ -10,7 +10,7 @@ from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import (
     PollMessages,
 )
-from wireproof_spec.iggy.poll_messages import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
+from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 
 Start = Callable[[Partition, PollMessages], int | None]
 Count = Callable[[Partition, PollMessages], int]

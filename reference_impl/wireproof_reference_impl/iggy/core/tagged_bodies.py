@@ -10,7 +10,7 @@ from wireproof_reference_impl.iggy.core.client import Client
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.topic import Stream, Topic
-from wireproof_spec.iggy.system import TCP
+from wireproof_spec.iggy.kinds import TCP
 
 _NO_COMPRESSION = 1
 _NEVER = 0

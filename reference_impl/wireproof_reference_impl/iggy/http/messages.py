@@ -20,8 +20,8 @@ from wireproof_reference_impl.iggy.http.reading import (
     whole_number,
 )
 from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, place_of, told
-from wireproof_spec.iggy.consumer import CONSUMER_KIND
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
 _KINDS = {name: code for code, name in HEADER_KINDS.items()}
 

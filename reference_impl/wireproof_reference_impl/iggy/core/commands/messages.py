@@ -16,7 +16,7 @@ from wireproof_reference_impl.iggy.core.messages import (
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import Consumer, PollMessages, SendMessages
 from wireproof_reference_impl.iggy.core.status import invalid_command
-from wireproof_spec.iggy.poll_messages import AUTO_COMMIT
+from wireproof_spec.iggy.kinds import AUTO_COMMIT
 
 ReadConsumer = Callable[[Fields], Consumer]
 

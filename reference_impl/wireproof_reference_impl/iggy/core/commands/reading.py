@@ -10,9 +10,14 @@ from wireproof_reference_impl.iggy.core.requests import (
     Place,
 )
 from wireproof_reference_impl.iggy.core.status import invalid_command
-from wireproof_spec.iggy.consumer import CONSUMER_KIND, GROUP_KIND
-from wireproof_spec.iggy.partitioning import BALANCED, MESSAGES_KEY
-from wireproof_spec.iggy.poll_messages import NEXT, OFFSET
+from wireproof_spec.iggy.kinds import (
+    BALANCED,
+    CONSUMER_KIND,
+    GROUP_KIND,
+    MESSAGES_KEY,
+    NEXT,
+    OFFSET,
+)
 
 
 def place(fields: Fields) -> Place:
