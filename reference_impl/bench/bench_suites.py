@@ -19,7 +19,7 @@ import processes
 ROOMS = ("spec", "kit", "reference_impl", "suites", "reports")
 PROTOCOLS = ("nsq", "iggy")
 MOST_SHARE = 0.20
-ROUNDS = 3
+ROUNDS = 5
 LOOK_EVERY_S = 0.1
 
 
