@@ -35,7 +35,7 @@ from wireproof_kit.fuzz.turns import is_calm
 
 _DICE = st.integers(0, (1 << 64) - 1)
 _DEEP = 2000
-MANY = 12
+MANY = 20
 """Cases drawn of one frame, at most, where many are drawn together."""
 
 
