@@ -13,7 +13,7 @@ BENCH = Path(__file__).parents[1] / "bench"
     ("script", "told", "times"),
     [
         ("bench_codec.py", "generated / by hand:", 4),
-        ("bench_queue.py", "goal 100 MB/s", 2),
+        ("bench_queue.py", "goal 100 MB/s:", 2),
         ("bench_shapes.py", "times as long", 20),
     ],
 )
