@@ -169,7 +169,7 @@ def test_a_real_site_calls_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     if not brought(name).exists():
-        pytest.skip("bring it with `make test-allure`")
+        pytest.skip(f"{name} is not there: its site was not built; `make test-allure` brings it")
     use(monkeypatch, brought(name))
     records = [case("publish/x", "ext.publish.accept", "A right frame", "ok,open")]
     write_site(write_bundle(tmp_path / "b.jsonl", records), tmp_path / "site")
@@ -203,7 +203,7 @@ def test_history_of_the_second_site_has_both_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not brought("allure3").exists():
-        pytest.skip("bring it with `make test-allure`")
+        pytest.skip("allure3 is not there: its site was not built; `make test-allure` brings it")
     use(monkeypatch, brought("allure3"))
     first = case("publish/x", "ext.publish.accept", "t", "ok,open")
     write_site(write_bundle(tmp_path / "a.jsonl", [first]), tmp_path / "site")
