@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from wireproof_kit.http import Transferred, failed
 from wireproof_kit.iggy.answers import Closed, Done, Refused

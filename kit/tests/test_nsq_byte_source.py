@@ -66,7 +66,7 @@ def test_many_values_are_those_taken_one_by_one() -> None:
     one_by_one, many = (ByteSource(io.BytesIO(row), size=len(row)) for _ in range(2))
     expected = [take_value(one_by_one, SERVER_FRAME) for _ in FRAMES]
     found: list[tuple[ServerFrame, bytes, int]] = []
-    while pieces := list(take_many(many, SERVER_FRAME)):
+    while pieces := list(zip(*take_many(many, SERVER_FRAME), strict=True)):
         found += pieces
 
     assert [(value, data) for value, data, _ in found] == expected
@@ -79,8 +79,8 @@ def test_many_values_end_before_one_that_is_broken() -> None:
     row = b"".join(FRAMES[:5]) + bytes(4)
     source = ByteSource(io.BytesIO(row), size=len(row))
 
-    assert len(list(take_many(source, SERVER_FRAME))) == 5
-    assert list(take_many(source, SERVER_FRAME)) == []
+    assert len(take_many(source, SERVER_FRAME)[0]) == 5
+    assert take_many(source, SERVER_FRAME) == ([], [], [])
     assert source.offset == len(row) - 4
     broken = take_value(source, SERVER_FRAME)
     assert isinstance(broken, Broken)
@@ -90,11 +90,11 @@ def test_many_values_end_before_one_that_is_broken() -> None:
 def test_many_values_of_a_file_that_grows_end_where_it_ended() -> None:
     source = ByteSource(io.BytesIO(FRAMES[0] * 3), size=2 * len(FRAMES[0]))
 
-    assert len(list(take_many(source, SERVER_FRAME))) == 2
+    assert len(take_many(source, SERVER_FRAME)[0]) == 2
 
 
 def test_a_pipe_is_read_value_by_value() -> None:
     source = ByteSource(io.BytesIO(FRAMES[0]), size=None)
 
-    assert list(take_many(source, SERVER_FRAME)) == []
+    assert take_many(source, SERVER_FRAME) == ([], [], [])
     assert source.offset == 0

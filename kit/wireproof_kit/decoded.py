@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from wireproof_kit.transcript import Part
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
@@ -25,25 +27,36 @@ class Note:
     text: str
 
 
-@dataclass(slots=True)
-class Decoded:
-    """One frame, command or record; its parts and JSON objects are made when asked for.
+class Decoded(Struct, frozen=True):
+    """One frame, command or record; what is told of it is made when asked for.
 
-    ``offset`` counts from the start of the file or stream, the parts' from that of ``data``. Not
-    frozen: files hold millions, and the constructor of a frozen value takes twice as long.
+    ``offset`` counts from the start of the file or stream, the parts' from that of ``data``.
     """
 
     kind: str
-    named: str | Callable[[], str]
     offset: int
     data: bytes
-    parts: Callable[[], Sequence[Part]]
-    objects: Callable[[], Sequence[JsonObject]]
 
     @property
     def title(self) -> str:
-        """What it is in a few words; made when asked for, where it is given as a function."""
-        return self.named if isinstance(self.named, str) else self.named()
+        """What it is in a few words."""
+        raise NotImplementedError
+
+    def parts(self) -> Sequence[Part]:
+        """Return the fields with their bytes."""
+        raise NotImplementedError
+
+    def objects(self) -> Sequence[JsonObject]:
+        """Return it as JSON objects: a request may hold several messages."""
+        raise NotImplementedError
+
+
+class Described(Decoded, frozen=True):
+    """A value that comes with its title and the functions that tell of it."""
+
+    title: str
+    parts: Callable[[], Sequence[Part]]
+    objects: Callable[[], Sequence[JsonObject]]
 
 
 @dataclass(frozen=True, slots=True)

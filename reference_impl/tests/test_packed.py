@@ -1,11 +1,11 @@
 """The bytes packed by hand are those of the schemas."""
 
 from collections.abc import Callable
-from dataclasses import astuple
 from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from wireproof_reference_impl.nsq import queue_notes
 from wireproof_reference_impl.nsq.core import delivery, packed, record

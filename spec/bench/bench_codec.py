@@ -10,11 +10,12 @@ processor, ratios are medians over the rounds. Ends with 1 when a ratio misses i
 import argparse
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import handwritten
 import plain_construct
+from msgspec.structs import astuple
 from paired import ROUNDS, Timed, timed_in_turn
 
 from wireproof_spec import interpreted
@@ -97,7 +98,8 @@ def _message(size: int) -> Message:
 def _names(size: int) -> Mapping[str, object]:
     """Return what the statements name, after asking whether all ways do the same."""
     message = _message(size)
-    data, parts = encode(EXT, message), astuple(message)
+    data = encode(EXT, message)
+    parts = tuple(astuple(each) if isinstance(each, Extend) else each for each in astuple(message))
     names = {
         "EXT": EXT,
         "message": message,

@@ -13,13 +13,13 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench_codec import BODIES, HEADER, read_rounds
 
-from wireproof_kit.decoded import Decoded
-from wireproof_kit.nsq.queue_records import directory_records
+from wireproof_kit.nsq.queue_records import StoredRecord, directory_records
 from wireproof_spec import interpreted
 from wireproof_spec.decoding import decode_many, encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
@@ -71,8 +71,8 @@ def _rates(folder: Path, records: list[bytes], count: int, rounds: int) -> dict[
     one, size = b"".join(records), len(records[0])
 
     def directory() -> int:
-        found = sum(isinstance(entry, Decoded) for entry in directory_records(folder, DISK_RECORD))
-        if found != count:
+        kinds = Counter(map(type, directory_records(folder, DISK_RECORD)))
+        if (found := kinds[StoredRecord]) != count:
             raise SystemExit(f"{found} records of {count}")
         return found * size
 

@@ -1,7 +1,8 @@
 """Every wire shape of Iggy with one value and its bytes."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.command_shapes import NOTHING, Nothing

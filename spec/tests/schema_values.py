@@ -1,6 +1,5 @@
 """Values drawn from the outline of a schema, with their bytes."""
 
-from dataclasses import fields
 from functools import singledispatch
 from typing import Any
 
@@ -99,7 +98,7 @@ def _(drawn: outline.Parts) -> st.SearchStrategy[Any]:
         return BOUNDED[drawn.value_type]
     bare = (outline.Fixed, outline.Derived)
     parts = {name: values(part) for name, part in drawn.parts if not isinstance(part, bare)}
-    names = {member.name for member in fields(drawn.value_type)}
+    names = set(drawn.value_type.__struct_fields__)
     absent = {name: st.none() for name in names - parts.keys()}
     return st.builds(drawn.value_type, **parts, **absent)
 

@@ -3,7 +3,6 @@
 import contextlib
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
 from enum import IntEnum
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -15,6 +14,8 @@ from construct import this
 from every_schema import every_schema
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 from schema_values import built
 
 from wireproof_spec import interpreted
@@ -230,10 +231,10 @@ def odd_values(value: object) -> Iterator[object]:
     if isinstance(value, tuple):
         for index, each in enumerate(value):
             yield from ((*value[:index], odd, *value[index + 1 :]) for odd in odd_values(each))
-    elif is_dataclass(value) and not isinstance(value, type):
-        for member in fields(value):
-            part = getattr(value, member.name)
-            yield from (replace(value, **{member.name: odd}) for odd in odd_values(part))
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            part = getattr(value, name)
+            yield from (replace(value, **{name: odd}) for odd in odd_values(part))
 
 
 def told(build: Callable[[Any], bytes], value: object) -> bytes | None:
@@ -274,8 +275,8 @@ def test_tuples_hold_the_same_parts(schema: Schema[Any], data: st.DataObject) ->
 def as_tuples(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(as_tuples, value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return tuple(as_tuples(getattr(value, member.name)) for member in fields(value))
+    if isinstance(value, Struct):
+        return tuple(as_tuples(getattr(value, name)) for name in value.__struct_fields__)
     return value
 
 

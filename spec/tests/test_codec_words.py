@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,8 @@ from byte_mutations import mutated
 from construct import this
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from wireproof_spec import interpreted
 from wireproof_spec.codec import NotGenerated, generate_decoder, generate_encoder
@@ -38,32 +39,24 @@ from wireproof_spec.texts import CarriageReturn, Utf8
 from wireproof_spec.wire_error import Unfit, WireError
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     left: object
     right: object
 
 
-@dataclass(frozen=True)
-class Loose:
-    """Has no slots, so that no twin can be made of it."""
-
-    left: object
-    right: object
-
-
-@dataclass(frozen=True, slots=True)
-class Doubled:
+class Doubled(Struct, frozen=True):
     """Changes what its constructor is given: the constructor must be called."""
 
     left: object
     right: object
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "right", (self.right, self.right))
+        force_setattr(self, "right", (self.right, self.right))
 
 
-def pair(left: Shape, right: Shape, *between: tuple[str, Shape], made: type = Pair) -> Record:
+def pair(
+    left: Shape, right: Shape, *between: tuple[str, Shape], made: type[Struct] = Pair
+) -> Record:
     return Record(
         made, field("left", left), *(field(*each) for each in between), field("right", right)
     )
@@ -101,7 +94,6 @@ SHAPES: dict[str, Shape] = {
         Int8ub,
         Translated(Int16ub, int, after=lambda value: value + 1, before=lambda value: value - 1),
     ),
-    "no slots": pair(Int8ub, Int16ub, made=Loose),
     "a constructor of its own": pair(Int8ub, Int16ub, made=Doubled),
     "bytes of a fixed number": pair(Bytes(3), Bytes(0)),
 }

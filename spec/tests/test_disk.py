@@ -1,7 +1,7 @@
 import tracemalloc
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord, RecordReader

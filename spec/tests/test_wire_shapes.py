@@ -1,9 +1,9 @@
 """Every wire shape by one table of value and bytes, used in both directions."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.nsq.acknowledge import FINISH, REQUEUE, TOUCH, Finish, Requeue, Touch

@@ -19,10 +19,11 @@ A shape is written with these and construct's `this`. Integers are in network by
 import math
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import construct
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wireproof_spec.dissection import Dissection, Refused
 from wireproof_spec.wording import counted, shown
@@ -202,17 +203,18 @@ def field(name: str, shape: Shape) -> Field:
 
 
 class Record(construct.Struct):
-    """Parts in wire order that leave as one value of a dataclass.
+    """Parts in wire order that leave as one value of a `msgspec.Struct`.
 
-    Parts without a field in the dataclass are derived (lengths, counts, literals); fields of the
-    dataclass without a part are None.
+    Parts without a field in the value are derived (lengths, counts, literals); fields of the
+    value without a part are None. The types of values are frozen, so that none is ever part of a
+    cycle: `gc=False` keeps the collector from walking the millions that a file holds.
     """
 
-    def __init__(self, value_type: type, *parts: Field) -> None:
+    def __init__(self, value_type: type[Struct], *parts: Field) -> None:
         super().__init__(*parts)
         self.parts = parts
         self.value_type = value_type
-        self.value_fields = tuple(member.name for member in fields(value_type))
+        self.value_fields = value_type.__struct_fields__
         named = {part.name for part in parts}
         self.absent = tuple(name for name in self.value_fields if name not in named)
         self.least = sum(map(minimum, parts))
@@ -311,7 +313,7 @@ class Translated(Wrapping):
         before: Callable[[T], object],
     ) -> None:
         super().__init__(shape)
-        self.value_type = value_type
+        self.value_type: type[Any] = value_type
         self.least = minimum(shape)
         self.after = after
         self.before = before
@@ -332,13 +334,20 @@ class Lifted(Translated):
     """
 
     def __init__(
-        self, shape: Record, value_type: type, *, number: str, bits: int, into: str, offset: int
+        self,
+        shape: Record,
+        value_type: type[Struct],
+        *,
+        number: str,
+        bits: int,
+        into: str,
+        offset: int,
     ) -> None:
         super().__init__(shape, value_type, after=self._apart, before=self._together)
         self.part = shape.parts[0].name
         self.inner = cast(Record, shape.parts[0].subcon)
         self.whole_type = shape.value_type
-        self.value_fields = tuple(member.name for member in fields(value_type))
+        self.value_fields = value_type.__struct_fields__
         self.number = number
         self.bits = bits
         self.into = into
@@ -347,11 +356,12 @@ class Lifted(Translated):
         ranged: Any = next(each.subcon for each in self.inner.parts if each.name == number)
         self.most_high: int = ranged.subcon.highest >> bits
 
-    def _apart(self, whole: object) -> object:
+    def _apart(self, whole: object) -> Struct:
         inner = getattr(whole, self.part)
         number: int = getattr(inner, self.number)
         part = replace(inner, **{self.number: number & self.most_low})
-        return self.value_type(**{self.part: part, self.into: number >> self.bits})
+        lifted: Struct = self.value_type(**{self.part: part, self.into: number >> self.bits})
+        return lifted
 
     def _together(self, value: object) -> object:
         part: Any = of_type(self.inner.value_type, getattr(value, self.part))

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Literal, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from wireproof_spec import layout, lengths, texts
 from wireproof_spec.decoding import Schema
 
@@ -102,12 +104,12 @@ class Perhaps:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A value of a dataclass, from its named parts in wire order.
+    """A value of a `msgspec.Struct`, from its named parts in wire order.
 
-    Fields of the dataclass without a part are None.
+    Fields of the value without a part are None.
     """
 
-    value_type: type
+    value_type: type[Struct]
     parts: tuple[tuple[str, "Outline"], ...]
 
 

@@ -8,10 +8,11 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from wireproof.iggy.link import ServerLinks
 from wireproof.replayer import Arrangement, Frames, Occasion, Replayer, Round, Steps

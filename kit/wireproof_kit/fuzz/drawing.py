@@ -1,7 +1,6 @@
 """Values out of outlines by Hypothesis, and values drawn by number."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from random import Random
 from typing import Any, Generic, TypeVar, cast
 
@@ -51,7 +50,7 @@ def _record(outline: known.Parts, rules: Rules) -> Made:
             of_owner = f"{outline.value_type.__name__}.{name}"
             rule = next((rules[key] for key in (of_owner, name) if key in rules), None)
             parts[name] = values(part, rules) if rule is None else rule
-    absent = {member.name for member in fields(outline.value_type)} - parts.keys()
+    absent = set(outline.value_type.__struct_fields__) - parts.keys()
     return st.builds(outline.value_type, **parts, **{name: st.none() for name in absent})
 
 

@@ -1,8 +1,9 @@
 """Values of the grammar as JSON objects and as titles, for the command line."""
 
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from wireproof_kit.decoded import JsonObject
 from wireproof_spec.iggy.checksum import payload_checksum
@@ -70,8 +71,8 @@ def plain(value: object) -> JsonValue:
         return value.hex()
     if isinstance(value, tuple):
         return [plain(item) for item in cast(tuple[object, ...], value)]
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Struct):
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, int) and not isinstance(value, bool):
         return number(value)
     return value if isinstance(value, str | bool) or value is None else str(value)

@@ -1,6 +1,5 @@
 """Bytes of any number, read once from front to back, a value at a time."""
 
-from collections.abc import Iterator
 from typing import BinaryIO, TypeVar
 
 from wireproof_kit.decoded import Broken
@@ -11,8 +10,8 @@ from wireproof_spec.wire_error import WireError
 T = TypeVar("T")
 
 CHUNK = 1 << 16
-BATCH = 1 << 14
-"""Bytes of which values are taken together: few enough that none lives on to be collected."""
+BATCH = CHUNK
+"""Bytes of which values are taken together."""
 HEAD = 4
 """The bytes of the size that leads every frame, body and record."""
 LIMIT = 1 << 26
@@ -69,23 +68,23 @@ def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broke
         return broken(schema, data, start=start, error=error)
 
 
-def take_many(source: ByteSource, schema: Schema[T]) -> Iterator[tuple[T, bytes, int]]:
-    """Take the values that are whole and right in the next bytes: value, bytes, their offset.
+def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[bytes], list[int]]:
+    """Take the values that are whole and right in the next bytes: values, bytes, offsets.
 
     None where the next one is neither, or longer than a batch, or the end is not known: a pipe
-    would have to be waited for.
+    would have to be waited for. Three lists, not a list of three each: files hold millions.
     """
     left = source.left
     if left is None:
-        return
+        return [], [], []
     first, data = source.offset, source.peek(min(BATCH, left))
     values, ends = decode_many(schema, data)
-    if ends:
-        source.take(ends[-1])
-    start = 0
-    for value, end in zip(values, ends, strict=True):
-        yield value, data[start:end], first + start
-        start = end
+    if not ends:
+        return [], [], []
+    source.take(ends[-1])
+    starts = [0, *ends[:-1]]
+    pieces = [data[start:end] for start, end in zip(starts, ends, strict=True)]
+    return values, pieces, list(map(first.__add__, starts))
 
 
 def broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from pathlib import Path
+from typing import TypeAlias
 
 from wireproof_kit.decoded import Broken, Decoded, Entry, Heading, JsonObject, Note
 from wireproof_kit.nsq.annotation import parts_of
@@ -16,6 +18,7 @@ from wireproof_spec.nsq.queue_names import queue_file_name
 from wireproof_spec.wire_error import WireError
 
 Records = Schema[DiskRecord]
+Batch: TypeAlias = Sequence[Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,52 +46,56 @@ class Reached:
 
 def directory_records(directory: Path, schema: Records) -> Iterator[Entry]:
     """Return the records of all queues in a directory, topic by topic, partition by partition."""
+    return chain.from_iterable(_directory_records(directory, schema))
+
+
+def file_records(file: StoredFile, schema: Records) -> Iterator[Entry]:
+    """Return the records of one file of a queue."""
+    return chain.from_iterable(_file_records(file, schema, _beginning(file)))
+
+
+def source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Entry]:
+    """Return each record; after a broken one, nothing."""
+    return chain.from_iterable(_source_records(source, schema, origin))
+
+
+# A batch at a time: one by one, handed on from each to the next, they would take twice as long.
+
+
+def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Batch]:
+    """Return the records, at last perhaps a broken one alone."""
+    given = repeat(schema), repeat(origin)
+    while source.peek(1):
+        records, pieces, starts = take_many(source, schema)
+        yield list(map(StoredRecord, repeat("message"), starts, pieces, records, *given))
+        if not source.peek(1):
+            return
+        start = source.offset
+        taken = take_value(source, schema)
+        if isinstance(taken, Broken):
+            yield [taken]
+            return
+        record, data = taken
+        yield [StoredRecord("message", start, data, record, schema, origin)]
+
+
+def _directory_records(directory: Path, schema: Records) -> Iterator[Batch]:
     for topic, partition, files in stored_queues(directory):
         reached = _beginning(files[0])
         yield from _queue_records(files, schema, reached)
         if reached.broken:
             return
         said = f"{reached.messages} messages up to offset {reached.offset}"
-        yield Heading(f"end of topic {topic}   partition {partition}   {said}")
-
-
-def file_records(file: StoredFile, schema: Records) -> Iterator[Entry]:
-    """Return the records of one file of a queue."""
-    yield from _file_records(file, schema, _beginning(file))
-
-
-def source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Entry]:
-    """Return each record; after a broken one, nothing."""
-    for found in _runs(source, schema, origin):
-        yield from (found,) if isinstance(found, Broken) else found
-
-
-def _runs(
-    source: ByteSource, schema: Records, origin: Origin
-) -> Iterator[Sequence[Decoded] | Broken]:
-    """Return the records a batch at a time: one by one they would take half as long again."""
-    while source.peek(1):
-        yield [
-            _decoded(StoredRecord(record, data, start, schema, origin))
-            for record, data, start in take_many(source, schema)
-        ]
-        if not source.peek(1):
-            return
-        start = source.offset
-        taken = take_value(source, schema)
-        if isinstance(taken, Broken):
-            yield taken
-            return
-        yield [_decoded(StoredRecord(*taken, start, schema, origin))]
+        yield [Heading(f"end of topic {topic}   partition {partition}   {said}")]
 
 
 def _queue_records(
     files: Sequence[StoredFile], schema: Records, reached: Reached
-) -> Iterator[Entry]:
+) -> Iterator[Batch]:
     for due, file in enumerate(files, files[0].queue.number):
         if file.queue.number != due:
             reached.broken = True
-            yield _gap(file, due, reached.offset)
+            yield [_gap(file, due, reached.offset)]
             return
         yield from _file_records(file, schema, reached)
         if reached.broken:
@@ -100,29 +107,29 @@ def _beginning(file: StoredFile) -> Reached:
     return Reached(-1 if start is None else start, 0 if file.queue.number == 0 else None)
 
 
-def _file_records(file: StoredFile, schema: Records, reached: Reached) -> Iterator[Entry]:
+def _file_records(file: StoredFile, schema: Records, reached: Reached) -> Iterator[Batch]:
     if reached.offset < 0:
-        yield Note(f"nothing tells at which offset {file.name} begins; counted from 0")
+        yield [Note(f"nothing tells at which offset {file.name} begins; counted from 0")]
         reached.offset = 0
     queue = file.queue
     origin = Origin(queue.topic, queue.partition, file.name, reached.offset)
     place = f"topic {queue.topic}   partition {queue.partition}   offset {origin.start}"
-    yield Heading(f"{file.name}   {place}")
+    yield [Heading(f"{file.name}   {place}")]
     messages = 0
     with file.path.open("rb") as opened:
         source = ByteSource(opened, size=file.path.stat().st_size)
-        for found in _runs(source, schema, origin):
-            if isinstance(found, Broken):
+        for found in _source_records(source, schema, origin):
+            if found and isinstance(found[0], Broken):
                 reached.broken = True
-                yield replace(found, where=file.name)
+                yield [replace(found[0], where=file.name)]
                 return
-            yield from found
+            yield found
             messages += len(found)
     reached.offset += source.offset
     reached.messages += messages
     if reached.count is not None:
         reached.count += messages
-    yield from _compared(file, origin.start, reached)
+    yield list(_compared(file, origin.start, reached))
 
 
 def _compared(file: StoredFile, start: int, reached: Reached) -> Iterator[Note]:
@@ -155,32 +162,19 @@ def _gap(file: StoredFile, due: int, offset: int) -> Broken:
     return Broken(offset, b"", error, list, where)
 
 
-def _decoded(record: "StoredRecord") -> Decoded:
-    return Decoded(
-        "message", record.title, record.start, record.data, record.parts, record.objects
-    )
+class StoredRecord(Decoded, frozen=True, gc=False):
+    """A record, its bytes and where they stand, counted from the first byte of its file."""
 
+    record: DiskRecord
+    schema: Records
+    origin: Origin
 
-class StoredRecord:
-    """A record, its bytes and where they stand; what is told of it is made when asked for."""
-
-    __slots__ = ("data", "origin", "record", "schema", "start")
-
-    def __init__(
-        self, record: DiskRecord, data: bytes, start: int, schema: Records, origin: Origin
-    ) -> None:
-        """`start` counts from the first byte of its file."""
-        self.record = record
-        self.data = data
-        self.start = start
-        self.schema = schema
-        self.origin = origin
-
+    @property
     def title(self) -> str:
         """Return the offset in the queue, the size and the ids."""
         message = self.record.message
         ids = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
-        return f"offset {self.origin.start + self.start}   {len(self.data)} bytes   {ids}"
+        return f"offset {self.origin.start + self.offset}   {len(self.data)} bytes   {ids}"
 
     def parts(self) -> list[Part]:
         """Return the fields with their bytes."""
@@ -194,8 +188,8 @@ class StoredRecord:
                 "topic": self.origin.topic,
                 "partition": self.origin.partition,
                 "file": self.origin.file,
-                "offset": self.start,
-                "queue_offset": self.origin.start + self.start,
+                "offset": self.offset,
+                "queue_offset": self.origin.start + self.offset,
                 "raw_size": len(self.data),
                 **message_fields(self.record.message),
                 "indicator": self.record.indicator,

@@ -2,7 +2,7 @@
 
 A decoder raises the very `WireError` that interpreted construct would lead to. An encoder only
 says that a value does not fit: such values are our own mistakes, and construct tells of them.
-Values are instances of their dataclasses, or (`as_tuples`) plain tuples of the same fields.
+Values are instances of their types, or (`as_tuples`) plain tuples of the same fields.
 """
 
 from collections.abc import Callable

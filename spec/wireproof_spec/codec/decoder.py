@@ -11,10 +11,13 @@ from typing import cast
 from wireproof_spec import layout, lengths
 from wireproof_spec.codec.expression import expression
 from wireproof_spec.codec.making import Maker
-from wireproof_spec.codec.reading import TOTAL, Place, Reading, joined, quoted, term
+from wireproof_spec.codec.reading import TOTAL, Kind, Place, Reading, joined, quoted, term
 from wireproof_spec.codec.source import NotGenerated, Source
 from wireproof_spec.layout import Shape
 from wireproof_spec.wording import shown
+
+MOST_AHEAD = 2
+"""Numbers read before it is known whether they are there: each is wasted where they are not."""
 
 
 class Decoder(Reading):
@@ -44,8 +47,12 @@ def read(shape: object, to: Decoder, path: str) -> str:
 @read.register(layout.Integer)
 def _(shape: layout.Integer, to: Decoder, path: str) -> str:
     value = to.name("number")
-    to.fixed(shape.fmtstr[0], shape.fmtstr[1], shape.length, (value,), path)
+    to.fixed(_kind(shape), (value,), path)
     return value
+
+
+def _kind(shape: layout.Integer) -> Kind:
+    return Kind(shape.fmtstr[0], shape.fmtstr[1], shape.length)
 
 
 @read.register(layout.WideInteger)
@@ -53,7 +60,7 @@ def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
     if shape.length != 16:
         raise NotGenerated(f"an integer of {shape.length} bytes")
     low, high, value = to.name("low"), to.name("high"), to.name("number")
-    to.fixed("<", "QQ", shape.length, (low, high), path)
+    to.fixed(Kind("<", "QQ", shape.length), (low, high), path)
     to.later(f"{value} = {high} << 64 | {low}")
     return value
 
@@ -61,7 +68,7 @@ def _(shape: layout.WideInteger, to: Decoder, path: str) -> str:
 @read.register(layout.Float)
 def _(shape: layout.Float, to: Decoder, path: str) -> str:
     value, place = to.name("real"), to.place
-    to.fixed("<", "f", shape.length, (value,), path)
+    to.fixed(Kind("<", "f", shape.length), (value,), path)
     to.refuse(f"not isfinite({value})", path, place, "a finite number", f"shown({value})")
     return value
 
@@ -90,7 +97,7 @@ def _(shape: layout.OneOf, to: Decoder, path: str) -> str:
 @read.register(layout.Literal)
 def _(shape: layout.Literal, to: Decoder, path: str) -> str:
     value, place, size = to.name("literal"), to.place, len(shape.value)
-    to.fixed("", f"{size}s", size, (value,), path)
+    to.fixed(Kind("", f"{size}s", size), (value,), path)
     test = f"{value} != {shape.value!r}"
     to.refuse(test, path, place, shown(shape.value), f"shown({value})")
     return value
@@ -102,15 +109,16 @@ def _(shape: layout.Bytes, to: Decoder, path: str) -> str:
         return _read_rest(to, path)
     value = to.name("octets")
     if isinstance(shape.length, int):
-        to.fixed("", f"{shape.length}s", shape.length, (value,), path)
+        to.fixed(Kind("", f"{shape.length}s", shape.length), (value,), path)
         return value
     length = expression(shape.length, to.names)
     if length not in to.fitting:
         raise NotGenerated(f"{path} of a length that is not declared")
     to.flush()
-    fits, start, stop = to.known_to_fit(length), to.place, to.name("at")
-    to.code.line(f"{stop} = {start} + {length}")
-    if not fits:
+    start, stop = to.place, to.known_to_fit(length)
+    if stop is None:
+        stop = to.name("at")
+        to.code.line(f"{stop} = {start} + {length}")
         with to.code.block(f"if {stop} > total:"):
             to.code.line(f"raise cut({quoted(path)}, {start}, {length}, total)")
     to.code.line(f"{value} = data[{start}:{stop}]")
@@ -172,8 +180,8 @@ def _condition(part: layout.Field) -> str | None:
 def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None:
     """Read neighbours that are there on one condition."""
     first = next(iter(parts.values()))
-    test, ahead = expression(first.condition, to.names), _first_integer(first.subcon)
-    to.flush((ahead.fmtstr[0], ahead.fmtstr[1], ahead.length) if ahead else None)
+    test = expression(first.condition, to.names)
+    to.flush(_leading(first.subcon)[0][:MOST_AHEAD])
     before, at = to.place, to.name("at")
     names: list[str] = []
     with to.apart(), to.block(f"if {test}:"):
@@ -190,17 +198,25 @@ def _read_when(parts: Mapping[str, layout.When], to: Decoder, path: str) -> None
     to.place = Place(at, 0)
 
 
-def _first_integer(shape: Shape) -> layout.Integer | None:
-    """Return the number with which a shape begins."""
+def _leading(shape: Shape) -> tuple[list[Kind], bool]:
+    """Return the numbers with which a shape begins, or may begin, and whether it is just these."""
     match shape:
         case layout.Integer():
-            return shape
+            return [_kind(shape)], True
         case lengths.Declared() | lengths.Count() | layout.Ranged() | layout.OneOf():
-            return shape.integer
+            return [_kind(shape.integer)], True
+        case layout.When():
+            return _leading(shape.subcon)[0], False
         case layout.Record():
-            return _first_integer(shape.parts[0].subcon) if shape.parts else None
+            found: list[Kind] = []
+            for part in shape.parts:
+                kinds, whole = _leading(part.subcon)
+                found += kinds
+                if not whole:
+                    return found, False
+            return found, True
         case _:
-            return None
+            return [], False
 
 
 def _named(to: Decoder, value: str) -> str:

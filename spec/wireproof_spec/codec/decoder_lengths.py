@@ -3,7 +3,7 @@
 from wireproof_spec import layout, lengths
 from wireproof_spec.codec.decoder import Decoder, read
 from wireproof_spec.codec.expression import expression
-from wireproof_spec.codec.reading import Place, joined, quoted, term
+from wireproof_spec.codec.reading import Fitting, Place, joined, quoted, term
 from wireproof_spec.codec.source import NotGenerated
 from wireproof_spec.layout import Shape
 
@@ -23,8 +23,12 @@ def _(shape: lengths.Declared, to: Decoder, path: str) -> str:
         raise NotGenerated(repr(shape.bounds))
     elif shape.bounds is not None:
         _hold_bounds(shape.bounds, length, integer, to, path, place)
-    _hold_room(length, integer, to, path, place)
-    to.fitting[length] = (to.place, to.end)
+    if integer.lowest < 0:
+        to.refuse(f"{length} < 0", path, place, "at least 0", length)
+    stop = to.name("at")
+    to.check(f"{stop} = {to.place} + {length}")
+    to.hold(f"{stop} > {to.end}", f"over({quoted(path)}, {place}, {_room(to)}, {length})")
+    to.fitting[length] = Fitting(to.place, stop, to.end)
     return length
 
 
@@ -43,20 +47,19 @@ def _hold_bounds(
     to.hold(f"not {lowest} <= {length} <= {highest}", raised)
 
 
-def _hold_room(length: str, integer: layout.Integer, to: Decoder, path: str, place: Place) -> None:
-    """Refuse a number that is more than the bytes left behind it, or negative."""
-    if integer.lowest < 0:
-        to.refuse(f"{length} < 0", path, place, "at least 0", length)
-    room = f"{to.end} - {term(to.place)}"
-    raised = f"over({quoted(path)}, {place}, {room}, {length})"
-    to.hold(f"{length} > {room}", raised)
+def _room(to: Decoder) -> str:
+    """Return how many bytes are left, as source."""
+    return f"{to.end} - {term(to.place)}"
 
 
 @read.register(lengths.Count)
 def _(shape: lengths.Count, to: Decoder, path: str) -> str:
     place = to.place
     count = read(shape.subcon, to, path)
-    _hold_room(count, shape.integer, to, path, place)
+    if shape.integer.lowest < 0:
+        to.refuse(f"{count} < 0", path, place, "at least 0", count)
+    room = _room(to)
+    to.hold(f"{count} > {room}", f"over({quoted(path)}, {place}, {room}, {count})")
     return count
 
 
@@ -93,9 +96,8 @@ def _read_size(shape: lengths.Sized, to: Decoder, lead: str) -> str:
     if least > integer.lowest:
         to.refuse(f"{size} < {least}", lead, place, f"at least {least}", size)
     if to.enclosed:
-        room = f"{to.end} - {term(to.place)}"
-        raised = f"over({quoted(lead)}, {place}, {room}, {size})"
-        to.hold(f"{size} > {room}", raised)
+        room = _room(to)
+        to.hold(f"{size} > {room}", f"over({quoted(lead)}, {place}, {room}, {size})")
     return size
 
 

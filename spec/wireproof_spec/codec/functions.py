@@ -47,9 +47,9 @@ def write_decoder_of_many(shape: Shape, clause: str, make: Maker) -> Source:
     code = _source(clause)
     to = Decoder(code, make)
     with code.block("def decode_many(data, at, limit):"):
-        code.line("total = len(data)\nvalues, ends = [], []")
+        code.line(f"total = len(data)\nlast = total - {shape.least}\nvalues, ends = [], []")
         to.place, to.among_many = Place("at", 0), True
-        with code.block("try:"), to.block(f"while total - at >= {shape.least}:"):
+        with code.block("try:"), to.block("while at <= last:"):
             value = read(shape, to, "")
             to.flush()
             code.line(f"values.append({value})\nends.append({to.place})\nat = {to.place}")

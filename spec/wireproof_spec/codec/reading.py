@@ -5,9 +5,10 @@ it, in their order. Where the data ends within the run, they are read one by one
 the first part that is wrong is the one blamed, as when each is read in its turn.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from struct import Struct
 
 from wireproof_spec.codec.source import Source
@@ -31,13 +32,50 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
-    """A part of fixed size: its struct code, the variables it fills, its path and place."""
+class Kind:
+    """What `struct` calls a part of fixed size: byte order, code, bytes."""
 
+    order: str
     code: str
     size: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the byte order makes a difference."""
+        return self.size > 1 and not self.code.endswith("s")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A part of fixed size: its kind, the variables it fills, its path and place."""
+
+    kind: Kind
     variables: tuple[str, ...]
     path: str
+    place: Place
+
+    @property
+    def after(self) -> Place:
+        """Where it ends."""
+        return self.place.behind(self.kind.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """What a declared length was held against: so many bytes from `start` on, before `end`."""
+
+    start: Place
+    stop: str
+    """The variable of where they end."""
+    end: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A number that was read with the run before it, None where the data ends within it."""
+
+    variable: str
+    kind: Kind
     place: Place
 
 
@@ -62,31 +100,29 @@ class Reading:
         """Where what encloses the next part ends."""
         self.reached = {TOTAL}
         """The ends that are known to lie within the data."""
-        self.fitting: dict[str, tuple[Place, Place]] = {}
-        """Lengths held against what is left: from which place on, up to which end."""
+        self.fitting: dict[str, Fitting] = {}
+        """Lengths held against what is left."""
         self.floor = Place("", 0)
         """Up to here the bytes lie before `end`, if the same variable is the base."""
         self._run: list[Fixed | Then] = []
         self._order = ""
-        self._ahead: tuple[str, Place] | None = None
+        self._ahead: list[Ahead] = []
 
     def name(self, hint: str) -> str:
         """Return a new variable."""
         return self.code.name(hint)
 
-    def fixed(
-        self, order: str, code: str, size: int, variables: tuple[str, ...], path: str
-    ) -> None:
+    def fixed(self, kind: Kind, variables: tuple[str, ...], path: str) -> None:
         """Read a part of fixed size, together with its neighbours."""
-        if self._ahead is not None and self._ahead[1] == self.place:
-            self._take_ahead(size, variables, path)
+        if self._ahead and self._ahead[0].place == self.place and self._ahead[0].kind == kind:
+            self._take_ahead(self._ahead.pop(0), variables[0], path)
             return
-        if size > 1 and not code.endswith("s"):
-            if self._order not in ("", order):
+        if kind.ordered:
+            if self._order not in ("", kind.order):
                 self.flush()
-            self._order = order
-        self._run.append(Fixed(code, size, variables, path, self.place))
-        self.place = self.place.behind(size)
+            self._order = kind.order
+        self._run.append(Fixed(kind, variables, path, self.place))
+        self.place = self.place.behind(kind.size)
 
     def check(self, text: str) -> None:
         """Do something with the parts read so far that the next test needs."""
@@ -100,44 +136,50 @@ class Reading:
         """Do something with the parts read so far that no check needs."""
         self._run.append(Then(text, checks=False))
 
-    def flush(self, ahead: tuple[str, str, int] | None = None) -> None:
+    def flush(self, followers: Sequence[Kind] = ()) -> None:
         """Write down the run: what comes next needs its values.
 
-        `ahead` are order, code and size of a number that may stand behind it: it is read with
-        the run where the data reaches so far, and taken by the next part of fixed size.
+        `followers` are numbers that may stand behind it: they are read with the run as far as
+        the data reaches, and taken by the next parts of fixed size.
         """
         run, order = self._run, self._order or ">"
-        self._run, self._order, self._ahead = [], "", None
+        self._run, self._order = [], ""
         parts = [each for each in run if isinstance(each, Fixed)]
-        if parts and ahead is not None and (ahead[0] == order or ahead[2] == 1):
-            number = self.name("ahead")
-            with self.code.block("try:"):
-                follower = Fixed(ahead[1], ahead[2], (number,), "", self.place)
-                self.code.line(self._unpack(order, *parts, follower))
-            with self.code.block("except struct_error:"):
-                self.code.line(f"{number} = None")
-                self._read_run(order, run, parts)
-            self._ahead = (number, self.place)
-        elif parts:
-            self._read_run(order, run, parts)
+        if parts:
+            self._ahead = self._looked_ahead(order, followers)
+            self._read_run(order, run, parts, self._ahead)
         for each in run:
             if isinstance(each, Then):
                 self.code.line(each.text)
 
-    def _read_run(self, order: str, run: list[Fixed | Then], parts: list[Fixed]) -> None:
-        with self.code.block("try:"):
-            self.code.line(self._unpack(order, *parts))
-        with self.code.block("except struct_error:"):
-            self._cut_short(order, run)
-            self.code.line("raise")
+    def _looked_ahead(self, order: str, followers: Sequence[Kind]) -> list[Ahead]:
+        found: list[Ahead] = []
+        place = self.place
+        for kind in takewhile(lambda each: not each.ordered or each.order == order, followers):
+            found.append(Ahead(self.name("ahead"), kind, place))
+            place = place.behind(kind.size)
+        return found
 
-    def _take_ahead(self, size: int, variables: tuple[str, ...], path: str) -> None:
-        number, place = self._ahead or ("", self.place)
-        self._ahead = None
-        with self.code.block(f"if {number} is None:"):
-            self.code.line(f"raise cut({quoted(path)}, {place}, {size}, total)")
-        self.code.line(f"{variables[0]} = {number}")
-        self.place = place.behind(size)
+    def _read_run(
+        self, order: str, run: list[Fixed | Then], parts: list[Fixed], ahead: Sequence[Ahead]
+    ) -> None:
+        with self.code.block("try:"):
+            further = [Fixed(each.kind, (each.variable,), "", each.place) for each in ahead]
+            self.code.line(self._unpack(order, *parts, *further))
+        with self.code.block("except struct_error:"):
+            if ahead:
+                self.code.line(f"{ahead[-1].variable} = None")
+                self._read_run(order, run, parts, ahead[:-1])
+            else:
+                self._cut_short(order, run)
+                self.code.line("raise")
+
+    def _take_ahead(self, ahead: Ahead, variable: str, path: str) -> None:
+        with self.code.block(f"if {ahead.variable} is None:"):
+            size = ahead.kind.size
+            self.code.line(f"raise cut({quoted(path)}, {ahead.place}, {size}, total)")
+        self.code.line(f"{variable} = {ahead.variable}")
+        self.place = ahead.place.behind(ahead.kind.size)
 
     def _cut_short(self, order: str, run: list[Fixed | Then]) -> None:
         parts = [each for each in run if isinstance(each, Fixed)]
@@ -147,16 +189,16 @@ class Reading:
                 if each.checks:
                     self.code.line(each.text)
                 continue
-            path, place = quoted(each.path), each.place
-            with self.code.block(f"if total < {place.behind(each.size)}:"):
-                self.code.line(f"raise cut({path}, {place}, {each.size}, total) from None")
+            path, size = quoted(each.path), each.kind.size
+            with self.code.block(f"if total < {each.after}:"):
+                self.code.line(f"raise cut({path}, {each.place}, {size}, total) from None")
             if each is parts[-1]:
                 return
             if any(check.checks for check in checks):
                 self.code.line(self._unpack(order, each))
 
     def _unpack(self, order: str, *parts: Fixed) -> str:
-        layout = Struct(order + "".join(part.code for part in parts))
+        layout = Struct(order + "".join(part.kind.code for part in parts))
         unpack = self.code.constant(layout.unpack_from, "unpack")
         variables = "".join(f"{name}, " for part in parts for name in part.variables)
         return f"{variables}= {unpack}(data, {parts[0].place})"
@@ -181,10 +223,10 @@ class Reading:
         yield
         self.reached, self.fitting, self.floor = known
 
-    def known_to_fit(self, length: str) -> bool:
-        """Return whether so many bytes are there: it was asked when the length was read."""
-        place, end = self.fitting.get(length, (None, None))
-        return place == self.place and end in self.reached
+    def known_to_fit(self, length: str) -> str | None:
+        """Return where so many bytes from here on end, if it was asked whether they are there."""
+        asked = self.fitting[length]
+        return asked.stop if asked.start == self.place and asked.end in self.reached else None
 
 
 def joined(outer: str, name: str) -> str:

@@ -1,7 +1,8 @@
 """The shapes of the payloads that the commands of a connection carry, in both generations."""
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy import (
@@ -19,8 +20,7 @@ from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.layout import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Struct, frozen=True, gc=False):
     """The payload of a command that takes none."""
 
 

@@ -1,6 +1,6 @@
 """Who polls or keeps an offset: a consumer, or a consumer group."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
@@ -8,8 +8,7 @@ from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
 from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
 
 
-@dataclass(frozen=True, slots=True)
-class Consumer:
+class Consumer(Struct, frozen=True, gc=False):
     """A kind and an id: a number, or an identifier where the server is a tagged one."""
 
     kind: int

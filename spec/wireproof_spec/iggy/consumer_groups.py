@@ -1,8 +1,7 @@
 """Consumer groups: requests about one, and how a published server tells of them."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
@@ -10,8 +9,7 @@ from wireproof_spec.layout import Int32ul, Record, field
 from wireproof_spec.lengths import Count, Each, Many
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRequest:
+class GroupRequest(Struct, frozen=True, gc=False):
     """One group, to be told of, made, deleted, joined or left; no group has id 0."""
 
     stream: Identifier
@@ -19,8 +17,7 @@ class GroupRequest:
     group_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerGroup:
+class ConsumerGroup(Struct, frozen=True, gc=False):
     """What there is of a group."""
 
     id: int
@@ -28,23 +25,20 @@ class ConsumerGroup:
     members_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerGroups:
+class ConsumerGroups(Struct, frozen=True, gc=False):
     """All groups of a topic; there is no count."""
 
     groups: tuple[ConsumerGroup, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMember:
+class GroupMember(Struct, frozen=True, gc=False):
     """A member, by its client id, and the partitions that are its own."""
 
     id: int
     partitions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerGroupDetails:
+class ConsumerGroupDetails(Struct, frozen=True, gc=False):
     """One group and its members, in any order."""
 
     group: ConsumerGroup

@@ -1,6 +1,6 @@
 """Consumer offsets: where a consumer has got to in a partition."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
@@ -8,8 +8,7 @@ from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
 from wireproof_spec.layout import Field, Int32ul, Int64ul, Record, field
 
 
-@dataclass(frozen=True, slots=True)
-class GetConsumerOffset:
+class GetConsumerOffset(Struct, frozen=True, gc=False):
     """Whose offset, in which partition."""
 
     consumer: Consumer
@@ -18,8 +17,7 @@ class GetConsumerOffset:
     partition_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoreConsumerOffset:
+class StoreConsumerOffset(Struct, frozen=True, gc=False):
     """An offset to be kept."""
 
     consumer: Consumer
@@ -29,16 +27,14 @@ class StoreConsumerOffset:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerOffset:
+class ConsumerOffset(Struct, frozen=True, gc=False):
     """The offset that is kept; 0 also when none is. Also what an offset's file on disk means."""
 
     consumer_id: int
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerOffsetTagged:
+class ConsumerOffsetTagged(Struct, frozen=True, gc=False):
     """The offset that is kept, and that of the partition's last message."""
 
     partition_id: int
@@ -46,8 +42,7 @@ class ConsumerOffsetTagged:
     stored_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOffset:
+class StoredOffset(Struct, frozen=True, gc=False):
     """The content of an offset's file."""
 
     offset: int

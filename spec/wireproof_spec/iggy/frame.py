@@ -1,8 +1,7 @@
 """The frames of a connection: a client sends requests, a server answers each in its turn."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, decode, encode
 from wireproof_spec.layout import Bytes, Int32ul, Record, Rest, field
@@ -13,16 +12,14 @@ from wireproof_spec.stream import SizedReader
 from wireproof_spec.wire_error import WireError
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True, gc=False):
     """A command's code and its payload; any 32-bit code decodes."""
 
     code: int
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True, gc=False):
     """The answer: status 0 and a body, or another status and, from real servers, no body."""
 
     status: int

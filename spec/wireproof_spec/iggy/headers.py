@@ -1,8 +1,7 @@
 """The headers of a message: one block, the same in requests, in answers and on disk."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.header_kinds import FLOAT64, RAW
@@ -11,8 +10,7 @@ from wireproof_spec.lengths import Declared, Each, Sized
 from wireproof_spec.texts import Utf8
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True, gc=False):
     """A key, the kind of its value (see `header_kinds`), and the value's bytes as sent."""
 
     key: str

@@ -1,8 +1,7 @@
 """How a request names a stream or a topic: by number or by name."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
@@ -14,8 +13,7 @@ STRING = 2
 _BOUNDS = BoundsBy("kind", {NUMERIC: (4, 4), STRING: (1, 255)})
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
+class Identifier(Struct, frozen=True, gc=False):
     """A kind and its bytes; the peer does not ask whether a name is UTF-8."""
 
     kind: int

@@ -1,8 +1,7 @@
 """The message as polled and as kept in a log, in today's layout and in the one before."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy.headers import Header, headers_field
@@ -24,8 +23,7 @@ from wireproof_spec.stream import NEED_MORE, NeedMore
 from wireproof_spec.wire_error import WireError
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True, gc=False):
     """A message; `state` and `checksum` are None in the old layout, which has neither.
 
     `timestamp` is in microseconds since 1970; `state` is any byte (`states` knows the right ones).

@@ -1,8 +1,7 @@
 """How a request to send says which partition its messages go to."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
@@ -10,8 +9,7 @@ from wireproof_spec.layout import Bytes, Int8ub, Ranged, Record, field
 from wireproof_spec.lengths import BoundsBy, Declared
 
 
-@dataclass(frozen=True, slots=True)
-class Partitioning:
+class Partitioning(Struct, frozen=True, gc=False):
     """A kind and its value.
 
     A value beside `balanced` is ignored. That a partition id takes 4 bytes is no matter of

@@ -1,8 +1,7 @@
 """Polling: the payload of the request, and the bodies of its answers in both generations."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
@@ -14,8 +13,7 @@ from wireproof_spec.layout import Field, Int8ub, Int32ul, Int64ul, Ranged, Recor
 from wireproof_spec.lengths import Count, Many
 
 
-@dataclass(frozen=True, slots=True)
-class PollMessages:
+class PollMessages(Struct, frozen=True, gc=False):
     """Whose messages, from where, how many; `value` is an offset or microseconds since 1970.
 
     Published servers ignore bytes behind it: decode up to the offset of the error, whose field
@@ -32,8 +30,7 @@ class PollMessages:
     auto_commit: int
 
 
-@dataclass(frozen=True, slots=True)
-class PolledMessages:
+class PolledMessages(Struct, frozen=True, gc=False):
     """The messages of a poll; partition and offset are None where the head has only a count."""
 
     partition_id: int | None

@@ -5,7 +5,8 @@ by the offset of its first message, in 20 digits.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.message import MESSAGE, Message
@@ -13,22 +14,19 @@ from wireproof_spec.layout import Int32ul, Int64ul, Record, field
 from wireproof_spec.lengths import Each
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True, gc=False):
     """The messages of a segment, exactly as they are polled."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PositionIndex:
+class PositionIndex(Struct, frozen=True, gc=False):
     """For each message of the log the byte at which it starts."""
 
     positions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TimeIndex:
+class TimeIndex(Struct, frozen=True, gc=False):
     """For each message of the log its timestamp in microseconds."""
 
     timestamps: tuple[int, ...]

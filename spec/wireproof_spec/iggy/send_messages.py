@@ -3,9 +3,8 @@
 A message that is sent has neither offset, state, timestamp nor checksum: the server gives them.
 """
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.headers import Header, headers_field
@@ -15,8 +14,7 @@ from wireproof_spec.layout import Bytes, Int32ul, Int128ul, Record, field
 from wireproof_spec.lengths import Declared, Each
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
+class SentMessage(Struct, frozen=True, gc=False):
     """A message as sent; with id 0 the server makes one."""
 
     id: int
@@ -24,8 +22,7 @@ class SentMessage:
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SendMessages:
+class SendMessages(Struct, frozen=True, gc=False):
     """One message or more for one topic."""
 
     stream: Identifier

@@ -1,6 +1,6 @@
 """Streams: requests about one, and how the server tells of them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
@@ -11,23 +11,20 @@ from wireproof_spec.layout import Int32ul, Int64ul, Record, Shape, field
 from wireproof_spec.lengths import Each
 
 
-@dataclass(frozen=True, slots=True)
-class StreamRequest:
+class StreamRequest(Struct, frozen=True, gc=False):
     """One stream, to be told of or deleted, or the topics of it."""
 
     stream: Identifier
 
 
-@dataclass(frozen=True, slots=True)
-class CreateStream:
+class CreateStream(Struct, frozen=True, gc=False):
     """A stream to be made; a tagged server takes id 0 for none and chooses one."""
 
     stream_id: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Struct, frozen=True, gc=False):
     """What there is of a stream; `created_at` (microseconds) is None from a published server."""
 
     id: int
@@ -38,15 +35,13 @@ class Stream:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Streams:
+class Streams(Struct, frozen=True, gc=False):
     """All streams; there is no count."""
 
     streams: tuple[Stream, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StreamDetails:
+class StreamDetails(Struct, frozen=True, gc=False):
     """One stream and its topics."""
 
     stream: Stream

@@ -1,8 +1,7 @@
 """What a server tells of itself and of its clients; of itself a published one only."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.text_fields import long_text
@@ -19,8 +18,7 @@ from wireproof_spec.layout import (
 from wireproof_spec.lengths import Count, Each, Many
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Struct, frozen=True, gc=False):
     """The server's process and what it holds; sizes in bytes, `run_time` in seconds."""
 
     process_id: int
@@ -46,15 +44,13 @@ class Stats:
     kernel_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClientRequest:
+class ClientRequest(Struct, frozen=True, gc=False):
     """One client to be told of; none has id 0."""
 
     client_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True, gc=False):
     """A connection: in a published server its id is the CRC-32 of its address as text.
 
     `user_id` is that of who logged in on it, 0 for nobody; published servers know no users.
@@ -67,15 +63,13 @@ class Client:
     groups_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
+class Clients(Struct, frozen=True, gc=False):
     """All clients; there is no count."""
 
     clients: tuple[Client, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClientGroup:
+class ClientGroup(Struct, frozen=True, gc=False):
     """A consumer group that a client has joined."""
 
     group_id: int
@@ -83,8 +77,7 @@ class ClientGroup:
     stream_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClientDetails:
+class ClientDetails(Struct, frozen=True, gc=False):
     """One client and the groups that it has joined; see `Client`."""
 
     client_id: int

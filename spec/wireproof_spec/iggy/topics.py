@@ -1,6 +1,6 @@
 """Topics and their partitions: requests about them, and how the server tells of them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
@@ -10,16 +10,14 @@ from wireproof_spec.layout import Int8ub, Int32ul, Int64ul, Record, Shape, field
 from wireproof_spec.lengths import Each
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRequest:
+class TopicRequest(Struct, frozen=True, gc=False):
     """One topic, to be told of or deleted, or the groups of it."""
 
     stream: Identifier
     topic: Identifier
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTopic:
+class CreateTopic(Struct, frozen=True, gc=False):
     """A topic to be made; what only tagged servers know is None for a published one."""
 
     stream: Identifier
@@ -32,8 +30,7 @@ class CreateTopic:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionsRequest:
+class PartitionsRequest(Struct, frozen=True, gc=False):
     """So many partitions of a topic, to be made or deleted (the highest ids first)."""
 
     stream: Identifier
@@ -41,8 +38,7 @@ class PartitionsRequest:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True, gc=False):
     """What there is of a topic; what only tagged servers tell is None from a published one."""
 
     id: int
@@ -57,15 +53,13 @@ class Topic:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Topics:
+class Topics(Struct, frozen=True, gc=False):
     """All topics of a stream; there is no count."""
 
     topics: tuple[Topic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True, gc=False):
     """What there is of a partition; `current_offset` is that of its last message, or 0."""
 
     id: int
@@ -76,8 +70,7 @@ class Partition:
     messages_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDetails:
+class TopicDetails(Struct, frozen=True, gc=False):
     """One topic and its partitions, in any order."""
 
     topic: Topic

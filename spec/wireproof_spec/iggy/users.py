@@ -1,14 +1,13 @@
 """Getting in: tagged servers only, where nothing else is answered before it by default."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy.text_fields import long_text, short_text
 from wireproof_spec.layout import Int32ul, Record, field
 
 
-@dataclass(frozen=True, slots=True)
-class LoginUser:
+class LoginUser(Struct, frozen=True, gc=False):
     """A name and a password; `version` and `context` are those of the client, or empty."""
 
     username: str
@@ -17,8 +16,7 @@ class LoginUser:
     context: str
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True, gc=False):
     """Who has got in."""
 
     user_id: int

@@ -4,7 +4,7 @@ The fields stand at fixed places, so these lines are no command lines of words: 
 by position, and the broker measured looks at the first 3 (TOUCH: 5) letters only.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Bytes, Field, Literal, Record, field
@@ -15,23 +15,20 @@ MESSAGE_ID_SIZE = 16
 """Bytes: internal id (8), trace id (8)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True, gc=False):
     """The message was processed."""
 
     message_id: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Requeue:
+class Requeue(Struct, frozen=True, gc=False):
     """The message shall come again, after a while."""
 
     message_id: bytes
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True, gc=False):
     """The message needs more time."""
 
     message_id: bytes

@@ -5,15 +5,14 @@ belongs to the line's end and to no word. FIN, REQ and TOUCH hold raw bytes and 
 lines: see `acknowledge`.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
 from wireproof_spec.layout import Literal, Record, field
 from wireproof_spec.texts import CarriageReturn, Text, Words
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True, gc=False):
     """A command and its parameters."""
 
     name: bytes

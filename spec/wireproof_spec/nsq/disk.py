@@ -4,10 +4,10 @@ Records stand one after the other in numbered files and are never split; offsets
 first byte of the first file and run on across files. For the files beside them see `queue_files`.
 """
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Int16ub, Int32ub, Lifted, Ranged, Record, When, field
@@ -27,8 +27,7 @@ _COUNTER_BITS = 12
 _MOST_ATTEMPTS = (1 << _COUNTER_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class DiskRecord:
+class DiskRecord(Struct, frozen=True, gc=False):
     """A message as kept on disk; `indicator` is the high 4 bits of its attempts field."""
 
     message: Message
@@ -42,8 +41,7 @@ class DiskRecord:
         return _LEAST_SIZE + extended + len(self.message.body)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
+class _Stored(Struct, frozen=True, gc=False):
     message: Message  # its attempts still hold the indicator
 
 

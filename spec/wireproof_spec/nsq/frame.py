@@ -1,6 +1,6 @@
 """The server frame: all that a broker ever sends."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema, encode
 from wireproof_spec.layout import Int32ub, Record, Rest, field
@@ -14,8 +14,7 @@ FRAME_TYPE_ERROR = 1
 FRAME_TYPE_MESSAGE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFrame:
+class ServerFrame(Struct, frozen=True, gc=False):
     """One frame from the broker; any 32-bit `frame_type` decodes, only three are known."""
 
     frame_type: int

@@ -1,21 +1,19 @@
 """The bodies of IDENTIFY and AUTH, each with its leading size."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Int32sb, Record, Rest, field
 from wireproof_spec.lengths import Sized
 
 
-@dataclass(frozen=True, slots=True)
-class IdentifyBody:
+class IdentifyBody(Struct, frozen=True, gc=False):
     """What a client says of itself, as JSON; see the schema nsq/identify-request."""
 
     json: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class AuthBody:
+class AuthBody(Struct, frozen=True, gc=False):
     """The secret of a client."""
 
     secret: bytes

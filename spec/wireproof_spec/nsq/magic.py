@@ -1,14 +1,13 @@
 """The first bytes of every connection."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Literal, Record, field
 from wireproof_spec.nsq import names
 
 
-@dataclass(frozen=True, slots=True)
-class Magic:
+class Magic(Struct, frozen=True, gc=False):
     """The client speaks version 2 of the protocol."""
 
 

@@ -1,8 +1,7 @@
 """The message as delivered to a subscriber (and, inside a record, as kept on disk)."""
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import (
@@ -22,16 +21,14 @@ from wireproof_spec.layout import (
 from wireproof_spec.lengths import Declared
 
 
-@dataclass(frozen=True, slots=True)
-class Extend:
+class Extend(Struct, frozen=True, gc=False):
     """The extend part: `data` is None where version 0 stands alone, without a length."""
 
     version: int
     data: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True, gc=False):
     """A message; `extend` only on ext topics, queue offset and size only in ordered delivery.
 
     `attempts` is the plain counter, without the indicator bits that it carries on disk.

@@ -4,54 +4,47 @@ Sizes are signed on the wire; a negative one is refused. An empty message body i
 whether it is a legal message is the broker's policy.
 """
 
-from dataclasses import dataclass
-
 from construct import this
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Bytes, Int16ub, Int32sb, Int64ub, Record, Rest, field
 from wireproof_spec.lengths import Count, Declared, Many, Sized
 
 
-@dataclass(frozen=True, slots=True)
-class PubBody:
+class PubBody(Struct, frozen=True, gc=False):
     """A message as PUB carries it."""
 
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PubTraceBody:
+class PubTraceBody(Struct, frozen=True, gc=False):
     """A message with the trace id that PUB_TRACE puts before it."""
 
     trace_id: int
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class PubExtBody:
+class PubExtBody(Struct, frozen=True, gc=False):
     """A message with the JSON header that PUB_EXT puts before it, as sent."""
 
     json_header: bytes
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class MpubBody:
+class MpubBody(Struct, frozen=True, gc=False):
     """A batch of messages."""
 
     messages: tuple[PubBody, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MpubTraceBody:
+class MpubTraceBody(Struct, frozen=True, gc=False):
     """A batch of messages with trace ids."""
 
     messages: tuple[PubTraceBody, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MpubExtBody:
+class MpubExtBody(Struct, frozen=True, gc=False):
     """A batch of messages with JSON headers."""
 
     messages: tuple[PubExtBody, ...]

@@ -3,15 +3,14 @@
 The JSON files are checked by the schemas nsq/queue-start and nsq/channel-meta.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Field, Int32sb, Int64sb, Literal, Record, field
 from wireproof_spec.texts import Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetMeta:
+class OffsetMeta(Struct, frozen=True, gc=False):
     """A finished file: messages in the queue up to its end, and the offsets it spans."""
 
     total_count: int
@@ -19,8 +18,7 @@ class OffsetMeta:
     end_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class WriterMeta:
+class WriterMeta(Struct, frozen=True, gc=False):
     """Where the next record goes."""
 
     total_count: int
@@ -29,8 +27,7 @@ class WriterMeta:
     end_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommitLogRecord:
+class CommitLogRecord(Struct, frozen=True, gc=False):
     """One commit of a cluster node: a message, or a batch of them."""
 
     log_id: int

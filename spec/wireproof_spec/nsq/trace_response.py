@@ -1,14 +1,13 @@
 """The answer to a publish command with a trace id."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
 from wireproof_spec.layout import Int32ub, Int64ub, Literal, Record, field
 from wireproof_spec.nsq import names
 
 
-@dataclass(frozen=True, slots=True)
-class TraceResponse:
+class TraceResponse(Struct, frozen=True, gc=False):
     """Where a traced message went: its ids, and the place of its record in the queue."""
 
     internal_id: int

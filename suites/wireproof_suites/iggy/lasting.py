@@ -1,7 +1,8 @@
 """Polls that are asked again for seconds, and all that they tell."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from wireproof_kit.iggy.http import JsonPolled
 from wireproof_kit.iggy.observing import as_set, observe_unread
