@@ -361,6 +361,6 @@ def test_a_second_protocol_brings_its_own_decoder(
 def ticks() -> Decoder:
     def decoded(source: Source, name: str) -> Iterator[Described]:
         data = cast(bytes, source)
-        yield Described(name, 0, data, f"{len(data)} bytes", parts=tuple, objects=tuple)
+        yield Described(name, 0, data, f"{len(data)} bytes", tuple, tuple)
 
     return Decoder(decoded, [click.Option(["--as", "name"])], [("wireproof decode ff", "a tick")])

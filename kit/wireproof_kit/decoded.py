@@ -54,9 +54,22 @@ class Decoded(Struct, frozen=True):
 class Described(Decoded, frozen=True):
     """A value that comes with its title and the functions that tell of it."""
 
-    title: str
-    parts: Callable[[], Sequence[Part]]
-    objects: Callable[[], Sequence[JsonObject]]
+    named: str
+    tell_parts: Callable[[], Sequence[Part]]
+    tell_objects: Callable[[], Sequence[JsonObject]]
+
+    @property
+    def title(self) -> str:
+        """What it is in a few words."""
+        return self.named
+
+    def parts(self) -> Sequence[Part]:
+        """Return the fields with their bytes."""
+        return self.tell_parts()
+
+    def objects(self) -> Sequence[JsonObject]:
+        """Return it as JSON objects."""
+        return self.tell_objects()
 
 
 @dataclass(frozen=True, slots=True)
