@@ -124,8 +124,10 @@ class DiskQueue:
                 shown = record[:4].hex(" ")
                 raise ValueError(f"a record of {len(record)} bytes begins with {shown}")
         begin, finished = self._end, len(self._finished)
+        size = begin.file_position + sum(map(len, records))
+        fit = size < self._max_bytes_per_file
         try:
-            for batch in self._by_file(records):
+            for batch in (records,) if fit else self._by_file(records):
                 self._write(batch)
         except OSError:
             self._roll_back(begin, finished)
@@ -203,9 +205,6 @@ class DiskQueue:
     def _by_file(self, records: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
         """Divide records into those that go to one file each."""
         size = self._end.file_position
-        if size + sum(map(len, records)) < self._max_bytes_per_file:
-            yield records
-            return
         batch: list[bytes] = []
         for record in records:
             batch.append(record)

@@ -80,7 +80,7 @@ class Connection:
         between = self._reading is None and not self._buffer
         pieces = self.pieces = 1 if between else self.pieces + 1
         said = len(self._output)
-        self._came = self._opened(data)
+        self._came = data if self._security is None else self._opened(data)
         self._guarded(self._take)
         del self._buffer[: self._place]
         self._place = 0
@@ -140,9 +140,10 @@ class Connection:
         """Send a response frame."""
         self._send(packed.RESPONSE, data)
 
-    def respond_often(self, data: bytes, times: int) -> None:
-        """Send so many response frames alike."""
-        self._send(packed.RESPONSE, data, times)
+    def send(self, frames: bytes) -> None:
+        """Send frames that are packed already."""
+        self._output.append(frames)
+        self.node.changed[self] = None
 
     def push(self, data: bytes) -> None:
         """Send a message frame."""
@@ -243,8 +244,11 @@ class Connection:
         data, self._came = self._came, b""
         if self._weakness.segment is not None:
             data = self._weakness.segment(self, data)
-        self._buffer += data[self._skipped :]
-        self._skipped = max(0, self._skipped - len(data))
+        if self._skipped:
+            skipped = min(self._skipped, len(data))
+            self._skipped -= skipped
+            data = data[skipped:]
+        self._buffer += data
         self._run()
 
     def _run(self) -> None:
@@ -261,7 +265,7 @@ class Connection:
         if self._place >= len(self._buffer):
             return False
         if self.row is not None and self._take_row(self.row):
-            return True
+            return self._place < len(self._buffer)
         line = read_line(self._buffer, self._place)
         if line is None:
             return False
@@ -357,10 +361,9 @@ class Connection:
         elif rules.spill is Spill.ANY_CONNECTION:
             self.node.spoiled = True
 
-    def _send(self, frame_type: int, data: bytes, times: int = 1) -> None:
+    def _send(self, frame_type: int, data: bytes) -> None:
         if not self.closed:
-            self._output.append(self.node.behaviour.output.frame(frame_type, data) * times)
-            self.node.changed[self] = None
+            self.send(self.node.behaviour.output.frame(frame_type, data))
 
     def _opened(self, data: bytes) -> bytes:
         """Return what bytes say; the first thing said in TLS is that it is there."""

@@ -1,7 +1,7 @@
 """Topics and their partitions on this node."""
 
 from collections.abc import Sequence
-from itertools import accumulate, product
+from itertools import accumulate
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
 from wireproof_reference_impl.nsq.cluster.rules import Role
@@ -34,6 +34,7 @@ class Partition:
         self.writable = True
         self.followers: tuple[Partition, ...] = ()
         self._followed = self._led = self._barred = False
+        self._roles: dict[bytes, Role] = {}
         self._behaviour = behaviour
         self._timers = timers
         self._next_id = self._id_after(log.count)
@@ -48,20 +49,21 @@ class Partition:
         """
         ids = self._ids(len(entries))
         records = self._records(entries, ids, now_ns)
-        sizes = list(map(len, records))
         offset = self.log.append_all(records)
         self.stale = True
         self._next_id += len(records) * self._behaviour.publish.id_step
-        for follower, record in product(self.followers, records):
-            follower.copy(record)
+        for follower in self.followers:
+            for record in records:
+                follower.copy(record)
         if self._attended:
             attended = tuple(self._attended)
+            sizes = list(map(len, records))
             offsets = accumulate(sizes, initial=offset)
             numbers = range(self.log.count - len(entries), self.log.count)
             for entry, *place in zip(entries, ids, offsets, sizes, numbers, strict=False):
                 self._hand_out(entry, place, attended, now_ns)
         trace_id = entries[0].trace_id if len(entries) == 1 else 0
-        return Stored(ids[0], trace_id, offset, sum(sizes))
+        return Stored(ids[0], trace_id, offset, self.log.end - offset)
 
     def channel(self, name: str) -> Channel:
         """Return the channel of that name, new if need be."""
@@ -107,6 +109,7 @@ class Partition:
         self._followed = True
         self.leads = False
         self.followers = ()
+        self._roles.clear()
         for channel in self.channels.values():
             channel.send_away()
 
@@ -123,19 +126,23 @@ class Partition:
         self.writable = writable
         self.followers = tuple(followers)
         self._barred = self._barred or not writable
+        self._roles.clear()
         due = self._id_after(self.log.count)
         self._next_id = self._behaviour.cluster.next_id(self._id_after(0), due)
 
     def role(self, command: bytes) -> Role:
         """Return what this node is to the partition as a publish comes."""
-        return Role(
-            command,
-            self.leads,
-            self.writable,
-            followed=self._followed,
-            led=self._led,
-            barred=self._barred,
-        )
+        role = self._roles.get(command)
+        if role is None:
+            role = self._roles[command] = Role(
+                command,
+                self.leads,
+                self.writable,
+                followed=self._followed,
+                led=self._led,
+                barred=self._barred,
+            )
+        return role
 
     def copy(self, record: bytes) -> None:
         """Append a record of the leader."""

@@ -15,6 +15,8 @@ from wireproof_reference_impl.nsq.behaviour import (
     ParserBehaviour,
     PublishBehaviour,
 )
+from wireproof_reference_impl.nsq.cluster.rules import Role
+from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.harm import Weakness
@@ -25,6 +27,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_spec.nsq.names import OK, PUB
 
 _SIZE_BYTES = 4
+_TAKEN = packed.frame(packed.RESPONSE, OK)
 _MOST_BYTES = 1 << 16
 """How much is looked at at a time: as much as a few hundred messages."""
 
@@ -54,11 +57,13 @@ def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes,
 class Row:
     """The line of a PUB that was taken, and where it led."""
 
-    __slots__ = ("_to", "line")
+    __slots__ = ("_head_bytes", "_role", "_to", "line")
 
     def __init__(self, line: bytes, to: publish.Address) -> None:
         self.line = line
+        self._head_bytes = len(line) + _SIZE_BYTES
         self._to = to
+        self._role: Role | None = None
 
     def take(self, connection: Connection, buffer: bytearray, place: int) -> int:
         """Store the messages that stand in a row from a place on; return the place behind them.
@@ -69,11 +74,13 @@ class Row:
         partition = self._partition(node)
         if partition is None:
             return place
-        data = bytes(buffer[place : place + _MOST_BYTES])
-        bodies, end = self._bodies(data, node.limits.message)
+        whole = not place and len(buffer) <= _MOST_BYTES
+        data = bytes(buffer if whole else buffer[place : place + _MOST_BYTES])
+        limit = node.limits.message
+        bodies, end = self._alone(data, limit) or self._bodies(data, limit)
         if not bodies or not _publish(node, partition, bodies, connection.now_ns):
             return place
-        connection.respond_often(OK, len(bodies))
+        connection.send(_TAKEN * len(bodies))
         return place + end
 
     def _partition(self, node: Node) -> Partition | None:
@@ -81,14 +88,27 @@ class Row:
         partition = node.find(self._to.topic, self._to.partition)
         if partition is None or (partition.topic.ordered and self._to.partition is None):
             return None
-        refusal = node.behaviour.cluster.refusal(partition.role(PUB))
-        return partition if refusal is None else None
+        role = partition.role(PUB)
+        if role is not self._role:
+            if node.behaviour.cluster.refusal(role) is not None:
+                return None
+            self._role = role
+        return partition
+
+    def _alone(self, data: bytes, limit: int) -> tuple[list[bytes], int] | None:
+        """Return the body of the one frame that there is, and its end; None for any other data."""
+        start = self._head_bytes
+        size = int.from_bytes(data[start - _SIZE_BYTES : start])
+        end = start + size
+        if end != len(data) or not 0 < size <= limit:
+            return None
+        return [data[start:]], end
 
     def _bodies(self, data: bytes, limit: int) -> tuple[list[bytes], int]:
         """Return the bodies of complete frames in a row, and where the last one ends."""
         bodies: list[bytes] = []
         place, known = 0, len(data)
-        skipped = len(self.line) + _SIZE_BYTES
+        skipped = self._head_bytes
         while data.startswith(self.line, place):
             head = data[place : place + skipped]
             size = int.from_bytes(head[-_SIZE_BYTES:])
@@ -110,5 +130,6 @@ def _publish(node: Node, partition: Partition, bodies: Sequence[bytes], now_ns: 
         partition.publish(entries, now_ns)
     except (OSError, Refusal):
         return False
-    node.touch(partition)
+    if partition.attended:
+        node.touch(partition)
     return True
