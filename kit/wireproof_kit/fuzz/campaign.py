@@ -207,9 +207,7 @@ class Campaign:
         if not found and watching is not None:
             trouble = watching.climbs(cases)
             found = [Suspicion(trouble, tuple(cases))] if trouble else []
-        for suspicion in found:
-            if not self._has_enough():
-                self._pursuit.follow(suspicion)
+        self._pursuit.follow_all(found, self._has_enough)
 
     def _send(self, cases: Sequence[Case]) -> None:
         """Send cases without a look at what comes of them but their connections' ends."""

@@ -24,13 +24,15 @@ LATE = frozenset(
 )
 """What may be the machine's doing when it does not show again."""
 
+SILENT = frozenset({NO_ANSWER, NOT_CLOSED})
+"""What all cases of a batch raise when the machine stands still for longer than patience."""
 STUCK = frozenset({HUNG, ROUND_TRIP})
 """After these it is replaced where it can be."""
 ILL = STUCK | {NEIGHBOUR, DELIVERY, NO_ANSWER}
 """After these it is looked whether the target is well at all."""
 ALIKE = (
     frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}),
-    frozenset({NO_ANSWER, NOT_CLOSED}),
+    SILENT,
     frozenset({HUNG, ROUND_TRIP}),
 )
 """What one fault may show as, now so, now so."""

@@ -176,9 +176,8 @@ def confirm(
 ) -> tuple[int, int]:
     """Run cases several times on fresh connections; return how often they showed it, of how many.
 
-    `told` hears of every time that they did. Where no time is left it is the one run that told
-    which cases they are. Memory that climbs now and then is what a process does: unless it does
-    most times, it never did.
+    `told` hears of every time that they did. Where no time is left there are no runs. Memory that
+    climbs now and then is what a process does: unless it does most times, it never did.
     """
     shown = runs = 0
     for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):
@@ -193,4 +192,4 @@ def confirm(
             told(suspicion)
     if violated == MEMORY and shown * 2 <= runs:
         shown = 0
-    return (shown, runs) if runs else (1, 1)
+    return shown, runs

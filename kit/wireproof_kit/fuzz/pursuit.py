@@ -1,14 +1,21 @@
 """From a suspicion to a finding that is kept: hunted, made small, confirmed, recorded."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from wireproof_kit.fuzz.avoided import is_like_another
 from wireproof_kit.fuzz.batches import Batches
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.consequences import ANSWERED, LATE, NO_TIME, STAYS_DEAD, STAYS_HUNG
+from wireproof_kit.fuzz.consequences import (
+    ANSWERED,
+    LATE,
+    NO_TIME,
+    SILENT,
+    STAYS_DEAD,
+    STAYS_HUNG,
+)
 from wireproof_kit.fuzz.finding import Finding, signature_of
 from wireproof_kit.fuzz.findings import Findings
 from wireproof_kit.fuzz.oracle import DEAD, HUNG, LINGERS
@@ -84,17 +91,35 @@ class Pursuit:
     spent_s: float = 0.0
     until: float = 0.0
 
-    def follow(self, suspicion: Suspicion) -> None:
-        """Find out what raised a suspicion, unless that is known."""
+    def follow_all(self, found: Sequence[Suspicion], enough: Callable[[], bool]) -> None:
+        """Find out what raised the suspicions of one batch, until there is enough.
+
+        When neither a silence nor the whole batch shows any silence again, the machine stood
+        still: then nobody asks for each of the others what it was.
+        """
+        stood_still = False
+        for suspicion in found:
+            if enough():
+                return
+            is_silent = suspicion.trouble.violated in SILENT
+            if is_silent and stood_still:
+                self.ground.findings.not_again += 1
+            elif not self.follow(suspicion):
+                stood_still = stood_still or is_silent
+
+    def follow(self, suspicion: Suspicion) -> bool:
+        """Find out what raised a suspicion, unless that is known; tell whether it came again."""
         if self.ground.findings.is_known(suspicion):
-            return
+            return True
         started = time.monotonic()
         self.until = started + HUNT_S
+        came_again = True
         if not self.ground.heal([suspicion]):
             self._keep_last_words(suspicion)
         else:
-            self._hunt(suspicion)
+            came_again = self._hunt(suspicion)
         self.spent_s += time.monotonic() - started
+        return came_again
 
     def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
         """Ask the target, as the campaign does."""
@@ -104,13 +129,18 @@ class Pursuit:
         """Tell whether no more time is left for what the pursuit is at."""
         return time.monotonic() > self.until or self.ground.is_over()
 
-    def _hunt(self, suspicion: Suspicion) -> None:
-        ground = self.ground
+    def _hunt(self, suspicion: Suspicion) -> bool:
         hunt = Hunt(self, suspicion.trouble.violated)
         cases = hunt.culprits(suspicion)
-        if not cases:
+        if cases:
+            self._caught(hunt, suspicion, cases)
+        else:
             self._keep_unconfirmed(suspicion)
-            return
+        return bool(cases)
+
+    def _caught(self, hunt: Hunt, suspicion: Suspicion, cases: tuple[Case, ...]) -> None:
+        """Make cases that raised it again small, confirm them and record what they are."""
+        ground = self.ground
         is_known = is_like_another(ground.findings.by_id.values(), hunt.violated, cases[-1])
         cases = self._in_right_form(hunt, cases)
         if suspicion.trouble.violated not in ANSWERED:
@@ -123,6 +153,11 @@ class Pursuit:
         again = hunt.again
         self.until = max(self.until, time.monotonic() + CONFIRM_S)
         shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
+        if not runs:
+            if suspicion.trouble.violated in SILENT:
+                self._keep(suspicion, cases, shown=0, why=NO_TIME)
+                return
+            shown = runs = 1  # the one that told which cases they are
         if not shown:
             self._keep_unconfirmed(suspicion)
             return
