@@ -19,7 +19,7 @@ A shape is written with these and construct's `this`. Integers are in network by
 import math
 import struct
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import construct
 from msgspec import Struct
@@ -45,6 +45,7 @@ else:
     FormatField = construct.FormatField
 
 T = TypeVar("T")
+Values: TypeAlias = type[Struct]
 
 
 class Integer(FormatField):
@@ -205,12 +206,11 @@ def field(name: str, shape: Shape) -> Field:
 class Record(construct.Struct):
     """Parts in wire order that leave as one value of a `msgspec.Struct`.
 
-    Parts without a field in the value are derived (lengths, counts, literals); fields of the
-    value without a part are None. The types of values are frozen, so that none is ever part of a
-    cycle: `gc=False` keeps the collector from walking the millions that a file holds.
+    Parts without a field in the value are derived (lengths, counts, literals); fields without a
+    part are None. Values are frozen, never part of a cycle: `gc=False` spares the collector.
     """
 
-    def __init__(self, value_type: type[Struct], *parts: Field) -> None:
+    def __init__(self, value_type: Values, *parts: Field) -> None:
         super().__init__(*parts)
         self.parts = parts
         self.value_type = value_type
@@ -334,14 +334,7 @@ class Lifted(Translated):
     """
 
     def __init__(
-        self,
-        shape: Record,
-        value_type: type[Struct],
-        *,
-        number: str,
-        bits: int,
-        into: str,
-        offset: int,
+        self, shape: Record, value_type: Values, *, number: str, bits: int, into: str, offset: int
     ) -> None:
         super().__init__(shape, value_type, after=self._apart, before=self._together)
         self.part = shape.parts[0].name
@@ -360,8 +353,8 @@ class Lifted(Translated):
         inner = getattr(whole, self.part)
         number: int = getattr(inner, self.number)
         part = replace(inner, **{self.number: number & self.most_low})
-        lifted: Struct = self.value_type(**{self.part: part, self.into: number >> self.bits})
-        return lifted
+        lifted = {self.part: part, self.into: number >> self.bits}
+        return cast(Struct, self.value_type(**lifted))
 
     def _together(self, value: object) -> object:
         part: Any = of_type(self.inner.value_type, getattr(value, self.part))
