@@ -13,7 +13,7 @@ import pytest
 from decode_command import Decode, Fields, queue_file, record
 
 from wireproof.decoder import Decoder, Source
-from wireproof_kit.decoded import Described
+from wireproof_kit.decoded import Decoded, Told
 from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import golden
@@ -359,8 +359,8 @@ def test_a_second_protocol_brings_its_own_decoder(
 
 
 def ticks() -> Decoder:
-    def decoded(source: Source, name: str) -> Iterator[Described]:
+    def decoded(source: Source, name: str) -> Iterator[Decoded]:
         data = cast(bytes, source)
-        yield Described(name, 0, data, f"{len(data)} bytes", tuple, tuple)
+        yield Decoded(name, 0, data, None, Told(f"{len(data)} bytes", tuple, tuple))
 
     return Decoder(decoded, [click.Option(["--as", "name"])], [("wireproof decode ff", "a tick")])

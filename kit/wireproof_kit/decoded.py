@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -27,49 +27,68 @@ class Note:
     text: str
 
 
-class Decoded(Struct, frozen=True):
+class Teller(Protocol):
+    """What tells of values, of one or of all of a source; only when asked."""
+
+    def title(self, entry: "Decoded") -> str:
+        """Return what it is in a few words."""
+        ...
+
+    def parts(self, entry: "Decoded") -> Sequence[Part]:
+        """Return the fields with their bytes."""
+        ...
+
+    def objects(self, entry: "Decoded") -> Sequence[JsonObject]:
+        """Return it as JSON objects: a request may hold several messages."""
+        ...
+
+
+class Decoded(Struct, frozen=True, gc=False):
     """One frame, command or record; what is told of it is made when asked for.
 
     ``offset`` counts from the start of the file or stream, the parts' from that of ``data``.
+    ``value`` is for the teller, which records of a file share.
     """
 
     kind: str
     offset: int
     data: bytes
+    value: object
+    teller: Teller
 
     @property
     def title(self) -> str:
         """What it is in a few words."""
-        raise NotImplementedError
+        return self.teller.title(self)
 
     def parts(self) -> Sequence[Part]:
         """Return the fields with their bytes."""
-        raise NotImplementedError
-
-    def objects(self) -> Sequence[JsonObject]:
-        """Return it as JSON objects: a request may hold several messages."""
-        raise NotImplementedError
-
-
-class Described(Decoded, frozen=True):
-    """A value that comes with its title and the functions that tell of it."""
-
-    named: str
-    tell_parts: Callable[[], Sequence[Part]]
-    tell_objects: Callable[[], Sequence[JsonObject]]
-
-    @property
-    def title(self) -> str:
-        """What it is in a few words."""
-        return self.named
-
-    def parts(self) -> Sequence[Part]:
-        """Return the fields with their bytes."""
-        return self.tell_parts()
+        return self.teller.parts(self)
 
     def objects(self) -> Sequence[JsonObject]:
         """Return it as JSON objects."""
-        return self.tell_objects()
+        return self.teller.objects(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A title, and functions that make the rest."""
+
+    words: str
+    make_parts: Callable[[], Sequence[Part]]
+    make_objects: Callable[[], Sequence[JsonObject]]
+
+    def title(self, entry: Decoded) -> str:
+        """Return what it is in a few words."""
+        return self.words
+
+    def parts(self, entry: Decoded) -> Sequence[Part]:
+        """Return the fields with their bytes."""
+        return self.make_parts()
+
+    def objects(self, entry: Decoded) -> Sequence[JsonObject]:
+        """Return it as JSON objects."""
+        return self.make_objects()
 
 
 @dataclass(frozen=True, slots=True)

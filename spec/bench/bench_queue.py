@@ -19,7 +19,8 @@ from pathlib import Path
 
 from bench_codec import BODIES, HEADER, read_rounds
 
-from wireproof_kit.nsq.queue_records import StoredRecord, directory_records
+from wireproof_kit.decoded import Decoded
+from wireproof_kit.nsq.queue_records import directory_records
 from wireproof_spec import interpreted
 from wireproof_spec.decoding import decode_many, encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
@@ -74,7 +75,7 @@ def _rates(folder: Path, records: list[bytes], count: int, rounds: int) -> dict[
 
     def directory() -> int:
         kinds = Counter(map(type, directory_records(folder, DISK_RECORD)))
-        if (found := kinds[StoredRecord]) != count:
+        if (found := kinds[Decoded]) != count:
             raise SystemExit(f"{found} records of {count}")
         return found * size
 

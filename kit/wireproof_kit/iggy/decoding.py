@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, TypeAlias, TypeVar
 
-from wireproof_kit.decoded import Broken, Described, Entry, Heading, JsonObject
+from wireproof_kit.decoded import Broken, Decoded, Entry, Heading, JsonObject, Told
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.labels import STATUS_NAMES, fault_parts, parts_of
 from wireproof_kit.iggy.told import message_object, message_title, plain
@@ -232,7 +232,9 @@ def _request(start: int, request: Request, *, generation: Generation) -> Entry:
     command = COMMANDS[request.code]
     title = f"{command}   {_count(value)}".rstrip()
     parts = partial(_framed_parts, _head(REQUEST, data), schema, request.payload)
-    return Described("request", start, data, title, parts, partial(_asked, command, value))
+    return Decoded(
+        "request", start, data, None, Told(title, parts, partial(_asked, command, value))
+    )
 
 
 def _broken_payload(schema: Schema[Payload], data: bytes, start: int, error: WireError) -> Broken:
@@ -270,7 +272,7 @@ def _response(start: int, response: Response, *, generation: Generation) -> Entr
         title = f"0 ok   {_count(polled)}"
         parts = partial(_framed_parts, _head(RESPONSE, data), schema, response.body)
         objects = partial(_delivered, polled)
-    return Described("response", start, data, title, parts, objects)
+    return Decoded("response", start, data, None, Told(title, parts, objects))
 
 
 def _polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
@@ -304,7 +306,7 @@ def _message(schema: Schema[Message], start: int, message: Message) -> Entry:
         return [{"position": start, "size": len(data), **message_object(message)}]
 
     parts = partial(_parts, schema, data)
-    return Described("message", start, data, message_title(message), parts, objects)
+    return Decoded("message", start, data, None, Told(message_title(message), parts, objects))
 
 
 def _parts(schema: Schema[T], data: bytes) -> list[Part]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from wireproof_kit.decoded import Broken, Described, Entry, JsonObject
+from wireproof_kit.decoded import Broken, Decoded, Entry, JsonObject, Told
 from wireproof_kit.nsq.annotation import fault_parts, parts_of, text_of
 from wireproof_kit.nsq.byte_source import CHUNK, LIMIT, ByteSource
 from wireproof_kit.nsq.published import described, published
@@ -64,10 +64,12 @@ def client_commands(source: ByteSource) -> Iterator[Entry]:
         yield _broken(reader.pending, at, _cut(reader.pending))
 
 
-def _magic() -> Described:
+def _magic() -> Decoded:
     parts = [Part(0, len(names.MAGIC), "magic")]
     fields: JsonObject = {"kind": "magic", "offset": 0, "length": len(names.MAGIC)}
-    return Described("magic", 0, names.MAGIC, "version 2", lambda: parts, lambda: [fields])
+    return Decoded(
+        "magic", 0, names.MAGIC, None, Told("version 2", lambda: parts, lambda: [fields])
+    )
 
 
 def _command(start: int, command: Command) -> Entry:
@@ -85,7 +87,9 @@ def _command(start: int, command: Command) -> Entry:
     title = clipped(printable(line.data.decode("utf-8", "replace").rstrip("\r\n")), TITLE)
     kind = "message" if isinstance(line.value, CommandLine) and published(command) else "command"
     parts = partial(_parts, command)
-    return Described(kind, start, data, title, parts, partial(_objects, start, len(data), command))
+    return Decoded(
+        kind, start, data, None, Told(title, parts, partial(_objects, start, len(data), command))
+    )
 
 
 def _objects(start: int, length: int, command: Command) -> Sequence[JsonObject]:

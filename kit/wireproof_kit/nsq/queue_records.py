@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from wireproof_kit.decoded import Broken, Decoded, Entry, Heading, JsonObject, Note
 from wireproof_kit.nsq.annotation import parts_of
@@ -64,10 +64,10 @@ def source_records(source: ByteSource, schema: Records, origin: Origin) -> Itera
 
 def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Batch]:
     """Return the records, at last perhaps a broken one alone."""
-    given = repeat(schema), repeat(origin)
+    teller = RecordTeller(schema, origin)
     while source.peek(1):
         records, pieces, starts = take_many(source, schema)
-        yield list(map(StoredRecord, repeat("message"), starts, pieces, records, *given))
+        yield list(map(Decoded, repeat("message"), starts, pieces, records, repeat(teller)))
         if not source.peek(1):
             return
         start = source.offset
@@ -76,7 +76,7 @@ def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iter
             yield [taken]
             return
         record, data = taken
-        yield [StoredRecord("message", start, data, record, schema, origin)]
+        yield [Decoded("message", start, data, record, teller)]
 
 
 def _directory_records(directory: Path, schema: Records) -> Iterator[Batch]:
@@ -162,36 +162,40 @@ def _gap(file: StoredFile, due: int, offset: int) -> Broken:
     return Broken(offset, b"", error, list, where)
 
 
-class StoredRecord(Decoded, frozen=True, gc=False):
-    """A record, its bytes and where they stand, counted from the first byte of its file."""
+@dataclass(frozen=True, slots=True)
+class RecordTeller:
+    """What tells of the records of one source."""
 
-    record: DiskRecord
     schema: Records
     origin: Origin
 
-    @property
-    def title(self) -> str:
+    def title(self, entry: Decoded) -> str:
         """Return the offset in the queue, the size and the ids."""
-        message = self.record.message
+        message = _record(entry).message
         ids = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
-        return f"offset {self.origin.start + self.offset}   {len(self.data)} bytes   {ids}"
+        return f"offset {self.origin.start + entry.offset}   {len(entry.data)} bytes   {ids}"
 
-    def parts(self) -> list[Part]:
+    def parts(self, entry: Decoded) -> Sequence[Part]:
         """Return the fields with their bytes."""
-        return parts_of(spans(self.schema, self.data), self.data)
+        return parts_of(spans(self.schema, entry.data), entry.data)
 
-    def objects(self) -> Sequence[JsonObject]:
+    def objects(self, entry: Decoded) -> Sequence[JsonObject]:
         """Return the record as a JSON object."""
+        record, origin = _record(entry), self.origin
         return [
             {
                 "kind": "message",
-                "topic": self.origin.topic,
-                "partition": self.origin.partition,
-                "file": self.origin.file,
-                "offset": self.offset,
-                "queue_offset": self.origin.start + self.offset,
-                "raw_size": len(self.data),
-                **message_fields(self.record.message),
-                "indicator": self.record.indicator,
+                "topic": origin.topic,
+                "partition": origin.partition,
+                "file": origin.file,
+                "offset": entry.offset,
+                "queue_offset": origin.start + entry.offset,
+                "raw_size": len(entry.data),
+                **message_fields(record.message),
+                "indicator": record.indicator,
             }
         ]
+
+
+def _record(entry: Decoded) -> DiskRecord:
+    return cast(DiskRecord, entry.value)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
-from wireproof_kit.decoded import Broken, Described, Entry, JsonObject
+from wireproof_kit.decoded import Broken, Decoded, Entry, JsonObject, Told
 from wireproof_kit.nsq.annotation import FRAME_TYPES, parts_of, text_of
 from wireproof_kit.nsq.byte_source import ByteSource, broken, take_value
 from wireproof_kit.nsq.message_fields import message_fields
@@ -119,30 +119,30 @@ def _message(start: int, frame: ServerFrame, data: bytes, deliveries: Deliveries
 
     title = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
     parts = partial(_parts, data, inner=partial(spans, schema, frame.data))
-    return Described("message", start, data, title, parts, objects)
+    return Decoded("message", start, data, None, Told(title, parts, objects))
 
 
-def _error(start: int, frame: ServerFrame, data: bytes) -> Described:
+def _error(start: int, frame: ServerFrame, data: bytes) -> Decoded:
     code = error_code(frame.data)
 
     def objects() -> list[JsonObject]:
         text = frame.data.decode("utf-8", "replace")
         return [{**_head("error", start, len(data)), "code": code, "text": text}]
 
-    return Described("error", start, data, code, partial(_parts, data), objects)
+    return Decoded("error", start, data, None, Told(code, partial(_parts, data), objects))
 
 
-def _response(start: int, frame: ServerFrame, data: bytes) -> Described:
+def _response(start: int, frame: ServerFrame, data: bytes) -> Decoded:
     def objects() -> list[JsonObject]:
         text = frame.data.decode("utf-8", "replace")
         head = _head("response", start, len(data))
         return [{**head, "text": text, "data_hex": frame.data.hex()}]
 
     title = clipped(text_of(frame.data[:SHOWN]), SHOWN)
-    return Described("response", start, data, title, partial(_parts, data), objects)
+    return Decoded("response", start, data, None, Told(title, partial(_parts, data), objects))
 
 
-def _trace_response(start: int, frame: ServerFrame, data: bytes) -> Described | None:
+def _trace_response(start: int, frame: ServerFrame, data: bytes) -> Decoded | None:
     try:
         trace = decode(TRACE_RESPONSE, frame.data)
     except WireError:
@@ -161,7 +161,7 @@ def _trace_response(start: int, frame: ServerFrame, data: bytes) -> Described | 
 
     title = f"internal_id {trace.internal_id}   trace_id {trace.trace_id}"
     parts = partial(_parts, data, inner=partial(spans, TRACE_RESPONSE, frame.data))
-    return Described("trace response", start, data, title, parts, objects)
+    return Decoded("trace response", start, data, None, Told(title, parts, objects))
 
 
 def _head(kind: str, start: int, length: int) -> dict[str, JsonValue]:
