@@ -1,6 +1,8 @@
 """Each fault of the Iggy parser over a socket: bytes that show it, and traffic that does not."""
 
+import base64
 import itertools
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from iggy_bench import OK, STREAM, TOPIC, frame, polling, sending, sent, u32
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
 from wireproof_reference_impl.iggy.core.storage import MemoryStorage
+from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.link import Carried, connector
 from wireproof_reference_impl.iggy.presets import FAULTS, build
 from wireproof_reference_impl.preset import PARSER
@@ -23,6 +26,8 @@ LINGER_S = 2.0
 PING = frame(commands.PING)
 NOTHING_IN_IT = frame(commands.POLL_MESSAGES, polling(count=0))
 ONES = b"\xff" * 8
+CREATED = b"HTTP/1.1 201"
+WHOLE = b"four"
 
 DEAD = "the server dies"
 HANGS = "the server answers nobody"
@@ -30,6 +35,7 @@ SILENT = "the connection is not answered, and not ended"
 OUT_OF_STEP = "the connection is out of step"
 TAKEN = "a frame that is not all here is answered"
 LOST = "what was answered is not kept"
+CHANGED = "what was answered is not kept as it came"
 NEIGHBOUR = "a neighbour's connection is ended"
 LEAKS = "the connection is never let go of"
 HOARDS = "memory is never let go of"
@@ -42,10 +48,24 @@ class Trigger:
     shows: str
     pieces: tuple[bytes, ...]
     ends: bool = False
+    http: bool = False
 
 
 def _sent(shows: str, *pieces: bytes) -> Trigger:
     return Trigger(shows, pieces)
+
+
+def _posted(payload: bytes) -> bytes:
+    spelled = base64.b64encode(payload).decode()
+    partitioning = {"kind": "balanced", "value": ""}
+    body = json.dumps({"partitioning": partitioning, "messages": [{"payload": spelled}]}).encode()
+    lines = (
+        "POST /streams/1/topics/1/messages HTTP/1.1",
+        "Host: x",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    )
+    return "\r\n".join((*lines, "", "")).encode() + body
 
 
 def _named(name: bytes) -> bytes:
@@ -72,6 +92,7 @@ TRIGGERS = {
     "parser-refused-hoards": _sent(HOARDS, NOTHING_IN_IT),
     "parser-split-length-desyncs": _sent(OUT_OF_STEP, PING[:2], PING[2:]),
     "parser-cut-leaks": Trigger(LEAKS, (PING[:6],), ends=True),
+    "parser-http-padding-zeros": Trigger(CHANGED, (_posted(WHOLE),), http=True),
 }
 NAMES = [preset.name for preset in FAULTS.values() if preset.kind == PARSER]
 
@@ -84,9 +105,9 @@ class Serving:
     server: Server
     beside: Peer
 
-    def connect(self) -> Peer:
+    def connect(self, *, over_http: bool = False) -> Peer:
         """Return a client."""
-        return Peer(self.shell.addresses[0])
+        return Peer(self.shell.addresses[over_http])
 
     def is_served(self, peer: Peer, within_s: float = DEADLINE_S) -> bool:
         """Tell whether a client's ping is answered."""
@@ -110,7 +131,11 @@ def _serving(*faults: str) -> Iterator[Serving]:
     def connect(tell_address: Callable[[], str], now_us: int) -> Connection:
         return Connection(server, address=tell_address(), now_us=now_us)
 
-    with running(behaviour.pacing, [(carried, connector(carried, connect))]) as shell:
+    places = [
+        (carried, connector(carried, connect)),
+        (carried, connector(carried, lambda _, now_us: routes.connection(server))),
+    ]
+    with running(behaviour.pacing, places) as shell:
         beside = Peer(shell.addresses[0])
         beside.send(frame(commands.CREATE_STREAM, u32(1) + b"s"))
         beside.send(frame(commands.CREATE_TOPIC, STREAM + u32(1) + u32(1) + b"t"))
@@ -133,7 +158,7 @@ def _until(is_so: Callable[[], bool], within_s: float = DEADLINE_S) -> bool:
 def _is_shown(serving: Serving, trigger: Trigger) -> bool:
     """Send the bytes of a trigger and tell whether they show what they should."""
     before = serving.shell.connections
-    with serving.connect() as peer:
+    with serving.connect(over_http=trigger.http) as peer:
         peer.send_apart(trigger.pieces, serving.shell)
         if trigger.ends:
             peer.sock.close()
@@ -166,6 +191,14 @@ def _is_lost(serving: Serving, peer: Peer, before: int) -> bool:
     return peer.reads(OK) and not serving.kept
 
 
+def _is_changed(serving: Serving, peer: Peer, before: int) -> bool:
+    assert peer.reads(CREATED)
+    serving.beside.came = b""
+    serving.beside.send(frame(commands.POLL_MESSAGES, polling()))
+    assert serving.beside.reads(WHOLE[:-1])
+    return not serving.beside.reads(WHOLE, SILENT_S)
+
+
 def _ends_neighbour(serving: Serving, peer: Peer, before: int) -> bool:
     return serving.beside.ends(SILENT_S)
 
@@ -187,6 +220,7 @@ SIGNS: dict[str, Callable[[Serving, Peer, int], bool]] = {
     OUT_OF_STEP: _is_out_of_step,
     TAKEN: _is_taken,
     LOST: _is_lost,
+    CHANGED: _is_changed,
     NEIGHBOUR: _ends_neighbour,
     LEAKS: _leaks,
     HOARDS: _hoards,

@@ -27,6 +27,7 @@ from wireproof_spec.nsq.names import MAGIC
 
 SILENT_S = 0.3
 FULL = b"f" * 65536
+CHUNK = b"in a chunk"
 LINGER_S = 2.0
 OK = b"\0\0\0\6\0\0\0\0OK"
 SUBSCRIBED = b"SUB t ch 0\nRDY 100\n"
@@ -75,6 +76,11 @@ def _size(number: int) -> bytes:
 def _get(target: str, *headers: str) -> bytes:
     lines = (f"GET {target} HTTP/1.1", "Host: x", *headers, "", "")
     return "\r\n".join(lines).encode()
+
+
+def _chunked(target: str, body: bytes) -> bytes:
+    head = f"POST {target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    return head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
 
 
 def _fin(message_id: bytes) -> bytes:
@@ -138,6 +144,9 @@ TRIGGERS = {
     ),
     "parser-http-nul-halts": Trigger(DEAD, (_get("/ping?topic=%00"),), http=True),
     "parser-http-escape-deafens": Trigger(SILENT, (_get("/ping?topic=%zz"),), http=True),
+    "parser-http-chunks-cut": Trigger(
+        CHANGED, (_chunked("/pub?topic=t", CHUNK),), http=True, body=CHUNK
+    ),
 }
 NAMES = [preset.name for preset in presets.FAULTS.values() if preset.kind == PARSER]
 

@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.sorting import Sorted, Sorter
 BATCH: Final = 256
 PIECE: Final = 16
 """Cases made between two looks at what the target sends."""
-WATCHED: Final = 4
+WATCHED: Final = 2
 """Of so many batches, one is watched for deliveries."""
 QUIET: Final = 8
 """In one of so many, no two cases meet: whoever waits for another one's doing waits in vain."""

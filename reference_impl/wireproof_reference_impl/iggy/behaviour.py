@@ -144,13 +144,14 @@ class JsonBehaviour(Struct, frozen=True):
 class HttpBehaviour(Struct, frozen=True):
     """What HTTP takes, how it refuses, and what stands in front of a body.
 
-    `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
+    `payload` is what becomes of the bytes that base64 spelled; `sent` checks a message beyond
+    what its JSON says; `fields` makes the header fields of every
     answer of those that tell length and type; `framing` tells where a body ends; `unfit` answers
     what no handler can read. Connections go on behind an answer while it `keeps_open`.
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
-
+    payload: Callable[[bytes], bytes] = defaults.same_bytes
     sent: Callable[[Sent], None] = defaults.check_as_over_tcp
     error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
     fields: Callable[[HeaderFields], HeaderFields] = as_they_are

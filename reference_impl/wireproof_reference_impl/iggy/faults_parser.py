@@ -20,6 +20,7 @@ _REFUSED_HOARDED_BYTES = 1 << 20
 _LONGEST_NAME = 255
 _ONES = b"\xff" * 8
 _COUNT = slice(-5, -1)
+_UNPADDED = 3  # base64 takes so many bytes at a time
 
 _NAMING = (
     commands.GET_STREAM,
@@ -138,6 +139,10 @@ def _cut_leaks(victim: Victim) -> None:
     victim.leak()
 
 
+def _padding_zeros(payload: bytes) -> bytes:
+    return payload[:-1] + b"\0" if len(payload) % _UNPADDED else payload
+
+
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "length-low-bits",
@@ -223,5 +228,10 @@ FAULTS: tuple[Preset, ...] = (
         "cut-leaks",
         "a connection that ends inside a frame is never let go of",
         {"weakness.cut": _cut_leaks},
+    ),
+    parser_fault(
+        "http-padding-zeros",
+        "of a payload in base64 that ends with padding the last byte is read as 0",
+        {"http.payload": _padding_zeros},
     ),
 )

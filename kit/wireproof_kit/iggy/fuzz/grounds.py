@@ -20,6 +20,7 @@ from wireproof_kit.fuzz.door import (
     Volume,
 )
 from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.http_posts import keeping
 from wireproof_kit.fuzz.opened import OpenTarget
 from wireproof_kit.http import Address, address_of
 from wireproof_kit.iggy import requests
@@ -28,6 +29,7 @@ from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body
 from wireproof_kit.iggy.fuzz.health import Bystanders, Places
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.owed import Homes, expect, homes
+from wireproof_kit.iggy.fuzz.posts import posted
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import IggySession, open_session
 from wireproof_kit.iggy.topics import Stream
@@ -72,7 +74,9 @@ class IggyReferee:
         if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
             self.volume.sent += len(data)
         if case is not None and is_http(case):
-            return expect_http(data, case)
+            expected = expect_http(data, case)
+            is_posting = case.frame_kind == _POSTING
+            return keeping(expected, posted(self.homes, data)) if is_posting else expected
         return expect(self.homes, data)
 
     def is_pushed(self, kind: str) -> bool:

@@ -125,7 +125,7 @@ def _sent(there: Homes, request: SendMessages) -> Owed:
     )
     if not within or doubled or request.partitioning.kind not in (1, 2, 3):
         return _DOUBTFUL
-    if is_read is None or not _is_first(request.partitioning):
+    if is_read is None or not is_first(request.partitioning):
         return _EXECUTED
     if not is_read:
         return _DONE
@@ -133,7 +133,7 @@ def _sent(there: Homes, request: SendMessages) -> Owed:
     return Owed(OK, stored=kept, success=OK)
 
 
-def _is_first(partitioning: Partitioning) -> bool:
+def is_first(partitioning: Partitioning) -> bool:
     """Tell whether the choice is the only partition there is."""
     if partitioning.kind == PARTITION_ID:
         return partitioning.value == FIRST_PARTITION

@@ -108,6 +108,7 @@ def _error(data: bytes) -> str:
 _MESSAGE_HEAD = Struct(">qHQQ")
 HEADER_LENGTH_SIZE: Final = 4
 """Bytes before the header and body that a message is known by."""
+_ANY_LENGTH: Final = b"\xff" * HEADER_LENGTH_SIZE
 _ID = slice(_HEAD_SIZE + 10, _HEAD_SIZE + 26)
 
 
@@ -119,6 +120,11 @@ def message_id(frame: bytes) -> bytes:
 def stored(header: bytes, body: bytes) -> bytes:
     """Return what a message is known by: its JSON header, or none, and its body."""
     return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
+
+
+def any_header(body: bytes) -> bytes:
+    """Return what a message is known by when nobody can tell how its header is written."""
+    return _ANY_LENGTH + body
 
 
 def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
@@ -133,11 +139,11 @@ def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
         return (stored(b"", frame[at:]),)
     if len(frame) == at:
         return ()
-    long = _with_length(frame, at + 1)
-    short = (stored(b"", frame[at + 1 :]),) if frame[at] == 0 else ()
-    return (*short, *long)
+    read = [(b"", frame[at + 1 :])] if frame[at] == 0 else []
+    read += _with_length(frame, at + 1)
+    return (*(stored(*each) for each in read), *(any_header(body) for _, body in read))
 
 
-def _with_length(frame: bytes, at: int) -> tuple[bytes, ...]:
+def _with_length(frame: bytes, at: int) -> list[tuple[bytes, bytes]]:
     end = at + 2 + int.from_bytes(frame[at : at + 2])
-    return (stored(frame[at + 2 : end], frame[end:]),) if end <= len(frame) else ()
+    return [(frame[at + 2 : end], frame[end:])] if end <= len(frame) else []

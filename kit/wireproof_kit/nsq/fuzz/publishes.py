@@ -83,7 +83,7 @@ def publish_many(walk: Walk, words: list[bytes]) -> None:
     if not walk.is_within(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE):
         return
     rest = walk.data[walk.at : walk.at + size]
-    messages = _batch(rest)
+    messages = batch(rest)
     if messages is None:
         # Counts and sizes that lie are refused, or read on beyond the outer size.
         walk.certain = False
@@ -102,7 +102,7 @@ def publish_many(walk: Walk, words: list[bytes]) -> None:
     walk.certain = owed.ends == "no"
 
 
-def _batch(body: bytes) -> list[bytes] | None:
+def batch(body: bytes) -> list[bytes] | None:
     """Take a batch apart; None when count and sizes do not come to the body."""
     if len(body) < 4:
         return None

@@ -1,5 +1,6 @@
 """Messages and consumer offsets over HTTP."""
 
+from wireproof_reference_impl.iggy.behaviour import HttpBehaviour
 from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
@@ -30,15 +31,16 @@ def send_messages(exchange: Asked) -> Answer:
     """Keep messages, all or none."""
     fields = json_object(exchange)
     partitioning = fields.inner("partitioning")
+    rules = exchange.site.behaviour.http
     request = SendMessages(
         place=place_of(exchange),
         partitioning=Partitioning(
             partitioning.one_of("kind", PARTITIONINGS), partitioning.base64("value")
         ),
-        messages=[_sent(each) for each in fields.array("messages")],
+        messages=[_sent(each, rules) for each in fields.array("messages")],
     )
     for each in request.messages:
-        exchange.site.behaviour.http.sent(each)
+        rules.sent(each)
     send(exchange.site, request, exchange.now_us)
     return CREATED
 
@@ -91,10 +93,9 @@ def put_offset(exchange: Asked) -> Answer:
     return DONE
 
 
-def _sent(fields: Fields) -> Sent:
-    return Sent(
-        fields.u128("id", 0), _headers(fields.optional("headers")), fields.base64("payload")
-    )
+def _sent(fields: Fields, rules: HttpBehaviour) -> Sent:
+    payload = rules.payload(fields.base64("payload"))
+    return Sent(fields.u128("id", 0), _headers(fields.optional("headers")), payload)
 
 
 def _headers(fields: Fields | None) -> Headers | None:

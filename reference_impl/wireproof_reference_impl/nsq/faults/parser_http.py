@@ -33,6 +33,12 @@ def _bad_escape_deafens(request: Request, body: bytearray) -> bytes:
     return whole_body(request, body)
 
 
+def _chunked_cut(request: Request, body: bytearray) -> bytes:
+    whole = whole_body(request, body)
+    codings = [value for name, value in request.headers if name.lower() == b"transfer-encoding"]
+    return whole[:-1] if codings and len(whole) > 1 else whole
+
+
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "http-headers-halt",
@@ -53,5 +59,10 @@ FAULTS: tuple[Preset, ...] = (
         "http-escape-deafens",
         "a request whose query has a percent sign without two digits behind is never answered",
         {"http.body": _bad_escape_deafens},
+    ),
+    parser_fault(
+        "http-chunks-cut",
+        "the last byte of a body that comes in chunks is lost",
+        {"http.body": _chunked_cut},
     ),
 )

@@ -1,0 +1,106 @@
+"""Which messages a request to the HTTP API stores where they are read, if it is taken."""
+
+import base64
+import binascii
+import re
+from typing import Final, TypeGuard
+
+from wireproof_kit.fuzz.http_posts import first_post
+from wireproof_kit.iggy.fuzz.answers import stored
+from wireproof_kit.iggy.fuzz.owed import Homes, is_first
+from wireproof_spec import strict_json
+from wireproof_spec.iggy.header_kinds import kind_code
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
+from wireproof_spec.iggy.partitioning import Partitioning
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wire_error import WireError
+
+_PATH: Final = re.compile(r"/streams/([a-z0-9_-]+)/topics/([a-z0-9_-]+)/messages")
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
+_PARTITIONING: Final = {name: code for code, name in PARTITIONING_NAMES.items()}
+_MAY_TELL: Final = frozenset(("id", "payload", "headers"))
+
+
+def posted(there: Homes, data: bytes) -> tuple[bytes, ...]:
+    """Return what is to be delivered of a request that is answered as taken.
+
+    Empty when it goes elsewhere, or servers may differ about where, or about its messages.
+    """
+    post = first_post(data)
+    path = _PATH.fullmatch(post.path) if post is not None and not post.query else None
+    if post is None or path is None:
+        return ()
+    if not there.there.get((_identifier(path[1]), _identifier(path[2]))):
+        return ()
+    try:
+        read = strict_json.read(post.body)
+        return () if read.faults else _messages(read.value)
+    except (WireError, _Differs):
+        return ()
+
+
+class _Differs(Exception):
+    """Servers may differ about it."""
+
+
+def _identifier(part: str) -> Identifier:
+    return numeric(int(part)) if _NUMBER.fullmatch(part) else named(part)
+
+
+def _messages(value: JsonValue) -> tuple[bytes, ...]:
+    if not _is_object(value) or value.keys() != {"partitioning", "messages"}:
+        raise _Differs
+    partitioning, messages = value["partitioning"], value["messages"]
+    if not isinstance(messages, list) or not is_first(_partitioning(partitioning)):
+        raise _Differs
+    return tuple(_message(each) for each in messages)
+
+
+def _partitioning(value: JsonValue) -> Partitioning:
+    if not _is_object(value) or value.keys() != {"kind", "value"}:
+        raise _Differs
+    kind = value["kind"]
+    return Partitioning(
+        _PARTITIONING.get(kind, 0) if isinstance(kind, str) else 0, _octets(value["value"])
+    )
+
+
+def _message(value: JsonValue) -> bytes:
+    if not _is_object(value) or value.keys() - _MAY_TELL:
+        raise _Differs
+    number, payload = value.get("id", 0), _octets(value.get("payload"))
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 1 << 128:
+        raise _Differs
+    if not payload:
+        raise _Differs
+    told = value.get("headers") or {}
+    if not _is_object(told):
+        raise _Differs
+    return stored(number, [_header(key, each) for key, each in told.items()], payload)
+
+
+def _header(key: str, value: JsonValue) -> Header:
+    if not key or not _is_object(value) or value.keys() != {"kind", "value"}:
+        raise _Differs
+    name, octets = value["kind"], _octets(value["value"])
+    kind = kind_code(name) if isinstance(name, str) else None
+    if kind is None or not octets:
+        raise _Differs
+    return Header(key, kind, octets)
+
+
+def _octets(value: JsonValue) -> bytes:
+    """Return what base64 spells in the one way that all readers take."""
+    try:
+        octets = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
+    except (binascii.Error, ValueError):
+        raise _Differs from None
+    if not isinstance(value, str) or base64.b64encode(octets).decode() != value:
+        raise _Differs
+    return octets
+
+
+def _is_object(value: JsonValue) -> TypeGuard[dict[str, JsonValue]]:
+    return isinstance(value, dict)
