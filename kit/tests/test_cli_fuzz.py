@@ -133,7 +133,8 @@ def test_afar_needs_a_word(tmp_path: Path) -> None:
 def test_who_cannot_be_reached_is_no_finding(tmp_path: Path) -> None:
     done = wireproof("fuzz", "nsq://127.0.0.1:1", "--time", "5", cwd=tmp_path)
     assert done.code == 2, done.out + done.err
-    assert "cannot reach" in done.err
+    assert "cannot reach nsq://127.0.0.1:1 (connection refused). Is the broker" in done.err
+    assert "Try: wireproof doctor nsq://127.0.0.1:1" in done.err
     assert not list(tmp_path.glob("out/*.jsonl"))
 
 

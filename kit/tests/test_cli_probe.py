@@ -37,7 +37,9 @@ def test_a_dead_port_gets_one_sentence(capsys: pytest.CaptureFixture[str]) -> No
 
     told = capsys.readouterr()
     assert told.out == ""
-    assert f"cannot reach nsq://127.0.0.1:{port} (connection refused)" in told.err
+    url = f"nsq://127.0.0.1:{port}"
+    assert f"cannot reach {url} (connection refused). Is the broker running? " in told.err
+    assert told.err.rstrip().endswith(f"Try: wireproof doctor {url}")
     assert len(told.err.splitlines()) == 1
 
 

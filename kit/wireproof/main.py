@@ -1,6 +1,7 @@
 """The entry point of the ``wireproof`` command: arguments in, exit code out, no traceback ever."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -15,6 +16,8 @@ from wireproof.table import COMMANDS
 NOT_DONE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+_UNREACHABLE = re.compile(r"cannot reach ([a-z]+://\S+) \(.+\)")
+_ADVICE = "Is the broker running? Try: wireproof doctor {}"
 
 EXAMPLES = (
     ("wireproof run nsq://127.0.0.1:4150", "judge a broker, clause by clause"),
@@ -111,10 +114,16 @@ def _give_up(error: Exception) -> int:
     from wireproof_kit.errors import KitError
 
     if isinstance(error, KitError):
-        return _refuse(str(error))
+        return _refuse(_with_advice(str(error)))
     place = _write_down(error)
     what = f"{type(error).__name__}: {error}".partition("\n")[0]
     return _refuse(f"kit error: {what}; please report, details in {place}")
+
+
+def _with_advice(sentence: str) -> str:
+    """Say what to do next about a target that accepts no connection."""
+    found = _UNREACHABLE.fullmatch(sentence)
+    return f"{sentence}. {_ADVICE.format(found[1])}" if found else sentence
 
 
 def _write_down(error: Exception) -> str:

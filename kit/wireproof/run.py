@@ -91,7 +91,7 @@ def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) 
             plugin = plugin_options(named, options, settings, bundle=bundle)
             protocols = _judged(named, options, settings)
             ended = run_pytest(plugin, cache=CACHE, plugins=[watcher], protocols=protocols)
-        return _conclude(watcher, ended, display, url=named.url, bundle=bundle, files=files)
+        return _conclude(watcher, ended, display, bundle=bundle, files=files)
     except KitError as error:
         display.fault(str(error))
         raise
@@ -209,7 +209,6 @@ def _conclude(
     ended: Ended,
     display: Display,
     *,
-    url: str,
     bundle: Path,
     files: dict[str, Path],
 ) -> int:
@@ -220,7 +219,7 @@ def _conclude(
         remove_empty(bundle)
         if ended.code == NOT_DONE and not watcher.fault:
             return INTERRUPTED
-        raise KitError(_with_advice(watcher.fault or ended.sentence(), url))
+        raise KitError(watcher.fault or ended.sentence())
     if ended.said.strip() and manner().verbose:
         sys.stderr.write(ended.said)
     footer = watcher.footer
@@ -231,12 +230,6 @@ def _conclude(
     if fault is not None:
         click.echo(f"wireproof: {fault}", err=True)
     return footer.exit
-
-
-def _with_advice(sentence: str, url: str) -> str:
-    if not sentence.startswith("cannot reach"):
-        return sentence
-    return f"{sentence}. Is the broker running? Try: wireproof doctor {url}"
 
 
 def _write_reports(bundle: Path, files: dict[str, Path]) -> KitError | None:
