@@ -53,6 +53,7 @@ PUBLISHES = {
     ("nsq", "tcp"): ("PUB", "0000000600000000" + b"OK".hex()),
     ("nsq", "http"): ("POST /pub", b"HTTP/1.1 200".hex()),
     ("iggy", "tcp"): ("send_messages", "00" * 8),
+    ("iggy", "http"): ("POST /streams/{s}/topics/{t}/messages", b"HTTP/1.1 201".hex()),
 }
 """By protocol and way in: the kind of frame that publishes, and how an answer to it begins."""
 TRIES = 100

@@ -17,6 +17,7 @@ from wireproof_kit.fuzz.door import GroundsOptions  # noqa: E402
 from wireproof_kit.protocols import read_target  # noqa: E402
 
 LATE, SOON = 50.0, 3.0
+OVER_HTTP = ("GET /", "POST /", "PUT /", "DELETE /")
 
 
 @pytest.mark.parametrize("faults", [1, 2, 5, 6])
@@ -47,6 +48,7 @@ def test_half_on_either_side_decide_nothing_before_all_are_known() -> None:
         fuzz_find.Sought("nsq", "parser-size-low-bits"),
         fuzz_find.Sought("nsq", "parser-http-nul-halts"),
         fuzz_find.Sought("iggy", "parser-ones-lost"),
+        fuzz_find.Sought("iggy", "parser-http-padding-zeros"),
     ],
 )
 def test_boofuzz_is_given_every_frame_of_the_way_in_and_a_publish_that_is_answered(
@@ -66,9 +68,7 @@ def test_boofuzz_is_given_every_frame_of_the_way_in_and_a_publish_that_is_answer
 
     names = {frame["kind"] for frame in task["frames"]}
     assert fuzz_find.PUBLISHES[sought.protocol, sought.interface][0] in names
-    assert all(
-        name.startswith(("GET ", "POST ")) == (sought.interface == "http") for name in names
-    )
+    assert all(name.startswith(OVER_HTTP) == (sought.interface == "http") for name in names)
 
 
 def _answer(address: tuple[str, int], publish: bytes, begins: bytes) -> bytes:
