@@ -251,10 +251,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     python = Path() if options.without_boofuzz else boofuzz_python()
     if options.find is not None:
-        faults = [each for each in _faults() if not options.find or each.fault in options.find]
-        if not faults:
+        chosen = [each for each in faults() if not options.find or each.fault in options.find]
+        if not chosen:
             parser.error(f"--find: no fault of a parser is called {' or '.join(options.find)}")
-        return 0 if find(faults, partial(_found_by_boofuzz, python)) else 1
+        return 0 if find(chosen, partial(_found_by_boofuzz, python)) else 1
     names = ["property", "mutation", "raw", "reconnecting", "raw-connect"]
     names = names if options.without_boofuzz else ["boofuzz", "boofuzz-lean", *names]
     running = start_alone("nsq")
@@ -300,7 +300,7 @@ def _tell(rounds: dict[str, list[Measured]]) -> bool:
     return met
 
 
-def _faults() -> list[Sought]:
+def faults() -> list[Sought]:
     """Return the faults of every parser."""
     found: list[Sought] = []
     for protocol in ("nsq", "iggy"):

@@ -10,7 +10,8 @@ import pytest
 
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 sys.path.append(str(BENCH))
-import fuzz_find  # noqa: E402  # the bench is no package
+import bench_fuzz  # noqa: E402  # the bench is no package
+import fuzz_find  # noqa: E402
 
 from wireproof_kit.fuzz.arena import open_grounds, start_alone  # noqa: E402
 from wireproof_kit.fuzz.door import GroundsOptions  # noqa: E402
@@ -40,6 +41,12 @@ def test_what_is_decided_is_what_all_would_have_come_to(late: int) -> None:
 
 def test_half_on_either_side_decide_nothing_before_all_are_known() -> None:
     assert fuzz_find.decided(50.0, [LATE, SOON, LATE, SOON], 4) is None
+
+
+def test_there_is_a_publish_on_every_way_in_that_shows_a_fault() -> None:
+    assert {(each.protocol, each.interface) for each in bench_fuzz.faults()} == set(
+        fuzz_find.PUBLISHES
+    )
 
 
 @pytest.mark.parametrize(
