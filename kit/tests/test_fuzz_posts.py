@@ -4,24 +4,35 @@ import json
 
 import pytest
 
+from wireproof_kit.fuzz.case import HALF_CLOSE, WHOLE, Case, Manner, Slow, Step
 from wireproof_kit.fuzz.door import Owed
 from wireproof_kit.fuzz.http_owed import STATUSES, expect_http
-from wireproof_kit.fuzz.http_posts import TAKEN, Post, first_post, keeping
+from wireproof_kit.fuzz.http_posts import (
+    NO_PROMISE,
+    SURELY_TAKEN,
+    TAKEN,
+    TAKEN_OR_BUSY,
+    Post,
+    Promise,
+    first_post,
+    promising,
+)
 from wireproof_kit.iggy.fuzz import posts as iggy_posts
 from wireproof_kit.iggy.fuzz.answers import stored as iggy_stored
 from wireproof_kit.iggy.fuzz.owed import homes
 from wireproof_kit.nsq.fuzz import posts as nsq_posts
 from wireproof_kit.nsq.fuzz.answers import any_header, stored
+from wireproof_kit.nsq.fuzz.ground import Ground
 from wireproof_spec.iggy.headers import Header
 
-WATCHED = b"wp_w"
+GROUND = Ground({b"wp_e": True, b"wp_w": True}, b"wp_w")
 HOMES = homes({(7, "wp_read"): True, (8, "wp_unread"): False}, topic=(1, "wp_topic"))
 
 
 def post(target: str, body: bytes, *headers: str) -> bytes:
     framing = headers if any("ength" in each or "ncoding" in each for each in headers) else ()
     length = () if framing else (f"Content-Length: {len(body)}",)
-    lines = (f"POST {target} HTTP/1.1", "Host: x", *headers, *length, "", "")
+    lines = (f"POST {target} HTTP/1.1", "Host: wireproof", *headers, *length, "", "")
     return "\r\n".join(lines).encode() + body
 
 
@@ -56,7 +67,7 @@ def test_a_body_is_read_however_it_is_framed(data: bytes, body: bytes) -> None:
         post("/a", b"body", "Expect: 100-continue"),
         post("/a", b"body", "A : b"),
         post("/a", b"body").replace(b"POST", b"PUT"),
-        post("/a", b"body").replace(b"Host: x\r\n", b""),
+        post("/a", b"body").replace(b"Host: wireproof\r\n", b""),
         post("/a", b"body").replace(b"1.1", b"1.0"),
         post("/a?b", b"body"),
         post("/a?b=c;d=e", b"body"),
@@ -67,10 +78,41 @@ def test_what_servers_read_in_several_ways_is_not_told(data: bytes) -> None:
     assert first_post(data) is None
 
 
-def test_what_was_posted_is_due_when_it_was_taken() -> None:
-    (one,) = keeping(expect_http(post("/a", b"body")), (b"kept",)).owed
-    assert one == Owed(STATUSES, stored=(b"kept",), success=TAKEN)
-    assert keeping(expect_http(post("/a", b"body")), ()) == expect_http(post("/a", b"body"))
+def one_case(data: bytes, manner: Manner = WHOLE) -> Case:
+    return Case(0, "http", "POST /a", "body", "random bytes", (Step(data, manner),), False)
+
+
+KEPT = Promise((b"kept",))
+RIGHT = Promise((b"kept",), is_right=True)
+
+
+@pytest.mark.parametrize(
+    ("promise", "manner", "kinds"),
+    [
+        (KEPT, WHOLE, STATUSES),
+        (RIGHT, WHOLE, TAKEN_OR_BUSY),
+        (RIGHT, HALF_CLOSE, STATUSES),
+        (RIGHT, Slow(0.1, (3,)), STATUSES),
+    ],
+)
+def test_what_was_posted_is_due_when_it_was_taken_and_taken_when_it_is_right(
+    promise: Promise, manner: Manner, kinds: frozenset[str]
+) -> None:
+    data = post("/a", b"body")
+    case = one_case(data, manner)
+    (one,) = promising(expect_http(data, case), promise, case).owed
+    assert (one.kinds, one.stored, one.success) == (kinds, (b"kept",), TAKEN)
+
+
+def test_what_promises_nothing_is_owed_what_it_was() -> None:
+    data = post("/a", b"body")
+    assert promising(expect_http(data), NO_PROMISE, one_case(data)).owed == (Owed(STATUSES),)
+
+
+def test_chunks_may_be_refused() -> None:
+    data = post("/a", CHUNKS, CODED)
+    (one,) = promising(expect_http(data), RIGHT, one_case(data)).owed
+    assert (one.kinds, one.optional, one.stored) == (STATUSES, True, (b"kept",))
 
 
 @pytest.mark.parametrize(
@@ -83,6 +125,7 @@ def test_what_was_posted_is_due_when_it_was_taken() -> None:
         ("/mpub?topic=wp_w", b"a\n\nb\n", (stored(b"", b"a"), stored(b"", b"b"))),
         ("/mpub?topic=wp_w&binary=true", b"\0\0\0\1\0\0\0\1a", (stored(b"", b"a"),)),
         ("/mpub?topic=wp_w&binary=true", b"\0\0\0\2\0\0\0\1a", ()),
+        ("/mpub?topic=wp_w&binary=1", b"\0\0\0\1\0\0\0\1a", ()),
         ("/mpub?topic=wp_w", b"a\r\nb", ()),
         ("/pub?topic=wp_e", b"wp_w", ()),
         ("/pub?topic=wp_w&topic=wp_e", b"x", ()),
@@ -95,7 +138,34 @@ def test_what_was_posted_is_due_when_it_was_taken() -> None:
 def test_messages_for_the_watched_topic_are_due(
     target: str, body: bytes, due: tuple[bytes, ...]
 ) -> None:
-    assert nsq_posts.posted(WATCHED, post(target, body)) == due
+    assert nsq_posts.posted(GROUND, post(target, body)).stored == due
+
+
+@pytest.mark.parametrize(
+    ("data", "is_right"),
+    [
+        (post("/pub?topic=wp_e", b"x"), True),
+        (post("/pub?topic=wp_w&partition=0", b"x"), True),
+        (post("/pub?topic=wp_w", b"x", "Connection: close"), True),
+        (post("/pub?topic=wp_w", b"x", "Accept: application/vnd.nsq; version=1.0"), True),
+        (post("/pubtrace?topic=wp_w&trace_id=18446744073709551", b"x"), True),
+        (post("/mpub?topic=wp_w", b"x\n"), True),
+        (post("/mpub?topic=wp_w&binary=true", b"\0\0\0\1\0\0\0\1a"), True),
+        (post("/pub?topic=wp_w", b"x" * (SURELY_TAKEN + 1)), False),
+        (post("/pub?topic=wp_w", b"x", "Connection: upgrade"), False),
+        (post("/pub?topic=wp_w", b"x", "Accept: image/png"), False),
+        (post("/pub?topic=wp_w", b"x", "X-More: 1"), False),
+        (post("/pub?topic=wp_w", b"x").replace(b"Host: wireproof", b"Host: a b"), False),
+        (post("/pub?topic=wp_x", b"x"), False),
+        (post("/pub_ext?topic=wp_w&ext=%7B%7D", b"x"), False),
+        (post("/pubtrace?topic=wp_w&trace_id=x", b"x"), False),
+        (post("/pubtrace?topic=wp_w", b"x"), False),
+        (post("/mpub?topic=wp_w", b"\n"), False),
+        (post("/mpub?topic=wp_w&binary=false", b"\0\0\0\1\0\0\0\1a"), False),
+    ],
+)
+def test_right_messages_for_any_topic_must_be_taken(data: bytes, is_right: bool) -> None:
+    assert nsq_posts.posted(GROUND, data).is_right is is_right
 
 
 def sent(*messages: object, kind: str = "balanced", value: str = "", **more: object) -> bytes:
@@ -137,7 +207,35 @@ DUE = (iggy_stored(0, (), b"payload"),)
 )
 def test_messages_for_the_watched_stream_are_due(body: bytes, due: tuple[bytes, ...]) -> None:
     for target in ("/streams/7/topics/1/messages", "/streams/wp_read/topics/wp_topic/messages"):
-        assert iggy_posts.posted(HOMES, post(target, body)) == due
+        assert iggy_posts.posted(HOMES, post(target, body)).stored == due
+
+
+AS_JSON = "Content-Type: application/json"
+WRONG_WIDTH = {"k": {"kind": "uint64", "value": "AAAA"}}
+
+
+@pytest.mark.parametrize(
+    ("data", "is_right"),
+    [
+        (post("/streams/7/topics/1/messages", sent(PLAIN), AS_JSON), True),
+        (post("/streams/8/topics/wp_topic/messages", sent(PLAIN), AS_JSON), True),
+        (
+            post("/streams/8/topics/1/messages", sent({**PLAIN, "headers": HEADERS}), AS_JSON),
+            True,
+        ),
+        (
+            post("/streams/8/topics/1/messages", sent({**PLAIN, "headers": WRONG_WIDTH}), AS_JSON),
+            False,
+        ),
+        (post("/streams/7/topics/1/messages", sent(PLAIN)), False),
+        (post("/streams/7/topics/1/messages", sent(PLAIN), "Content-Type: text/plain"), False),
+        (post("/streams/9/topics/1/messages", sent(PLAIN), AS_JSON), False),
+        (post("/streams/7/topics/1/messages", sent(), AS_JSON), False),
+        (post("/streams/7/topics/1/messages", sent(PLAIN, more=1), AS_JSON), False),
+    ],
+)
+def test_right_messages_for_any_stream_must_be_taken(data: bytes, is_right: bool) -> None:
+    assert iggy_posts.posted(HOMES, data).is_right is is_right
 
 
 @pytest.mark.parametrize(
@@ -151,4 +249,4 @@ def test_messages_for_the_watched_stream_are_due(body: bytes, due: tuple[bytes, 
     ],
 )
 def test_messages_elsewhere_are_not(target: str) -> None:
-    assert iggy_posts.posted(HOMES, post(target, sent(PLAIN))) == ()
+    assert iggy_posts.posted(HOMES, post(target, sent(PLAIN))).stored == ()

@@ -28,6 +28,7 @@ from wireproof_spec.nsq.names import MAGIC
 SILENT_S = 0.3
 FULL = b"f" * 65536
 CHUNK = b"in a chunk"
+NULS = bytes(7)
 LINGER_S = 2.0
 OK = b"\0\0\0\6\0\0\0\0OK"
 SUBSCRIBED = b"SUB t ch 0\nRDY 100\n"
@@ -146,6 +147,9 @@ TRIGGERS = {
     "parser-http-escape-deafens": Trigger(SILENT, (_get("/ping?topic=%zz"),), http=True),
     "parser-http-chunks-cut": Trigger(
         CHANGED, (_chunked("/pub?topic=t", CHUNK),), http=True, body=CHUNK
+    ),
+    "parser-http-nul-body-unseen": Trigger(
+        CHANGED, (_chunked("/pub?topic=t", NULS),), http=True, body=NULS
     ),
 }
 NAMES = [preset.name for preset in presets.FAULTS.values() if preset.kind == PARSER]

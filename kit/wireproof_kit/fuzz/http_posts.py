@@ -1,27 +1,54 @@
 """Requests that all servers read the same way: what is posted is known, and so what is stored."""
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from wireproof_kit.fuzz.case import Case, Slow
 from wireproof_kit.fuzz.door import Expectation
+from wireproof_kit.fuzz.http_frames import HOST
 
 TAKEN: Final = frozenset(("HTTP 200", "HTTP 201", "HTTP 204"))
 """What is answered when what was posted is stored."""
+TAKEN_OR_BUSY: Final = TAKEN | {"HTTP 429", "HTTP 503"}
+SURELY_TAKEN: Final = 65536 + 4096
+"""Bytes of a request that every server takes; of a longer one some may refuse the head."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _LINE = re.compile(rb"POST (/[!-~]*) HTTP/1\.1")
 _FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
+_FRAMING: Final = (b"content-length", b"transfer-encoding")
 _DIGITS = re.compile(rb"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A path, the pairs of a query, both as they were written, and the bytes of a body."""
+    """A path, the pairs of a query, both as they were written, and the bytes of a body.
+
+    `headers` are those beside the framing, by name in lower case.
+    """
 
     path: str
     query: tuple[tuple[str, str], ...]
     body: bytes
+    headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], compare=False)
+
+    def is_usual(self, allowed: Collection[tuple[bytes, bytes]]) -> bool:
+        """Tell whether its headers give no server a reason to refuse it, nor its size."""
+        usual = {(b"host", HOST.encode()), (b"connection", b"close"), *allowed}
+        return len(self.body) <= SURELY_TAKEN and self.headers.items() <= usual
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a request that is taken stores where it is read; `is_right`: it must be taken."""
+
+    stored: tuple[bytes, ...] = ()
+    is_right: bool = False
+
+
+NO_PROMISE: Final = Promise()
 
 
 def first_post(data: bytes) -> Post | None:
@@ -44,7 +71,8 @@ def first_post(data: bytes) -> Post | None:
     told = tuple(tuple(pair.split("=")) for pair in query.split("&")) if query else ()
     if body is None or any(len(pair) != 2 for pair in told) or "#" in target or ";" in query:
         return None
-    return Post(path, tuple((pair[0], pair[1]) for pair in told), body)
+    others = {name: value for name, value in values.items() if name not in _FRAMING}
+    return Post(path, tuple((pair[0], pair[1]) for pair in told), body, others)
 
 
 def _body(values: dict[bytes, bytes], rest: bytes) -> bytes | None:
@@ -73,9 +101,17 @@ def _joined(rest: bytes) -> bytes | None:
     return None
 
 
-def keeping(expected: Expectation, stored: tuple[bytes, ...]) -> Expectation:
-    """Return what is owed for a request that stores these messages if it is taken."""
-    if not stored or not expected.owed:
+def promising(expected: Expectation, promise: Promise, case: Case) -> Expectation:
+    """Return what is owed for a request of a case, given what being taken means for it.
+
+    A right one must be taken, unless the server is busy or it comes so slowly, or in such a form,
+    that a server may give it up.
+    """
+    if promise == NO_PROMISE or not expected.owed:
         return expected
     first, *others = expected.owed
-    return replace(expected, owed=(replace(first, stored=stored, success=TAKEN), *others))
+    is_slow = any(isinstance(step.manner, Slow) for step in case.steps)
+    is_due = promise.is_right and first.ends == "no" and not first.optional and not is_slow
+    kinds = TAKEN_OR_BUSY if is_due else first.kinds
+    first = replace(first, kinds=kinds, stored=promise.stored, success=TAKEN)
+    return replace(expected, owed=(first, *others))

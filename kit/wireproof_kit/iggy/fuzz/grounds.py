@@ -20,7 +20,7 @@ from wireproof_kit.fuzz.door import (
     Volume,
 )
 from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
-from wireproof_kit.fuzz.http_posts import keeping
+from wireproof_kit.fuzz.http_posts import promising
 from wireproof_kit.fuzz.opened import OpenTarget
 from wireproof_kit.http import Address, address_of
 from wireproof_kit.iggy import requests
@@ -74,9 +74,7 @@ class IggyReferee:
         if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
             self.volume.sent += len(data)
         if case is not None and is_http(case):
-            expected = expect_http(data, case)
-            is_posting = case.frame_kind == _POSTING
-            return keeping(expected, posted(self.homes, data)) if is_posting else expected
+            return promising(expect_http(data, case), posted(self.homes, data), case)
         return expect(self.homes, data)
 
     def is_pushed(self, kind: str) -> bool:

@@ -1,19 +1,21 @@
-"""Which messages a request to the HTTP API stores where they are read, if it is taken."""
+"""Which messages a request to the HTTP API stores, and whether it must be taken."""
 
 import base64
 import binascii
 import re
 from typing import Final, TypeGuard
 
-from wireproof_kit.fuzz.http_posts import first_post
+from wireproof_kit.fuzz.http_posts import NO_PROMISE, Promise, first_post
 from wireproof_kit.iggy.fuzz.answers import stored
 from wireproof_kit.iggy.fuzz.owed import Homes, is_first
+from wireproof_kit.iggy.http import JSON_TYPE
 from wireproof_spec import strict_json
-from wireproof_spec.iggy.header_kinds import kind_code
+from wireproof_spec.iggy.header_kinds import header_value, kind_code
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.identifier import Identifier, named, numeric
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
 from wireproof_spec.iggy.partitioning import Partitioning
+from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 
@@ -21,24 +23,44 @@ _PATH: Final = re.compile(r"/streams/([a-z0-9_-]+)/topics/([a-z0-9_-]+)/messages
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
 _PARTITIONING: Final = {name: code for code, name in PARTITIONING_NAMES.items()}
 _MAY_TELL: Final = frozenset(("id", "payload", "headers"))
+_JSON: Final = (JSON_TYPE[0].lower().encode(), JSON_TYPE[1].encode())
+_KEY: Final = re.compile(r"[!-~]{1,255}")
 
 
-def posted(there: Homes, data: bytes) -> tuple[bytes, ...]:
-    """Return what is to be delivered of a request that is answered as taken.
+def posted(there: Homes, data: bytes) -> Promise:
+    """Return what it means for a request that it is taken, and whether it must be.
 
-    Empty when it goes elsewhere, or servers may differ about where, or about its messages.
+    Nothing when it goes elsewhere, or servers may differ about where, or about its messages.
     """
     post = first_post(data)
     path = _PATH.fullmatch(post.path) if post is not None and not post.query else None
     if post is None or path is None:
-        return ()
-    if not there.there.get((_identifier(path[1]), _identifier(path[2]))):
-        return ()
+        return NO_PROMISE
+    is_read = there.there.get((_identifier(path[1]), _identifier(path[2])))
+    if is_read is None:
+        return NO_PROMISE
     try:
         read = strict_json.read(post.body)
-        return () if read.faults else _messages(read.value)
+        messages = [] if read.faults else _messages(read.value)
     except (WireError, _Differs):
-        return ()
+        return NO_PROMISE
+    is_usual = post.is_usual((_JSON,)) and _JSON[0] in post.headers
+    is_right = bool(messages) and is_usual and all(map(_is_right, messages))
+    return Promise(tuple(_known(each) for each in messages) if is_read else (), is_right)
+
+
+def _known(message: SentMessage) -> bytes:
+    return stored(message.id, message.headers, message.payload)
+
+
+def _is_right(message: SentMessage) -> bool:
+    """Tell whether every header is what its kind says; some servers look."""
+    try:
+        for header in message.headers:
+            header_value(header.kind, header.value)
+    except WireError:
+        return False
+    return all(_KEY.fullmatch(each.key) and len(each.value) < 256 for each in message.headers)
 
 
 class _Differs(Exception):
@@ -49,13 +71,13 @@ def _identifier(part: str) -> Identifier:
     return numeric(int(part)) if _NUMBER.fullmatch(part) else named(part)
 
 
-def _messages(value: JsonValue) -> tuple[bytes, ...]:
+def _messages(value: JsonValue) -> list[SentMessage]:
     if not _is_object(value) or value.keys() != {"partitioning", "messages"}:
         raise _Differs
     partitioning, messages = value["partitioning"], value["messages"]
     if not isinstance(messages, list) or not is_first(_partitioning(partitioning)):
         raise _Differs
-    return tuple(_message(each) for each in messages)
+    return [_message(each) for each in messages]
 
 
 def _partitioning(value: JsonValue) -> Partitioning:
@@ -67,7 +89,7 @@ def _partitioning(value: JsonValue) -> Partitioning:
     )
 
 
-def _message(value: JsonValue) -> bytes:
+def _message(value: JsonValue) -> SentMessage:
     if not _is_object(value) or value.keys() - _MAY_TELL:
         raise _Differs
     number, payload = value.get("id", 0), _octets(value.get("payload"))
@@ -78,7 +100,8 @@ def _message(value: JsonValue) -> bytes:
     told = value.get("headers") or {}
     if not _is_object(told):
         raise _Differs
-    return stored(number, [_header(key, each) for key, each in told.items()], payload)
+    headers = tuple(_header(key, each) for key, each in told.items())
+    return SentMessage(number, headers, payload)
 
 
 def _header(key: str, value: JsonValue) -> Header:

@@ -18,7 +18,7 @@ from wireproof_kit.fuzz.door import (
     Sentinel,
 )
 from wireproof_kit.fuzz.http_owed import expect_http, is_http, reader
-from wireproof_kit.fuzz.http_posts import keeping
+from wireproof_kit.fuzz.http_posts import promising
 from wireproof_kit.fuzz.opened import OpenTarget
 from wireproof_kit.http import Address
 from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
@@ -66,7 +66,7 @@ class NsqReferee:
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return what is owed for bytes on a connection of a case, behind those that opened it."""
         if case is not None and is_http(case):
-            return keeping(expect_http(data, case), posted(self.ground.watched, data))
+            return promising(expect_http(data, case), posted(self.ground, data), case)
         return expect(self.ground, before, data)
 
     def is_pushed(self, kind: str) -> bool:

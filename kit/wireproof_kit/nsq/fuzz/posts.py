@@ -1,10 +1,14 @@
-"""Which messages a request to the HTTP API stores under the watched name, if it is taken."""
+"""Which messages a request to the HTTP API stores, and whether it must be taken."""
 
+import re
+from collections.abc import Mapping
 from typing import Final
 
-from wireproof_kit.fuzz.http_posts import first_post
+from wireproof_kit.fuzz.http_posts import NO_PROMISE, Post, Promise, first_post
 from wireproof_kit.nsq.fuzz.answers import any_header, stored
+from wireproof_kit.nsq.fuzz.ground import Ground
 from wireproof_kit.nsq.fuzz.publishes import batch
+from wireproof_spec.nsq.names import V1_ACCEPT
 
 _MAY_TELL: Final = {
     "/pub": (),
@@ -13,34 +17,46 @@ _MAY_TELL: Final = {
     "/mpub": ("binary",),
 }
 """What a query may tell beside topic and partition."""
+_USUAL: Final = ((b"accept", V1_ACCEPT.encode()),)
+_TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 
 
-def posted(watched: bytes, data: bytes) -> tuple[bytes, ...]:
-    """Return what is to be delivered of a request that is answered as taken.
+def posted(ground: Ground, data: bytes) -> Promise:
+    """Return what it means for a request that it is taken, and whether it must be.
 
-    Empty when it goes elsewhere, or brokers may differ about where, or about its messages. Of
+    Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. Of
     `/pub_ext` the broker writes the header anew: only the body is known.
     """
-    if watched not in data:
-        return ()
     post = first_post(data)
-    if post is None or post.path not in _MAY_TELL:
-        return ()
+    if post is None or post.path not in _MAY_TELL or not post.body:
+        return NO_PROMISE
     query = dict(post.query)
+    topic = query.get("topic", "").encode()
     may_tell = {"topic", "partition", *_MAY_TELL[post.path]}
-    is_ours = query.get("topic") == watched.decode() and query.get("partition", "0") == "0"
-    if not is_ours or not post.body or len(query) < len(post.query) or query.keys() - may_tell:
-        return ()
+    is_clear = len(query) == len(post.query) and query.keys() <= may_tell
+    is_one = (query.get("partition", "0"), query.get("binary", "true")) == ("0", "true")
+    if not is_clear or not is_one or topic not in ground.topics:
+        return NO_PROMISE
+    messages = _messages(post, query)
+    is_right = bool(messages) and post.is_usual(_USUAL) and _is_told_right(post.path, query)
+    return Promise(messages if topic == ground.watched else (), is_right)
+
+
+def _messages(post: Post, query: Mapping[str, str]) -> tuple[bytes, ...]:
     if post.path == "/pub_ext":
         return (any_header(post.body),)
     if post.path != "/mpub":
         return (stored(b"", post.body),)
-    return tuple(stored(b"", each) for each in _many(post.body, is_binary="binary" in query))
+    many = batch(post.body) or [] if "binary" in query else _lines(post.body)
+    return tuple(stored(b"", each) for each in many)
 
 
-def _many(body: bytes, *, is_binary: bool) -> list[bytes]:
-    if is_binary:
-        return batch(body) or []
-    if b"\r" in body:
-        return []
-    return [line for line in body.split(b"\n") if line]
+def _lines(body: bytes) -> list[bytes]:
+    return [line for line in body.split(b"\n") if line] if b"\r" not in body else []
+
+
+def _is_told_right(path: str, query: Mapping[str, str]) -> bool:
+    """Tell whether nothing in a query can be wrong; of headers only `/pub_ext` itself knows."""
+    if path == "/pubtrace":
+        return _TRACE_ID.fullmatch(query.get("trace_id", "")) is not None
+    return path != "/pub_ext"

@@ -39,6 +39,10 @@ def _chunked_cut(request: Request, body: bytearray) -> bytes:
     return whole[:-1] if codings and len(whole) > 1 else whole
 
 
+def _nul_unseen(request: Request, body: bytearray) -> bytes:
+    return b"" if body.startswith(b"\0") else whole_body(request, body)
+
+
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "http-headers-halt",
@@ -64,5 +68,10 @@ FAULTS: tuple[Preset, ...] = (
         "http-chunks-cut",
         "the last byte of a body that comes in chunks is lost",
         {"http.body": _chunked_cut},
+    ),
+    parser_fault(
+        "http-nul-body-unseen",
+        "a body that begins with a NUL is taken for none",
+        {"http.body": _nul_unseen},
     ),
 )
