@@ -27,7 +27,7 @@ from wireproof_spec.nsq.names import MAGIC
 
 SILENT_S = 0.3
 FULL = b"f" * 65536
-CHUNK = b"in a chunk"
+OCTETS = b"na\xefve"
 NULS = bytes(7)
 LINGER_S = 2.0
 OK = b"\0\0\0\6\0\0\0\0OK"
@@ -145,8 +145,8 @@ TRIGGERS = {
     ),
     "parser-http-nul-halts": Trigger(DEAD, (_get("/ping?topic=%00"),), http=True),
     "parser-http-escape-deafens": Trigger(SILENT, (_get("/ping?topic=%zz"),), http=True),
-    "parser-http-chunks-cut": Trigger(
-        CHANGED, (_chunked("/pub?topic=t", CHUNK),), http=True, body=CHUNK
+    "parser-http-body-recoded": Trigger(
+        CHANGED, (_chunked("/pub?topic=t", OCTETS),), http=True, body=OCTETS
     ),
     "parser-http-nul-body-unseen": Trigger(
         CHANGED, (_chunked("/pub?topic=t", NULS),), http=True, body=NULS

@@ -24,8 +24,9 @@ _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 def posted(ground: Ground, data: bytes) -> Promise:
     """Return what it means for a request that it is taken, and whether it must be.
 
-    Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. Of
-    `/pub_ext` the broker writes the header anew: only the body is known.
+    Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. One
+    that names no partition may go to any, and there may be more than were made for the campaign:
+    cases create some. Of `/pub_ext` the broker writes the header anew: only the body is known.
     """
     post = first_post(data)
     if post is None or post.path not in _MAY_TELL or not post.body:
@@ -39,7 +40,8 @@ def posted(ground: Ground, data: bytes) -> Promise:
         return NO_PROMISE
     messages = _messages(post, query)
     is_right = bool(messages) and post.is_usual(_USUAL) and _is_told_right(post.path, query)
-    return Promise(messages if topic == ground.watched else (), is_right)
+    is_read = topic == ground.watched and "partition" in query
+    return Promise(messages if is_read else (), is_right)
 
 
 def _messages(post: Post, query: Mapping[str, str]) -> tuple[bytes, ...]:

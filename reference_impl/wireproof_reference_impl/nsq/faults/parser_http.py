@@ -33,10 +33,8 @@ def _bad_escape_deafens(request: Request, body: bytearray) -> bytes:
     return whole_body(request, body)
 
 
-def _chunked_cut(request: Request, body: bytearray) -> bytes:
-    whole = whole_body(request, body)
-    codings = [value for name, value in request.headers if name.lower() == b"transfer-encoding"]
-    return whole[:-1] if codings and len(whole) > 1 else whole
+def _recoded(request: Request, body: bytearray) -> bytes:
+    return whole_body(request, body).decode("latin-1").encode()
 
 
 def _nul_unseen(request: Request, body: bytearray) -> bytes:
@@ -65,9 +63,9 @@ FAULTS: tuple[Preset, ...] = (
         {"http.body": _bad_escape_deafens},
     ),
     parser_fault(
-        "http-chunks-cut",
-        "the last byte of a body that comes in chunks is lost",
-        {"http.body": _chunked_cut},
+        "http-body-recoded",
+        "a body is taken for text in Latin-1, and stored in UTF-8",
+        {"http.body": _recoded},
     ),
     parser_fault(
         "http-nul-body-unseen",
