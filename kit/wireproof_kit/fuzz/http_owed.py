@@ -99,13 +99,11 @@ def expect_http(data: bytes, case: Case | None = None) -> Expectation:
         return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
     head, mark, rest = data.partition(b"\r\n\r\n")
     line, *fields = head.split(b"\r\n")
-    pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
-    values = {pair[1].lower(): pair[2] for pair in pairs}
+    values = headers_of(fields) or {}
     length = values.get(b"content-length", b"0")
     sound = (
         bool(mark)
         and _LINE.fullmatch(line) is not None
-        and len(pairs) == len(fields) == len(values)
         and b"host" in values
         and b"transfer-encoding" not in values
         and b"expect" not in values
@@ -120,6 +118,13 @@ def expect_http(data: bytes, case: Case | None = None) -> Expectation:
     if int(length) < len(rest):
         return Expectation((owed,), certain=False)
     return Expectation((owed,))
+
+
+def headers_of(fields: Sequence[bytes]) -> dict[bytes, bytes] | None:
+    """Return headers by name in lower case; None when one is not whole, or is there twice."""
+    pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
+    values = {pair[1].lower(): pair[2] for pair in pairs}
+    return values if len(pairs) == len(fields) == len(values) else None
 
 
 def reader(case: Case, volume: Volume | None = None) -> HttpReader:

@@ -8,15 +8,15 @@ from typing import Final
 from wireproof_kit.fuzz.case import Case, Slow
 from wireproof_kit.fuzz.door import Expectation
 from wireproof_kit.fuzz.http_frames import HOST
+from wireproof_kit.fuzz.http_owed import headers_of
 
 TAKEN: Final = frozenset(("HTTP 200", "HTTP 201", "HTTP 204"))
 """What is answered when what was posted is stored."""
 TAKEN_OR_BUSY: Final = TAKEN | {"HTTP 429", "HTTP 503"}
 SURELY_TAKEN: Final = 65536 + 4096
-"""Bytes of a request that every server takes; of a longer one some may refuse the head."""
+"""Bytes of a body that every server takes; a limit above it is the server's own affair."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _LINE = re.compile(rb"POST (/[!-~]*) HTTP/1\.1")
-_FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 _DIGITS = re.compile(rb"[0-9]{1,9}")
@@ -60,11 +60,8 @@ def first_post(data: bytes) -> Post | None:
     head, mark, rest = data.partition(_END_OF_HEAD)
     line, *fields = head.split(b"\r\n")
     asked = _LINE.fullmatch(line)
-    pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
-    values = {pair[1].lower(): pair[2] for pair in pairs}
-    if not mark or asked is None or not len(pairs) == len(fields) == len(values):
-        return None
-    if b"host" not in values or b"expect" in values:
+    values = headers_of(fields) or {}
+    if not mark or asked is None or b"host" not in values or b"expect" in values:
         return None
     target, body = asked[1].decode(), _body(values, rest)
     path, _, query = target.partition("?")
