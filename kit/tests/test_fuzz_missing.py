@@ -1,7 +1,9 @@
 """What was acknowledged is crossed off by what comes, in whatever way leaves the least missing."""
 
 from collections import Counter
+from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +28,25 @@ def test_what_nobody_stored_is_strange_and_what_is_stored_twice_is_due_twice() -
     assert missing.strike([b"b"])
     assert not missing.strike([b"b"])
     assert (len(missing), missing.first) == (1, b"a")
+
+
+def test_of_messages_alike_one_is_asked_whether_it_can_be_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    missing = Missing([ZERO] * 100 + [b"b"])
+    for _ in range(100):
+        assert missing.strike([ZERO, ZEROS])
+    asked: list[Sequence[bytes]] = []
+    strike = Missing._strike
+
+    def counted(self: Missing, readings: tuple[bytes, ...], tried: set[bytes]) -> bool:
+        asked.append(readings)
+        return strike(self, readings, tried)
+
+    monkeypatch.setattr(Missing, "_strike", counted)
+
+    assert not missing.strike([ZERO, ZEROS])
+    assert asked == [(ZERO, ZEROS)] * 2
 
 
 def test_what_is_lost_is_told_without_what_stands_before_it() -> None:

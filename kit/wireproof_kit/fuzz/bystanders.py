@@ -38,7 +38,7 @@ class Missing:
 
     def __init__(self, stored: Iterable[bytes]) -> None:
         self._left = Counter(stored)
-        self._taken: dict[bytes, list[Sequence[bytes]]] = {}
+        self._taken: dict[bytes, Counter[tuple[bytes, ...]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._left)
@@ -62,30 +62,36 @@ class Missing:
 
     def strike(self, readings: Sequence[bytes]) -> bool:
         """Cross one off for a message that came; tell whether any of its readings was missing."""
-        return self._strike(readings, set())
+        return self._strike(tuple(readings), set())
 
-    def _strike(self, readings: Sequence[bytes], tried: set[bytes]) -> bool:
+    def _strike(self, readings: tuple[bytes, ...], tried: set[bytes]) -> bool:
         for reading in readings:
             if reading in self._left:
                 self._take(reading, readings)
                 return True
         return any(self._exchange(reading, readings, tried) for reading in readings)
 
-    def _take(self, reading: bytes, readings: Sequence[bytes]) -> None:
+    def _take(self, reading: bytes, readings: tuple[bytes, ...]) -> None:
         self._left[reading] -= 1
         if not self._left[reading]:
             del self._left[reading]
-        self._taken.setdefault(reading, []).append(readings)
+        self._taken.setdefault(reading, Counter())[readings] += 1
 
-    def _exchange(self, reading: bytes, readings: Sequence[bytes], tried: set[bytes]) -> bool:
-        """Give a reading to this message, if the one that has it can be another."""
+    def _exchange(self, reading: bytes, readings: tuple[bytes, ...], tried: set[bytes]) -> bool:
+        """Give a reading to this message, if one that has it can be another.
+
+        Of those with the same readings one is asked: what it cannot be, none of them can.
+        """
         if reading in tried:
             return False
         tried.add(reading)
-        for at, theirs in enumerate(self._taken.get(reading, ())):
-            others = [each for each in theirs if each != reading]
-            if others and self._strike(others, tried):
-                self._taken[reading][at] = readings
+        taken = self._taken.get(reading)
+        for theirs in tuple(taken or ()):
+            if taken is not None and self._strike(theirs, tried):
+                taken[theirs] -= 1
+                if not taken[theirs]:
+                    del taken[theirs]
+                taken[readings] += 1
                 return True
         return False
 

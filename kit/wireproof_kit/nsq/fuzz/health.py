@@ -117,19 +117,27 @@ class Bystanders:
         )
 
     def _awaited(self, watcher: Talk, missing: Missing) -> int:
-        """Strike off what comes, for as long as it may come; count what nobody waited for."""
-        deadline = time.monotonic() + self.places.push_s
+        """Strike off what comes, for as long as it may come; count what nobody waited for.
+
+        There is as much time again whenever something came that was waited for.
+        """
+        grace_s = self.places.push_s
+        deadline = time.monotonic() + grace_s
         strange, last = 0, None
         while missing and not watcher.ended and time.monotonic() < deadline:
             if last is None:
                 last = self._last_message()
             wait([watcher], min(deadline, time.monotonic() + LOOK_S))
+            left = len(missing)
             for frame in self._received(watcher):
                 found = delivered(frame, extend=True)
                 if last in found:
-                    deadline = min(deadline, time.monotonic() + BEHIND_S * machine_load())
+                    grace_s = min(grace_s, BEHIND_S * machine_load())
+                    deadline = min(deadline, time.monotonic() + grace_s)
                 else:
                     strange += not missing.strike(found)
+            if len(missing) < left:
+                deadline = max(deadline, time.monotonic() + grace_s)
         return strange
 
     def _last_message(self) -> bytes:
