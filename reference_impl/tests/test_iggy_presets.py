@@ -132,6 +132,7 @@ NOT_DELIVERING = {
     "http.framing": "where a body ends, and how it is cut",
     "http.keeps_open": "what comes behind an answer",
     "http.most_body_bytes": TAKING,
+    "http.payload": TAKING,
     "http.reason": "what stands in front of any body",
     "http.sent": TAKING,
     "http.unfit": REFUSING,
