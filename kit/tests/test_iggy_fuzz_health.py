@@ -1,21 +1,27 @@
 """Messages of one number: a server may keep the first alone, and must keep that."""
 
+import itertools
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from wireproof_kit.fuzz.arena import open_grounds, start_alone
 from wireproof_kit.fuzz.door import GroundsOptions
+from wireproof_kit.fuzz.talk import Talk
 from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.fuzz import health as health_module
 from wireproof_kit.iggy.fuzz.answers import stored
 from wireproof_kit.iggy.fuzz.health import Bystanders
 from wireproof_kit.iggy.topics import FIRST_PARTITION
 from wireproof_kit.protocols import read_target
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.partitioning import partition_id
 from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
 
@@ -87,6 +93,28 @@ def test_what_does_not_come_soon_after_a_message_behind_it_is_lost() -> None:
         assert trouble is not None
         assert "1 of 3 acknowledged messages were not delivered;" in trouble.words
         assert "others were" not in trouble.words
+
+
+def test_a_server_that_hands_out_one_at_a_time_has_as_much_time_again_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    minutes = itertools.count()
+    now = [0.0]
+
+    def polled(health: Bystanders, talk: Talk) -> tuple[Message, ...]:
+        now[0] = 60.0 * next(minutes)
+        return at_once(health, talk)
+
+    at_once = Bystanders._polled
+    clock = SimpleNamespace(monotonic=lambda: now[0] + time.monotonic(), sleep=time.sleep)
+    monkeypatch.setattr(health_module, "AT_ONCE", 1)
+    monkeypatch.setattr(health_module, "time", clock)
+    monkeypatch.setattr(Bystanders, "_polled", polled)
+    with opened() as health:
+        health.places = replace(health.places, push_s=100.0)
+        assert health.begin_watch() is None
+        there = publish(health, *((number, b"a") for number in range(1, 11)))
+        assert health.end_watch(there) is None
 
 
 def test_beside_another_content_of_its_number_none_is_due_where_the_first_stays() -> None:

@@ -167,12 +167,17 @@ class Bystanders:
         return undelivered(due.missing, len(stored), strange=due.strange)
 
     def _await(self, talk: Talk, due: "_Due") -> None:
-        """Strike off what comes, for as long as it may come."""
+        """Strike off what comes, for as long as it may come.
+
+        There is as much time again whenever something came that was waited for.
+        """
         begin = self._offset
         before: set[int] | None = None
-        deadline = time.monotonic() + self.places.push_s
+        grace_s = self.places.push_s
+        deadline = time.monotonic() + grace_s
         while due.missing and not talk.ended and time.monotonic() < deadline:
             if due.strike(self._polled(talk)):
+                deadline = max(deadline, time.monotonic() + grace_s)
                 continue
             if before is None:
                 before = self._before(talk, begin) if self._drops_repeats() else set()
@@ -182,7 +187,8 @@ class Bystanders:
                 due.last = self._last_message(talk)
             elif due.missing:
                 if due.last_came:
-                    deadline = min(deadline, time.monotonic() + BEHIND_S * machine_load())
+                    grace_s = min(grace_s, BEHIND_S * machine_load())
+                    deadline = min(deadline, time.monotonic() + grace_s)
                 time.sleep(PAUSE_S)
 
     def _last_message(self, talk: Talk) -> bytes:

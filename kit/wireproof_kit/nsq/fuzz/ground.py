@@ -6,6 +6,7 @@ from struct import Struct
 from typing import Final
 
 from wireproof_kit.fuzz.door import Ends, Owed
+from wireproof_kit.fuzz.http_posts import SURELY_TAKEN
 from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS, JSON, OK_KIND, TRACE
 from wireproof_spec.nsq.names import is_valid_name
 
@@ -15,8 +16,6 @@ IDENTIFIED: Final = frozenset({OK_KIND, JSON})
 ANYTHING: Final = ERRORS | STORED | IDENTIFIED | {CLOSING}
 REFUSED: Final = Owed(ERRORS, "may")
 UNCLEAR: Final = Owed(ANYTHING, "may", optional=True)
-SURELY_TAKEN: Final = 65536 + 4096
-"""Bytes of a message that every broker takes; a limit above it is the broker's own affair."""
 SIZE: Final = Struct(">i")
 
 
