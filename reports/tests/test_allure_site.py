@@ -177,10 +177,11 @@ def test_a_real_site_calls_nobody(
 
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     assert "googletagmanager" not in page
-    if CHROMIUM is not None:
-        asked, text = opened(tmp_path / "site" / "index.html", CHROMIUM)
-        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-        assert "nsq" in text
+    if CHROMIUM is None:
+        pytest.skip(f"no Chromium on this machine: the site of {name} was not opened")
+    asked, text = opened(tmp_path / "site" / "index.html", CHROMIUM)
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert "nsq" in text
 
 
 def opened(page: Path, chromium: str) -> tuple[list[str], str]:
