@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from msgspec import Struct
 
 from wireproof_reference_impl.addresses import BadOption
+from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.settings import Settings
 
 CLAUSE = "clause"
@@ -24,7 +25,10 @@ something else in its place; something comes on top; it is wrong only in some co
 
 
 class Preset(Struct, frozen=True):
-    """One fault or variant: what it is, which clauses it is about, and its settings.
+    """One fault or variant: what it is, which clauses it is about, and what it changes.
+
+    A dialect, a variant and some faults change `settings` of the behaviour table; what only a
+    fault does is an override of the core, in `overrides`.
 
     A fault of the kind `parser` is for fuzzing to find: malformed or unusual bytes show it. Any
     other breaks every clause of `breaks` and may break those of `may_break`; anything else it
@@ -42,6 +46,8 @@ class Preset(Struct, frozen=True):
     way: str = ""
     late: Settings | None = None
     not_with: tuple[str, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    late_overrides: tuple[Override, ...] = ()
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:

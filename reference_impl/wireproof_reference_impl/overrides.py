@@ -1,0 +1,61 @@
+"""Overrides: how a fault changes a broker from outside its core.
+
+A fault replaces functions and methods of the core; the core has no word and no hook for it.
+An override holds for the whole process: a broker that is wrong on purpose is a process of its
+own, and a test takes its overrides back with `applied`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+
+from msgspec import Struct
+
+
+class Override(Struct, frozen=True):
+    """One function of a module, or method of a class, and what wraps it.
+
+    `wrap` is given the original and returns what stands in its place; what it returns may call
+    the original. The core must look the function up at each call (`delivery.head(...)` after
+    `from … import delivery`, or a method), else the override has no effect.
+    """
+
+    owner: ModuleType | type
+    name: str
+    wrap: Callable[[Callable[..., object]], Callable[..., object]]
+
+
+def replaced(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
+    """Return an override that puts a function in the place of another, which nobody calls."""
+    return Override(owner, name, lambda original: value)
+
+
+def apply(overrides: Sequence[Override]) -> Callable[[], None]:
+    """Put overrides into place, in order; return what takes them back.
+
+    Raises:
+        AttributeError: the owner has no function or method of this name.
+    """
+    originals = []
+    for override in overrides:
+        original = vars(override.owner).get(override.name)
+        if not callable(original):
+            raise AttributeError(f"{override.owner.__name__} has no function {override.name!r}")
+        originals.append((override, original))
+        setattr(override.owner, override.name, override.wrap(original))
+
+    def take_back() -> None:
+        for override, original in reversed(originals):
+            setattr(override.owner, override.name, original)
+
+    return take_back
+
+
+@contextmanager
+def applied(overrides: Sequence[Override]) -> Iterator[None]:
+    """Put overrides into place for as long as the context lasts."""
+    take_back = apply(overrides)
+    try:
+        yield
+    finally:
+        take_back()
