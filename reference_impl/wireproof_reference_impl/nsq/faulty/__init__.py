@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from wireproof_reference_impl.nsq.faults import (
+from wireproof_reference_impl.nsq.faulty import (
     cluster,
     cluster_move,
     codes,

@@ -1,34 +1,92 @@
 """Faults of the rules for who may subscribe."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import subscribe_rules
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.commands import subscribe
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, desired_tag, support_rule
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_reference_impl.nsq.faulty.late import LATE_NS
 from wireproof_reference_impl.nsq.preset import CONDITION, MISSING, WRONG_VALUE, Preset, fault
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import E_INVALID
 
+Rule = Callable[[Wish], Refusal | None]
 Unless = Callable[[Wish], bool]
 
 
-def _lenient(let_through: Unless) -> Settings:
-    """Return settings under which some clients pass that should not."""
-
-    def rule(wish: Wish) -> Refusal | None:
-        return None if let_through(wish) else support_rule(wish)
-
-    return {"subscribe.rule": rule}
+def ruled(rule: Rule) -> tuple[Override, ...]:
+    """Return overrides under which this rule says whose extend_support fits the topic."""
+    return (replaced(subscribe_rules, "support_rule", rule),)
 
 
-def _refusing(unwanted: Unless) -> Settings:
-    """Return settings under which some clients are refused that should pass."""
+def lenient(
+    name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
+) -> Preset:
+    """Return a fault whose rule lets clients in that it should refuse.
+
+    Its twin refuses them, and lets them join 3 s later.
+    """
+    return fault(
+        name,
+        text,
+        breaks=breaks,
+        may_break=may_break,
+        way=way,
+        overrides=ruled(rule),
+        late_overrides=(_joining_late(rule),),
+    )
+
+
+def _joining_late(rule: Rule) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def checked_wish(
+            connection: Connection, words: Sequence[bytes], partition: Partition
+        ) -> object:
+            try:
+                return original(connection, words, partition)
+            except Refusal as refusal:
+                wish = subscribe.read_wish(connection, words, partition)
+                if rule(wish) is not None:
+                    raise
+                channel = subscribe.open_channel(connection, partition, shown(words[2]))
+                _join_late(connection, channel, wish)
+                raise Refusal(refusal.code, refusal.text, fatal=False) from refusal
+
+        return checked_wish
+
+    return Override(subscribe, "checked_wish", wrap)
+
+
+def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
+    subscriber = subscribe.make_subscriber(connection, channel, wish)
+
+    def join(now_ns: int) -> None:
+        if not connection.closed:
+            channel.join(subscriber)
+            channel.serve(now_ns)
+
+    connection.node.timers.at(connection.now_ns + LATE_NS, join)
+
+
+def _unless(let_through: Unless) -> Rule:
+    """Return the rule under which some clients pass that should not."""
+    return lambda wish: None if let_through(wish) else support_rule(wish)
+
+
+def _refusing(unwanted: Unless) -> tuple[Override, ...]:
+    """Return overrides under which some clients are refused that should pass."""
 
     def rule(wish: Wish) -> Refusal | None:
         if unwanted(wish):
             return Refusal(E_INVALID, "cannot SUB as such a client")
         return support_rule(wish)
 
-    return {"subscribe.rule": rule}
+    return ruled(rule)
 
 
 def _tag_everywhere(wish: Wish) -> str | None:
@@ -62,7 +120,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
-        settings=_refusing(lambda wish: wish.identity.extend_support),
+        overrides=_refusing(lambda wish: wish.identity.extend_support),
     ),
     fault(
         "support-refused-with-tag",
@@ -70,14 +128,14 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_ACCEPTED,
         may_break="upgrade.subscribe-rules",
-        settings=_refusing(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
+        overrides=_refusing(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
     ),
     fault(
         "support-refused-when-negotiated",
         "extend_support is overlooked when features are negotiated",
         way=CONDITION,
         breaks=_ACCEPTED,
-        settings=_refusing(lambda wish: wish.topic_extend and wish.identity.feature_negotiation),
+        overrides=_refusing(lambda wish: wish.topic_extend and wish.identity.feature_negotiation),
     ),
     fault(
         "support-given-a-tag-when-negotiated",
@@ -85,64 +143,58 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ACCEPTED,
         may_break="dispatch.to-matching",
-        settings={"subscribe.desired_tag": _some_tag_when_negotiated},
+        overrides=(replaced(subscribe_rules, "desired_tag", _some_tag_when_negotiated),),
     ),
-    fault(
+    lenient(
         "support-not-needed",
         "clients without extend_support subscribe to ext topics",
+        _unless(_lacks_support),
         way=MISSING,
-        delivers_wrongly=True,
         breaks=_NEEDED,
         may_break="upgrade.subscribe-rules",
-        settings=_lenient(_lacks_support),
     ),
-    fault(
+    lenient(
         "support-not-needed-with-tag",
         "clients with a desired tag subscribe to ext topics without extend_support",
+        _unless(lambda wish: _lacks_support(wish) and bool(wish.identity.desired_tag)),
         way=CONDITION,
-        delivers_wrongly=True,
         breaks=_NEEDED,
         may_break="upgrade.subscribe-rules",
-        settings=_lenient(lambda wish: _lacks_support(wish) and bool(wish.identity.desired_tag)),
     ),
-    fault(
+    lenient(
         "support-not-needed-when-negotiated",
         "clients that negotiate features subscribe to ext topics without extend_support",
+        _unless(lambda wish: _lacks_support(wish) and wish.identity.feature_negotiation),
         way=CONDITION,
-        delivers_wrongly=True,
         breaks=_NEEDED,
-        settings=_lenient(lambda wish: _lacks_support(wish) and wish.identity.feature_negotiation),
     ),
-    fault(
+    lenient(
         "support-not-refused",
         "clients with extend_support subscribe to plain topics",
+        _unless(_has_too_much),
         way=MISSING,
-        delivers_wrongly=True,
         breaks=_REFUSED,
-        settings=_lenient(_has_too_much),
     ),
-    fault(
+    lenient(
         "support-not-refused-with-tag",
         "clients with extend_support and a desired tag subscribe to plain topics",
+        _unless(lambda wish: _has_too_much(wish) and bool(wish.identity.desired_tag)),
         way=CONDITION,
-        delivers_wrongly=True,
         breaks=_REFUSED,
-        settings=_lenient(lambda wish: _has_too_much(wish) and bool(wish.identity.desired_tag)),
     ),
-    fault(
+    lenient(
         "support-not-refused-when-negotiated",
         "clients that negotiate features subscribe to plain topics with extend_support",
+        _unless(lambda wish: _has_too_much(wish) and wish.identity.feature_negotiation),
         way=CONDITION,
-        delivers_wrongly=True,
         breaks=_REFUSED,
-        settings=_lenient(lambda wish: _has_too_much(wish) and wish.identity.feature_negotiation),
     ),
     fault(
         "tag-refused-on-plain-topic",
         "clients with a desired tag are refused on plain topics",
         way=WRONG_VALUE,
         breaks=_IGNORED,
-        settings=_refusing(
+        overrides=_refusing(
             lambda wish: (
                 not wish.topic_extend
                 and bool(wish.identity.desired_tag)
@@ -155,14 +207,14 @@ FAULTS: tuple[Preset, ...] = (
         "clients with a desired tag get nothing on plain topics",
         way=MISSING,
         breaks=_IGNORED,
-        settings={"subscribe.desired_tag": _tag_everywhere},
+        overrides=(replaced(subscribe_rules, "desired_tag", _tag_everywhere),),
     ),
     fault(
         "tag-refused-when-negotiated",
         "clients with a desired tag that negotiate features are refused on plain topics",
         way=CONDITION,
         breaks=_IGNORED,
-        settings=_refusing(
+        overrides=_refusing(
             lambda wish: (
                 not wish.topic_extend
                 and bool(wish.identity.desired_tag)

@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faults.consume import Part, extending
+from wireproof_reference_impl.nsq.faulty.consume import Part, extending
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,

@@ -8,6 +8,7 @@ from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
+from wireproof_reference_impl.nsq.faulty.subscribe import lenient, ruled
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -205,22 +206,20 @@ FAULTS: tuple[Preset, ...] = (
         "after an upgrade the subscribe rules of a plain topic still hold",
         way=WRONG_VALUE,
         breaks=_RULES,
-        settings={"subscribe.rule": _born_kind},
+        overrides=ruled(_born_kind),
     ),
-    fault(
+    lenient(
         "upgrade-needs-no-support",
         "an upgraded topic takes clients without extend_support",
+        _need_forgotten,
         way=MISSING,
-        delivers_wrongly=True,
         breaks=_RULES,
-        settings={"subscribe.rule": _need_forgotten},
     ),
-    fault(
+    lenient(
         "upgrade-needs-no-support-with-tag",
         "an upgraded topic takes clients with a desired tag without extend_support",
+        _need_forgotten_with_tag,
         way=CONDITION,
-        delivers_wrongly=True,
         breaks=_RULES,
-        settings={"subscribe.rule": _need_forgotten_with_tag},
     ),
 )

@@ -1,7 +1,7 @@
 """Faults of the errors that SUB and PUB are refused with."""
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import packed
+from wireproof_reference_impl.nsq.core import packed, subscribe_rules
 from wireproof_reference_impl.nsq.core.frame_reading import Size, judge_size
 from wireproof_reference_impl.nsq.core.refusal import Manner
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
@@ -14,6 +14,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import replaced
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
     E_BAD_CHANNEL,
@@ -211,7 +212,7 @@ FAULTS: tuple[Preset, ...] = (
         "sub-long-topic-names-taken",
         "SUB takes topic names of more than 64 letters for legal ones",
         breaks="smart.partition.sub-bad-topic",
-        settings={"subscribe.topic_names": _long_too},
+        overrides=(replaced(subscribe_rules, "is_topic_name", _long_too),),
         way=BOUNDARY,
     ),
     *_refused(
@@ -226,7 +227,7 @@ FAULTS: tuple[Preset, ...] = (
         "sub-any-channel-letter",
         "SUB takes channel names of any letters",
         breaks="smart.partition.sub-bad-channel",
-        settings={"subscribe.channel_names": _any_letter},
+        overrides=(replaced(subscribe_rules, "is_channel_name", _any_letter),),
         way=CONDITION,
     ),
     *_refused(

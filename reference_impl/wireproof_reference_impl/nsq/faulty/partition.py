@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import landing, subscribe_rules
 from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.preset import (
@@ -14,6 +15,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import replaced
 from wireproof_spec.nsq.names import OK, is_valid_name
 
 Lands = Callable[[Landing], int]
@@ -150,14 +152,15 @@ FAULTS: tuple[Preset, ...] = (
         "a subscription is to the first partition, whatever it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=f"{_STRAYED} smart.partition.sub-missing",
-        settings={"cluster.together": True, "subscribe.lands": _always_first},
+        settings={"cluster.together": True},
+        overrides=(replaced(landing, "the_one_named", _always_first),),
         way=WRONG_VALUE,
     ),
     fault(
         "channel-of-64-letters-refused",
         "a channel of 64 letters is refused",
         breaks=_SUBSCRIBE,
-        settings={"subscribe.channel_names": _short_names},
+        overrides=(replaced(subscribe_rules, "is_channel_name", _short_names),),
         way=BOUNDARY,
     ),
     fault(
@@ -165,7 +168,7 @@ FAULTS: tuple[Preset, ...] = (
         "an ephemeral channel is refused",
         breaks=_SUBSCRIBE,
         may_break="consume.layout",
-        settings={"subscribe.channel_names": _lasting_names},
+        overrides=(replaced(subscribe_rules, "is_channel_name", _lasting_names),),
         way=CONDITION,
     ),
     fault(

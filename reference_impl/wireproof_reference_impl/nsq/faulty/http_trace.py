@@ -6,7 +6,7 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import header
 from wireproof_reference_impl.nsq.core.header import Header, reader
 from wireproof_reference_impl.nsq.core.message import Stored
-from wireproof_reference_impl.nsq.faults.trace import (
+from wireproof_reference_impl.nsq.faulty.trace import (
     empty_beside_others,
     empty_fails,
     empty_is_zero,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import subscribe_rules
 from wireproof_reference_impl.nsq.core.refusal import Manner, Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, order_rule
 from wireproof_reference_impl.nsq.preset import (
@@ -13,12 +13,13 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import E_INVALID, E_SUB_ORDER_IS_MUST
 from wireproof_spec.nsq.names import SUB_ORDER, SUB_ORDERED
 
 
-def _ruled(rule: Callable[[Wish], Refusal | None]) -> Settings:
-    return {"subscribe.order_rule": rule}
+def _ruled(rule: Callable[[Wish], Refusal | None]) -> tuple[Override, ...]:
+    return (replaced(subscribe_rules, "order_rule", rule),)
 
 
 def _anything_goes(wish: Wish) -> Refusal | None:
@@ -85,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
         "plain SUB is taken on an ordered topic",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
-        settings=_ruled(_anything_goes),
+        overrides=_ruled(_anything_goes),
         way=MISSING,
     ),
     fault(
@@ -93,21 +94,21 @@ FAULTS: tuple[Preset, ...] = (
         "plain SUB on an ordered topic is refused with E_INVALID",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
-        settings=_ruled(_other_code),
+        overrides=_ruled(_other_code),
         way=WRONG_VALUE,
     ),
     fault(
         "order-not-a-must-on-known-channels",
         "plain SUB is taken on a channel of an ordered topic that exists already",
         breaks=_MUST,
-        settings=_ruled(_not_on_known_channels),
+        overrides=_ruled(_not_on_known_channels),
         way=CONDITION,
     ),
     fault(
         "order-not-a-must-with-a-tag",
         "plain SUB with a desired tag is taken on an ordered topic",
         breaks=_MUST,
-        settings=_ruled(_not_when_tagged),
+        overrides=_ruled(_not_when_tagged),
         way=CONDITION,
     ),
     fault(
@@ -115,21 +116,22 @@ FAULTS: tuple[Preset, ...] = (
         "a second ordered client of a channel is refused",
         breaks=_COMMAND,
         may_break=f"{_ONE} {_IN_ORDER} {_AGAIN} {_HISTORY}",
-        settings=_ruled(_no_second_client),
+        overrides=_ruled(_no_second_client),
         way=BOUNDARY,
     ),
     fault(
         "order-no-negotiation",
         "an ordered subscription is refused when features were negotiated",
         breaks=_COMMAND,
-        settings=_ruled(_no_negotiation),
+        overrides=_ruled(_no_negotiation),
         way=CONDITION,
     ),
     fault(
         "order-tagged-answered-otherwise",
         "an ordered subscription with a desired tag is refused in a response frame",
         breaks=_COMMAND,
-        settings={**_ruled(_no_tag), "output.manner": _ordered_in_a_response},
+        settings={"output.manner": _ordered_in_a_response},
+        overrides=_ruled(_no_tag),
         way=WRONG_VALUE,
     ),
     fault(
@@ -137,7 +139,7 @@ FAULTS: tuple[Preset, ...] = (
         "an ordered subscription to a channel that was left is refused",
         breaks=_COMMAND,
         may_break=f"{_IN_ORDER} {_AGAIN} {_INCREASING} {_POSITION} {_HISTORY}",
-        settings=_ruled(_no_known_channel),
+        overrides=_ruled(_no_known_channel),
         way=CONDITION,
     ),
 )
