@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.core.status import (
 )
 from wireproof_reference_impl.preset import Preset, parser_fault
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.identifier import STRING
+from wireproof_spec.iggy.bodies.identifier import STRING
 
 _LENGTH_BYTES = 4
 _CODE_BYTES = 4
