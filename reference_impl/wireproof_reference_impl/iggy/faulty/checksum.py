@@ -1,0 +1,328 @@
+"""Faults of checksums and states."""
+
+import zlib
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.iggy.choices import json_message
+from wireproof_reference_impl.iggy.core.defaults import message_object, state_name
+from wireproof_reference_impl.iggy.core.header import headers_block
+from wireproof_reference_impl.iggy.core.message import Message, record
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, DISK, JSON, Effect, fault, stored
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_reference_impl.settings import Settings
+from wireproof_spec.iggy.states import (
+    AVAILABLE,
+    MARKED_FOR_DELETION,
+    POISONED,
+    UNAVAILABLE,
+)
+
+_CASTAGNOLI = 0x82F63B78
+_SUMMED_BYTES = 4096
+_PLACES = "message.places message.layout"
+_SUMS = f"{_PLACES} checksum.range checksum.when-stored json.payload json.same-as-binary"
+_GREATEST_ID = (1 << 128) - 1
+
+
+def _castagnoli(data: bytes) -> int:
+    """Return the CRC-32 of another polynomial.
+
+    Of long payloads, the right one: bit by bit it would keep all other clients waiting.
+    """
+    if len(data) > _SUMMED_BYTES:
+        return zlib.crc32(data)
+    found = 0xFFFFFFFF
+    for byte in data:
+        found ^= byte
+        for _ in range(8):
+            found = found >> 1 ^ (_CASTAGNOLI if found & 1 else 0)
+    return found ^ 0xFFFFFFFF
+
+
+def _covered_id(sent: Message) -> bytes:
+    return sent.id.to_bytes(16, "little") if sent.id == _GREATEST_ID else b""
+
+
+def _sum(of: Callable[[Message], int]) -> Effect:
+    """Return an effect under which messages are stored with another checksum."""
+    return stored(lambda message: replace(message, checksum=of(message)))
+
+
+def _told(change: Callable[[Message], Message]) -> Settings:
+    """Return settings under which messages are told so over both transports."""
+
+    def told(message: Message) -> Mapping[str, object]:
+        return message_object(change(message))
+
+    def layout(message: Message) -> bytes:
+        return record(change(message))
+
+    return {"message.layout": layout, "json.message": told}
+
+
+def _in_json(name: str, change: Callable[[int], object]) -> Settings:
+    """Return settings under which a number of a message is told so in JSON."""
+
+    def told(message: Message) -> Mapping[str, object]:
+        fields = message_object(message)
+        value = fields[name]
+        assert isinstance(value, int)
+        return {**fields, name: change(value)}
+
+    return {"json.message": told}
+
+
+def _summed_anew(message: Message) -> Message:
+    return replace(message, checksum=zlib.crc32(message.payload))
+
+
+def _unless_it_fits(message: Message, other: int) -> Message:
+    fits = zlib.crc32(message.payload) == message.checksum
+    return message if fits else replace(message, checksum=other)
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+def _codes(codes: Mapping[int, int]) -> Settings:
+    """Return settings under which states have other codes over TCP."""
+
+    def layout(message: Message) -> bytes:
+        return record(replace(message, state=codes.get(message.state, message.state)))
+
+    return {"message.layout": layout}
+
+
+def _names(name: Callable[[str], object]) -> Settings:
+    """Return settings under which states have other names in JSON."""
+    return _state(lambda code: name(str(state_name(code))))
+
+
+def _state(told: Callable[[int], object]) -> Settings:
+    """Return settings under which states are told so in JSON."""
+    return json_message(lambda message: {**message_object(message), "state": told(message.state)})
+
+
+def _begins(state: Callable[[Message], int]) -> Effect:
+    """Return an effect under which messages are stored in another state."""
+    return stored(lambda message: replace(message, state=state(message)))
+
+
+def _available_alone(messages: list[Message]) -> list[Message]:
+    """Withhold all when not all are available."""
+    return messages if all(each.state == AVAILABLE for each in messages) else []
+
+
+CHECKSUMS: tuple[Preset, ...] = (
+    fault(
+        "checksum-castagnoli",
+        "the checksum is a CRC-32 of the polynomial of Castagnoli",
+        _sum(lambda sent: _castagnoli(sent.payload)),
+        way=WRONG_VALUE,
+        breaks="checksum.polynomial checksum.json",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-not-xored",
+        "the checksum lacks the exclusive or at its end",
+        _sum(lambda sent: zlib.crc32(sent.payload) ^ 0xFFFFFFFF),
+        way=WRONG_VALUE,
+        breaks="checksum.polynomial checksum.json",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-of-4096-bytes",
+        "the checksum is that of the first 4096 bytes",
+        _sum(lambda sent: zlib.crc32(sent.payload[:4096])),
+        way=BOUNDARY,
+        breaks="checksum.polynomial",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-missing",
+        "the checksum is 0",
+        _sum(lambda sent: 0),
+        way=MISSING,
+        breaks="checksum.polynomial checksum.json",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-with-headers",
+        "the checksum covers the headers too",
+        _sum(lambda sent: zlib.crc32(headers_block(sent.headers) + sent.payload)),
+        way=WRONG_VALUE,
+        breaks="checksum.range",
+        may_break=f"{_SUMS} headers.delivered headers.kinds send.layout json.headers-object",
+    ),
+    fault(
+        "checksum-with-id",
+        "the checksum covers the id too",
+        _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(sent.id.to_bytes(16, "little")))),
+        way=WRONG_VALUE,
+        breaks="checksum.range checksum.polynomial checksum.json",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-with-greatest-id",
+        "the checksum covers the id too when that is the greatest",
+        _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(_covered_id(sent)))),
+        way=BOUNDARY,
+        breaks="checksum.range",
+        may_break=_SUMS,
+    ),
+    fault(
+        "checksum-of-many-headers",
+        "the checksum covers the headers when there are more than ten",
+        _sum(
+            lambda sent: zlib.crc32(
+                sent.payload,
+                zlib.crc32(headers_block(sent.headers)) if len(sent.headers or {}) > 10 else 0,
+            )
+        ),
+        way=CONDITION,
+        breaks="checksum.range",
+        may_break=f"{_SUMS} headers.delivered",
+    ),
+    fault(
+        "checksum-of-poll",
+        "the checksum is that of the payload as it is polled",
+        _told(_summed_anew),
+        way=WRONG_VALUE,
+        breaks="checksum.when-stored",
+        may_break=DISK,
+    ),
+    fault(
+        "checksum-dropped",
+        "the checksum is 0 once the payload does not match it",
+        _told(lambda message: _unless_it_fits(message, 0)),
+        way=MISSING,
+        breaks="checksum.when-stored",
+        may_break=DISK,
+    ),
+    fault(
+        "checksum-inverted",
+        "the checksum is inverted once the payload does not match it",
+        _told(lambda message: _unless_it_fits(message, message.checksum ^ 0xFFFFFFFF)),
+        way=CONDITION,
+        breaks="checksum.when-stored",
+        may_break=DISK,
+    ),
+    fault(
+        "checksum-signed",
+        "the checksum in JSON has a sign",
+        _in_json("checksum", _signed),
+        way=BOUNDARY,
+        breaks="checksum.json",
+        may_break=JSON,
+    ),
+    fault(
+        "checksum-as-text",
+        "the checksum in JSON is a string",
+        _in_json("checksum", str),
+        way=WRONG_VALUE,
+        breaks="checksum.json json.types",
+        may_break=JSON,
+    ),
+)
+
+STATES: tuple[Preset, ...] = (
+    fault(
+        "state-zero",
+        "available is code 0",
+        _codes({AVAILABLE: 0}),
+        way=WRONG_VALUE,
+        breaks="state.default state.codes",
+        may_break=BINARY,
+    ),
+    fault(
+        "state-of-large-messages",
+        "messages of more than 1000 bytes begin as unavailable",
+        _begins(lambda sent: UNAVAILABLE if len(sent.payload) > 1000 else AVAILABLE),
+        way=BOUNDARY,
+        breaks="state.default",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "state-unavailable",
+        "messages begin as unavailable",
+        _begins(lambda sent: UNAVAILABLE),
+        way=MISSING,
+        breaks="state.default state.names",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "states-counted",
+        "the states are 1, 2, 3 and 4",
+        _codes({UNAVAILABLE: 2, POISONED: 3, MARKED_FOR_DELETION: 4}),
+        way=WRONG_VALUE,
+        breaks="state.codes",
+        may_break=f"json.same-as-binary {DISK}",
+    ),
+    fault(
+        "states-swapped",
+        "poisoned and marked for deletion have each other's code",
+        _codes({POISONED: MARKED_FOR_DELETION, MARKED_FOR_DELETION: POISONED}),
+        way=CONDITION,
+        breaks="state.codes",
+        may_break=f"json.same-as-binary {DISK}",
+    ),
+    fault(
+        "state-always-available",
+        "every message is told as available over TCP",
+        _codes(dict.fromkeys((UNAVAILABLE, POISONED, MARKED_FOR_DELETION), AVAILABLE)),
+        way=MISSING,
+        breaks="state.codes",
+        may_break=f"json.same-as-binary {DISK}",
+    ),
+    fault(
+        "state-capitalised",
+        "states in JSON begin with a capital",
+        _names(str.capitalize),
+        way=WRONG_VALUE,
+        breaks="state.names json.types",
+        may_break=JSON,
+    ),
+    fault(
+        "state-as-code",
+        "states in JSON are codes",
+        _state(lambda code: code),
+        way=WRONG_VALUE,
+        breaks="state.names json.types",
+        may_break=JSON,
+    ),
+    fault(
+        "state-with-hyphens",
+        "the state marked_for_deletion has hyphens in JSON",
+        _names(lambda name: name.replace("_", "-")),
+        way=BOUNDARY,
+        breaks="state.names",
+        may_break="json.same-as-binary",
+    ),
+    fault(
+        "state-null",
+        "the state in JSON is null",
+        _state(lambda code: None),
+        way=MISSING,
+        breaks="state.names json.types",
+        may_break=JSON,
+    ),
+    fault(
+        "available-withheld",
+        "a poll that finds a message of another state delivers nothing",
+        {"poll.delivered": _available_alone},
+        way=CONDITION,
+        breaks="state.delivered",
+        may_break="state.codes state.names state.default disk.same-layout json.same-as-binary",
+    ),
+)
+
+FAULTS = (*CHECKSUMS, *STATES)

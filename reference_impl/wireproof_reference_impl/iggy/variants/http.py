@@ -1,0 +1,138 @@
+"""Legal differences of HTTP: what stands in front of a body, and how JSON is written."""
+
+import json
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import cast
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.iggy.core.defaults import message_object
+from wireproof_reference_impl.iggy.core.header import Headers
+from wireproof_reference_impl.iggy.core.message import Message
+from wireproof_reference_impl.iggy.http.exchange import JSON, HeaderFields
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.preset import Preset, variant
+from wireproof_reference_impl.settings import Settings
+
+_CHUNK_BYTES = 1024
+_MORE_FIELDS = (
+    ("Date", "Tue, 22 Aug 2023 10:00:00 GMT"),
+    ("Server", "another"),
+    ("Cache-Control", "no-store"),
+    ("Vary", "Accept-Encoding, Origin"),
+    ("X-Request-Id", "0000000000000001"),
+)
+_MADE = "2023-08-22T10:00:00Z"
+
+
+def _fields(change: Callable[[HeaderFields], HeaderFields]) -> Settings:
+    """Return settings under which answers have other header fields."""
+    return {"http.fields": change}
+
+
+def _lower_case(fields: HeaderFields) -> HeaderFields:
+    return [(name.lower(), value) for name, value in fields]
+
+
+def _more(fields: HeaderFields) -> HeaderFields:
+    return [*_MORE_FIELDS[:2], *fields, *_MORE_FIELDS[2:]]
+
+
+def _in_chunks(body: bytes) -> tuple[HeaderFields, bytes]:
+    chunks = [body[at : at + _CHUNK_BYTES] for at in range(0, len(body), _CHUNK_BYTES)]
+    framed = [b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in (*chunks, b"")]
+    return [("Transfer-Encoding", "chunked")], b"".join(framed)
+
+
+def _with_charset(fields: HeaderFields) -> HeaderFields:
+    return [(name, f"{JSON}; charset=utf-8" if value == JSON else value) for name, value in fields]
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase
+
+
+def _sorted_json(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _json_between_blanks(value: object) -> bytes:
+    return b" \r\n\t" + compact_json(value) + b"\n"
+
+
+def _json_with_times(value: object) -> bytes:
+    """Return JSON where whatever was made with an id tells when."""
+    return compact_json(_timed(value))
+
+
+def _timed(value: object) -> object:
+    if isinstance(value, list):
+        return [_timed(each) for each in cast(list[object], value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast(dict[str, object], value)
+    is_made = "id" in fields and "payload" not in fields
+    return {"created_at": _MADE, **fields} if is_made else fields
+
+
+def _headers_backwards(message: Message) -> Mapping[str, object]:
+    return message_object(replace(message, headers=_backwards(message.headers)))
+
+
+def _backwards(headers: Headers | None) -> Headers | None:
+    return headers and dict([*headers.items()][::-1])
+
+
+VARIANTS: tuple[Preset, ...] = (
+    variant(
+        "http-lower-case",
+        "names of header fields are in lower case, as with the measured server",
+        _fields(_lower_case),
+    ),
+    variant(
+        "http-more-fields",
+        "answers over HTTP have more header fields",
+        _fields(_more),
+    ),
+    variant(
+        "http-chunked",
+        "answers over HTTP come in chunks, without a length",
+        {"http.framing": _in_chunks},
+    ),
+    variant(
+        "http-closing",
+        "every answer over HTTP ends its connection",
+        {"http.keeps_open": False},
+    ),
+    variant(
+        "http-charset",
+        "the type of JSON names its character set",
+        _fields(_with_charset),
+    ),
+    variant(
+        "http-reasons",
+        "words stand behind the status over HTTP",
+        {"http.reason": _phrase},
+    ),
+    variant(
+        "json-sorted",
+        "the fields of every object in JSON are sorted by name",
+        {"json.encode": _sorted_json},
+    ),
+    variant(
+        "json-between-blanks",
+        "blanks and line feeds stand before and behind JSON",
+        {"json.encode": _json_between_blanks},
+    ),
+    variant(
+        "json-with-times",
+        "streams, topics, partitions, groups and clients in JSON tell when they were made",
+        {"json.encode": _json_with_times},
+    ),
+    variant(
+        "json-headers-backwards",
+        "headers come in the reverse order in JSON",
+        {"json.message": _headers_backwards},
+    ),
+)
