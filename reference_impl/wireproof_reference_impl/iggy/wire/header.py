@@ -4,8 +4,8 @@ import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.status import (
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.status import (
     INVALID_HEADER_KEY,
     INVALID_HEADER_VALUE,
     Refusal,

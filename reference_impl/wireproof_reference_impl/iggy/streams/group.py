@@ -1,7 +1,7 @@
 """A consumer group: its members, and which partitions each of them reads."""
 
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.status import Refusal
 
 
 class Member:

@@ -1,59 +1,18 @@
-"""What the behaviour table says where nothing else is asked for."""
+"""Messages, offsets and refusals in JSON, as the published text has them."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from wireproof_reference_impl.iggy.core.checks import empty_payload
-from wireproof_reference_impl.iggy.core.header import (
+from wireproof_reference_impl.iggy.wire.checks import empty_payload
+from wireproof_reference_impl.iggy.wire.header import (
     Headers,
     checked_key_length,
     checked_value_length,
 )
-from wireproof_reference_impl.iggy.core.message import Message, Sent
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.states import STATES
-
-
-def no_delay() -> int:
-    """Return that there is nothing to wait for."""
-    return 0
-
-
-def same_number(number: int) -> int:
-    """Return what was given."""
-    return number
-
-
-def same_offset(offset: int | None) -> int | None:
-    """Return what was given."""
-    return offset
-
-
-def same_text(text: str) -> str:
-    """Return what was given."""
-    return text
-
-
-def same_headers(headers: Headers | None) -> Headers | None:
-    """Return what was given."""
-    return headers
-
-
-def has_state(message: Message) -> bool:
-    """Tell whether a message is in one of the published states."""
-    return message.state in STATES
-
-
-def all_messages(messages: list[Message]) -> list[Message]:
-    """Keep every message, whatever its state."""
-    return messages
-
-
-def one_piece(data: bytes) -> Sequence[bytes]:
-    """Write everything at once."""
-    return (data,)
 
 
 def state_name(code: int) -> object:
@@ -82,11 +41,6 @@ def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
         key: {"kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
         for key, header in headers.items()
     }
-
-
-def bare_array(found: Polled, messages: Sequence[object]) -> object:
-    """Return the messages of a poll, alone."""
-    return messages
 
 
 def offset_object(consumer: int, stored: int | None) -> object:

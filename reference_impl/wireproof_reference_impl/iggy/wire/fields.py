@@ -1,6 +1,6 @@
 """Little-endian fields of a frame, read one after the other."""
 
-from wireproof_reference_impl.iggy.core.status import invalid_command
+from wireproof_reference_impl.iggy.wire.status import invalid_command
 
 
 class Fields:

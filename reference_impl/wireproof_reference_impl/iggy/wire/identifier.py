@@ -2,8 +2,8 @@
 
 import re
 
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.status import invalid_command
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.status import invalid_command
 
 Identifier = int | str
 

@@ -4,9 +4,9 @@ import struct
 
 from msgspec import Struct
 
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.header import Headers, headers_block, read_headers
-from wireproof_reference_impl.iggy.core.status import Refusal, Status
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.header import Headers, headers_block, read_headers
+from wireproof_reference_impl.iggy.wire.status import Refusal, Status
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.states import AVAILABLE
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core import message as messages
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.message import Message, Sent, read_record
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.storage import PartitionFiles, Rows
+from wireproof_reference_impl.iggy.streams.log_behaviour import LogBehaviour
+from wireproof_reference_impl.iggy.streams.storage import PartitionFiles, Rows
+from wireproof_reference_impl.iggy.wire import message as messages
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.message import Message, Sent, read_record
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
-
-if TYPE_CHECKING:
-    from wireproof_reference_impl.iggy.behaviour import Behaviour
 
 _OFFSET_BYTES = 8
 
@@ -35,13 +32,13 @@ class Partition:
     """
 
     def __init__(
-        self, number: int, files: PartitionFiles, *, behaviour: "Behaviour", segment_size: int
+        self, number: int, files: PartitionFiles, *, behaviour: LogBehaviour, segment_size: int
     ) -> None:
         self.id = number
         self.segments: list[Segment] = []
         self._files = files
         self._behaviour = behaviour
-        self._segment_size = behaviour.disk.segment_size(segment_size)
+        self._segment_size = behaviour.segment_size(segment_size)
         self._messages: list[Message | bytes] = []
         self._positions: list[int] = []
         self._offsets = {kind: dict(files.offsets(kind)) for kind in (CONSUMER_KIND, GROUP_KIND)}
@@ -69,15 +66,14 @@ class Partition:
         Raises:
             OSError: they could not be kept.
         """
-        disk = self._behaviour.disk
         segment = self._open_segment()
         first_us = max(now_us, self._next_us)
-        sent = sent if self._behaviour.store.repeats else self._without_repeated(sent)
+        sent = sent if self._behaviour.repeats else self._without_repeated(sent)
         messages = [
             self._stored(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
         ]
-        records = [disk.record(each) for each in messages]
+        records = [self._behaviour.record(each) for each in messages]
         ends = list(accumulate((len(each) for each in records), initial=segment.size))
         rows = Rows(records, ends[:-1], [each.timestamp for each in messages])
         self._files.append(segment.start, rows)
@@ -103,7 +99,7 @@ class Partition:
             Refusal: it cannot be read, or has a state that is none.
         """
         message = self.kept(offset)
-        if not self._behaviour.poll.is_known(message):
+        if not self._behaviour.is_known(message):
             raise status.invalid_command()
         return message
 
@@ -125,7 +121,7 @@ class Partition:
         """
         message = change(self.kept(offset))
         start = self.segment_of(offset).start
-        record = self._behaviour.disk.record(message)
+        record = self._behaviour.record(message)
         self._files.rewrite(start, self._positions[offset], record)
         self._messages[offset] = message
 
@@ -169,12 +165,12 @@ class Partition:
     def _stored(
         self, sent: Sent, offset: int, timestamp_us: int, new_id: Callable[[], int]
     ) -> Message:
-        store = self._behaviour.store
+        log = self._behaviour
         return messages.stored(
-            replace(sent, headers=store.headers(sent.headers)),
+            replace(sent, headers=log.headers(sent.headers)),
             offset=offset,
-            timestamp_us=store.timestamp(timestamp_us),
-            number=sent.id or store.new_id(new_id()),
+            timestamp_us=log.timestamp(timestamp_us),
+            number=sent.id or log.new_id(new_id()),
         )
 
     def _open_segment(self) -> Segment:

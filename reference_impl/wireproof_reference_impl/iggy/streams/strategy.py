@@ -5,11 +5,8 @@ No offset means that there is nothing.
 
 from collections.abc import Callable, Mapping
 
-from wireproof_reference_impl.iggy.core.messages import consumer_number
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import (
-    PollMessages,
-)
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.wire.requests import PollMessages, consumer_number
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 
 Start = Callable[[Partition, PollMessages], int | None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.streams.partition import Partition
 
 Make = Callable[[int], Partition]
 

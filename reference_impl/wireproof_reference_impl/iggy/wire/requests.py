@@ -1,12 +1,13 @@
 """What clients ask for about messages, whichever way they say it."""
 
+import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from wireproof_reference_impl.iggy.core.identifier import Identifier
-from wireproof_reference_impl.iggy.core.message import Sent
+from wireproof_reference_impl.iggy.wire.identifier import Identifier
+from wireproof_reference_impl.iggy.wire.message import Sent
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES, STRATEGIES
 
 PARTITIONINGS = {name: code for code, name in PARTITIONING_NAMES.items()}
@@ -55,3 +56,10 @@ class PollMessages(Struct, frozen=True):
     value: int
     count: int
     auto_commit: bool
+
+
+def consumer_number(consumer: Consumer) -> int:
+    """Return the number of a consumer; that of one with a name is made of the name."""
+    if isinstance(consumer.id, int):
+        return consumer.id
+    return zlib.crc32(consumer.id.encode())

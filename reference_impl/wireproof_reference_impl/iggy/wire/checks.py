@@ -4,12 +4,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.message import Sent
-from wireproof_reference_impl.iggy.core.requests import (
-    SendMessages,
-)
-from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.message import Sent
+from wireproof_reference_impl.iggy.wire.requests import SendMessages
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_spec.iggy.kinds import BALANCED
 from wireproof_spec.iggy.limits import (
     MAX_HEADER_VALUES_SIZE,

@@ -2,7 +2,7 @@
 
 import struct
 
-from wireproof_reference_impl.iggy.core.status import (
+from wireproof_reference_impl.iggy.wire.status import (
     EMPTY_MESSAGE_PAYLOAD,
     INVALID_COMMAND,
     INVALID_HEADER_KEY,

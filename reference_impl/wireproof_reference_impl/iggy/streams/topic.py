@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.group import Group
-from wireproof_reference_impl.iggy.core.identifier import Identifier
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.partitions import Partitions
-from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.streams.group import Group
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.partitions import Partitions
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.identifier import Identifier
+from wireproof_reference_impl.iggy.wire.status import Refusal
 
 T = TypeVar("T")
 
