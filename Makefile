@@ -60,7 +60,7 @@ connections:
 bench:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python spec/bench/bench_shapes.py --rounds 11
-	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python spec/bench/bench_queue.py && exit $$codec
+	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python kit/bench/bench_queue.py && exit $$codec
 
 fuzz-proof:
 	@$(PYTHON) tools/setup.py dev
