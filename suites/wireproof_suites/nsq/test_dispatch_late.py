@@ -2,7 +2,7 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.dispatching import channel_of
 from wireproof_suites.nsq.lasting import has_lasted
