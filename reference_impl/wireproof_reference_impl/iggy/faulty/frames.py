@@ -30,7 +30,7 @@ from wireproof_reference_impl.preset import (
     Preset,
 )
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.identifier import NUMERIC, STRING
+from wireproof_spec.iggy.bodies.identifier import NUMERIC, STRING
 
 _PING = struct.pack("<II", CODE_BYTES, commands.PING)
 _PARTITIONS = slice(4, 8)

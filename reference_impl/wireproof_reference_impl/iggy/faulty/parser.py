@@ -30,7 +30,7 @@ from wireproof_reference_impl.iggy.wire.status import (
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.identifier import STRING
+from wireproof_spec.iggy.bodies.identifier import STRING
 
 _LENGTH_BYTES = 4
 _CODE_BYTES = 4
