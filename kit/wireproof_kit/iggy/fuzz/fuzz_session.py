@@ -37,7 +37,7 @@ from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.http import Address, address_of
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 
 _SENDING = commands.SEND_MESSAGES.to_bytes(4, "little")
 _POSTING = "POST /streams/{s}/topics/{t}/messages"

@@ -16,8 +16,8 @@ from wireproof_kit.runner.patience import Wait
 from wireproof_kit.wire.http import Address
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.users import LoginUser
 from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.users import LoginUser
 
 DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
 """What every tagged server is set up with."""

@@ -1,33 +1,33 @@
 """The server: streams, topics, partitions, groups and clients, and what is done with them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from wireproof_reference_impl.harm import Harm
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.client import Client, Joined
-from wireproof_reference_impl.iggy.core.group import Group
-from wireproof_reference_impl.iggy.core.host import Host
-from wireproof_reference_impl.iggy.core.identifier import Identifier
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.partitions import Partitions
-from wireproof_reference_impl.iggy.core.requests import (
-    Place,
+from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.streams.client import Client, Joined
+from wireproof_reference_impl.iggy.streams.group import Group
+from wireproof_reference_impl.iggy.streams.host import Host
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.partitions import Partitions
+from wireproof_reference_impl.iggy.streams.storage import (
+    KeptTopic,
+    NoFiles,
+    PartitionFiles,
+    Storage,
 )
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.storage import KeptTopic, NoFiles, PartitionFiles, Storage
-from wireproof_reference_impl.iggy.core.topic import (
+from wireproof_reference_impl.iggy.streams.topic import (
     Stream,
     Topic,
     found,
     is_taken,
     missing_stream,
 )
-
-if TYPE_CHECKING:
-    from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.identifier import Identifier
+from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.status import Refusal
+from wireproof_spec.iggy.limits import MAX_PARTITIONS
 
 
 class Surroundings(Struct, frozen=True):
@@ -40,23 +40,14 @@ class Surroundings(Struct, frozen=True):
     segment_size: int = 1 << 30
 
 
-class Connected(Protocol):
-    """A connection of a client over TCP."""
-
-    def drop(self) -> None:
-        """End the connection."""
-
-
 class Server:
     """Everything that is not a connection."""
 
-    def __init__(self, behaviour: "Behaviour", around: Surroundings) -> None:
+    def __init__(self, behaviour: Behaviour, around: Surroundings) -> None:
         self.behaviour = behaviour
         self.around = around
         self.streams: dict[int, Stream] = {}
         self.clients: dict[int, Client] = {}
-        self.connections: dict[Connected, None] = {}
-        self.harm = Harm()
         self._storage = around.storage
         for kept in around.storage.streams():
             stream = Stream(kept.id, kept.name, created_us=around.started_us)
@@ -147,7 +138,7 @@ class Server:
             Refusal: the topic is not there, or would have too many.
         """
         topic = self.topic(place)
-        if len(topic.partitions) + count > self.behaviour.store.most_partitions:
+        if len(topic.partitions) + count > MAX_PARTITIONS:
             raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
         self._resize(topic, len(topic.partitions) + count)
 
@@ -241,7 +232,7 @@ class Server:
     ) -> Partitions:
         def opened(number: int, files: PartitionFiles) -> Partition:
             size = self.around.segment_size
-            return Partition(number, files, behaviour=self.behaviour, segment_size=size)
+            return Partition(number, files, behaviour=self.behaviour.log, segment_size=size)
 
         return Partitions(
             lambda number: opened(number, self._storage.partition(stream, topic, number)),

@@ -1,0 +1,204 @@
+"""Faults of headers."""
+
+from collections.abc import Callable
+from itertools import islice
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.iggy.faulty.effect import Effect, fault, stored
+from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_spec.iggy.header_kinds import BOOL, FLOAT64, KIND_WIDTHS, RAW, STRING, UINT64
+
+_NODE = HeaderValue(STRING, b"1")
+_MOST_KEPT = 15
+_MOST_KEY = 254
+_READ = (
+    "headers.delivered headers.kinds headers.other-kinds headers.block headers.limits "
+    "headers.key-text headers.width message.layout message.headers-length json.headers-object "
+    "json.payload json.other-kinds json.types json.same-as-binary send.layout send.limits "
+    "http.send http.unchecked"
+)
+"""Clauses of which some case reads headers."""
+
+
+def _kept(change: Callable[[Headers], Headers]) -> Effect:
+    """Return an effect that changes headers when they are stored, if there are any."""
+    return _with_or_without(lambda headers: change(headers) if headers else headers)
+
+
+def _with_or_without(change: Callable[[Headers | None], Headers | None]) -> Effect:
+    """Return an effect that changes what is stored as headers, also if there are none."""
+    return stored(lambda message: replace(message, headers=change(message.headers)))
+
+
+def _each(change: Callable[[HeaderValue], HeaderValue]) -> Effect:
+    """Return an effect that changes each header when it is stored."""
+    return _kept(lambda headers: {key: change(value) for key, value in headers.items()})
+
+
+def _without(kind: int) -> Effect:
+    return _kept(
+        lambda headers: {key: value for key, value in headers.items() if value.kind != kind}
+    )
+
+
+def _fitted(header: HeaderValue) -> HeaderValue:
+    """Return a value of the width that its kind has."""
+    width = KIND_WIDTHS.get(header.kind) or len(header.value)
+    return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
+
+
+def _leftovers() -> Callable[[Headers | None], Headers | None]:
+    """Return what gives a message without headers those of the one before it."""
+    last: list[Headers | None] = [None]
+
+    def kept(headers: Headers | None) -> Headers | None:
+        given = last[0] if headers is None else headers
+        last[0] = headers
+        return given
+
+    return kept
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "headers-lost",
+        "messages are stored without their headers",
+        _with_or_without(lambda headers: None),
+        way=MISSING,
+        breaks="headers.delivered headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-first-lost",
+        "the first header of a message is lost if it has several",
+        _kept(lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))),
+        way=CONDITION,
+        breaks="headers.delivered",
+        may_break=_READ,
+    ),
+    fault(
+        "headers-cut-at-15",
+        "a message keeps only its first 15 headers",
+        _kept(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
+        way=BOUNDARY,
+        breaks="headers.delivered",
+        may_break="headers.limits send.limits",
+    ),
+    fault(
+        "header-value-reversed",
+        "the bytes of every header value are stored in the reverse order",
+        _each(lambda header: HeaderValue(header.kind, header.value[::-1])),
+        way=WRONG_VALUE,
+        breaks="headers.delivered headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "headers-of-the-one-before",
+        "a message without headers gets the headers of the message before it",
+        _with_or_without(_leftovers()),
+        way=WRONG_VALUE,
+        breaks="headers.delivered",
+        may_break=f"{_READ} headers.none json.headers-null checksum.range json.fields",
+    ),
+    fault(
+        "header-added",
+        "every message gets an extra header `node` from the server",
+        _with_or_without(lambda headers: {**(headers or {}), "node": _NODE}),
+        way=EXTRA,
+        breaks="headers.none headers.delivered json.headers-null",
+        may_break=f"{_READ} json.headers-empty",
+    ),
+    fault(
+        "header-added-when-none",
+        "a message without headers gets an extra header `none` from the server",
+        _with_or_without(lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}),
+        way=CONDITION,
+        breaks="headers.none json.headers-null",
+        may_break=f"{_READ} json.headers-empty headers.delivered",
+    ),
+    fault(
+        "header-empty-when-none",
+        "a message without headers gets a header with an empty key and an empty value",
+        _with_or_without(lambda headers: headers or {"": HeaderValue(RAW, b"")}),
+        way=BOUNDARY,
+        breaks="headers.none json.headers-null",
+        may_break=f"{_READ} json.headers-empty headers.delivered",
+    ),
+    fault(
+        "header-kind-lost",
+        "every header is stored with the kind `raw`",
+        _each(lambda header: HeaderValue(RAW, header.value)),
+        way=MISSING,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-bool-lost",
+        "headers of the kind `bool` are lost",
+        _without(BOOL),
+        way=CONDITION,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-uint64-as-32",
+        "values of the kind `uint64` are cut to 4 bytes",
+        _each(
+            lambda header: (
+                HeaderValue(header.kind, header.value[:4]) if header.kind == UINT64 else header
+            )
+        ),
+        way=BOUNDARY,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-kinds-shifted",
+        "the kind of every header is stored as the next higher code",
+        _each(lambda header: HeaderValue(header.kind % _MOST_KEPT + 1, header.value)),
+        way=WRONG_VALUE,
+        breaks="headers.kinds json.headers-object",
+        may_break=_READ,
+    ),
+    fault(
+        "header-float64-lost",
+        "headers of the kind `float64` are lost",
+        _without(FLOAT64),
+        way=MISSING,
+        breaks="headers.other-kinds json.other-kinds",
+        may_break=_READ,
+    ),
+    fault(
+        "header-values-fitted",
+        "header values are padded or cut to the width of their kind",
+        _each(_fitted),
+        way=BOUNDARY,
+        breaks="headers.width headers.block",
+        may_break=_READ,
+    ),
+    fault(
+        "header-keys-lower",
+        "header keys are stored in lower case",
+        _kept(lambda headers: {key.lower(): value for key, value in headers.items()}),
+        way=WRONG_VALUE,
+        breaks="headers.key-text",
+        may_break=_READ,
+    ),
+    fault(
+        "header-keys-cut-at-254",
+        "header keys are cut to 254 characters",
+        _kept(lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}),
+        way=BOUNDARY,
+        breaks="headers.limits",
+        may_break=_READ,
+    ),
+)

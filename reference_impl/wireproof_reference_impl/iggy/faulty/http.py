@@ -1,0 +1,111 @@
+"""Faults of HTTP: what it takes and refuses, and what stands around messages in JSON."""
+
+from collections.abc import Mapping, Sequence
+
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, JSON, fault, overriding
+from wireproof_reference_impl.iggy.wire import exchange
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.message_json import error_object, message_object, unchecked
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.status import Refusal, invalid_command
+from wireproof_reference_impl.overrides import replaced
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+
+_CREATED = 201
+_MOST_NAMED = 9
+
+
+def _small_ids(sent: Sent) -> None:
+    if sent.id >> 64:
+        raise invalid_command()
+
+
+def _nine_at_most(found: Polled, messages: Sequence[object]) -> object:
+    return messages[:_MOST_NAMED]
+
+
+def _nothing_is_null(found: Polled, messages: Sequence[object]) -> object:
+    return messages or None
+
+
+def _in_capitals(refusal: Refusal) -> Mapping[str, object]:
+    return {**error_object(refusal), "code": refusal.status.name.upper()}
+
+
+def _taken(unfit: exchange.Unfit) -> exchange.Answer:
+    return exchange.Answer(_CREATED)
+
+
+def _with_payload(messages: list[Message]) -> list[Message]:
+    return [each for each in messages if each.payload]
+
+
+def _empty_as_array(message: Message) -> Mapping[str, object]:
+    fields = message_object(message)
+    return {**fields, "headers": []} if message.headers == {} else fields
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "http-ids-of-64-bits",
+        "a message id of more than 64 bits is refused over HTTP",
+        {"http.sent": _small_ids},
+        way=BOUNDARY,
+        breaks="http.send",
+        may_break=f"{JSON} http.unchecked",
+    ),
+    fault(
+        "http-nine-at-most",
+        "a poll over HTTP returns at most nine messages",
+        {"json.polled": _nine_at_most},
+        way=BOUNDARY,
+        breaks="http.poll",
+        may_break=JSON,
+    ),
+    fault(
+        "json-nothing-is-null",
+        "a poll over HTTP that finds no message returns null instead of an empty array",
+        {"json.polled": _nothing_is_null},
+        way=WRONG_VALUE,
+        breaks="json.shape",
+        may_break=JSON,
+        finds_nothing=True,
+    ),
+    fault(
+        "http-errors-in-capitals",
+        "error codes over HTTP are in capital letters",
+        {"http.error": _in_capitals},
+        way=WRONG_VALUE,
+        breaks="http.errors",
+    ),
+    fault(
+        "http-unfit-taken",
+        "a malformed HTTP request is answered with status 201 (created)",
+        overriding(replaced(exchange, "in_plain_text", _taken)),
+        way=MISSING,
+        breaks="http.form",
+        may_break=f"{JSON} http.errors",
+    ),
+    fault(
+        "http-empty-payload-lost",
+        "a message with an empty payload is accepted over HTTP but never delivered",
+        {"http.sent": unchecked, "poll.delivered": _with_payload},
+        way=MISSING,
+        breaks="http.unchecked",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "json-headers-empty-as-array",
+        "an empty set of headers is an empty array in JSON instead of an empty object",
+        {"json.message": _empty_as_array},
+        way=CONDITION,
+        breaks="json.headers-empty",
+        may_break=JSON,
+    ),
+)

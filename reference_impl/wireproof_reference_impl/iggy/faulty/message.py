@@ -1,0 +1,391 @@
+"""Faults of the message over TCP: its layout, its numbers, its lengths."""
+
+import struct
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, fault, polled, stored
+from wireproof_reference_impl.iggy.wire.header import headers_block
+from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_reference_impl.settings import Settings
+
+_FIXED = 41
+"""Bytes before the block of headers."""
+
+
+def _layout(layout: Callable[[Message], bytes]) -> Settings:
+    return {"message.layout": layout}
+
+
+def _checksum_first_without_headers(message: Message) -> bytes:
+    data = record(message)
+    return data if message.headers else data[:17] + data[33:37] + data[17:33] + data[37:]
+
+
+def _changed(change: Callable[[Message], Message]) -> Settings:
+    """Return settings under which messages over TCP are told so."""
+    return _layout(lambda message: record(change(message)))
+
+
+def _moved(order: str) -> Settings:
+    """Return settings under which the fixed fields stand in this order.
+
+    One letter each: offset, state, timestamp, number of the message, checksum.
+    """
+
+    def layout(message: Message) -> bytes:
+        data = record(message)
+        places = {"o": data[:8], "s": data[8:9], "t": data[9:17], "n": data[17:33]}
+        places["c"] = data[33:37]
+        return b"".join(places[each] for each in order) + data[37:]
+
+    return _layout(layout)
+
+
+def _numbers_big_endian(message: Message) -> bytes:
+    head = struct.pack(">QBQ", message.offset, message.state, message.timestamp)
+    block = headers_block(message.headers)
+    return b"".join(
+        (
+            head,
+            message.id.to_bytes(16, "big"),
+            struct.pack(">II", message.checksum, len(block)),
+            block,
+            struct.pack(">I", len(message.payload)),
+            message.payload,
+        )
+    )
+
+
+def _length_told(length: Callable[[Message], int]) -> Settings:
+    """Return settings under which the length of the payload is told so."""
+
+    def layout(message: Message) -> bytes:
+        data, end = record(message), len(message.payload)
+        told = (length(message) & 0xFFFFFFFF).to_bytes(4, "little")
+        return data[: len(data) - end - 4] + told + data[len(data) - end :]
+
+    return _layout(layout)
+
+
+def _headers_length_told(length: Callable[[Message, int], int]) -> Settings:
+    """Return settings under which the length of the headers is told so."""
+
+    def layout(message: Message) -> bytes:
+        data = record(message)
+        block = int.from_bytes(data[37:_FIXED], "little")
+        return data[:37] + length(message, block).to_bytes(4, "little") + data[_FIXED:]
+
+    return _layout(layout)
+
+
+def _without_headers_length(message: Message) -> bytes:
+    data = record(message)
+    return data[:37] + data[_FIXED:]
+
+
+def _without_headers_length_when_none(message: Message) -> bytes:
+    return record(message) if message.headers else _without_headers_length(message)
+
+
+def _length_before_headers(message: Message) -> bytes:
+    data, block = record(message), headers_block(message.headers)
+    length = len(message.payload).to_bytes(4, "little")
+    return data[:37] + length + data[37:_FIXED] + block + message.payload
+
+
+def _padded(message: Message) -> bytes:
+    data = record(message)
+    return data + bytes(-len(data) % 4)
+
+
+def _old_at_first(message: Message) -> bytes:
+    return old_record(message) if not message.offset else record(message)
+
+
+def _old_without_headers(message: Message) -> bytes:
+    return record(message) if message.headers else old_record(message)
+
+
+def _hours_by_turns(message: Message) -> Message:
+    return (
+        replace(message, timestamp=message.timestamp & ~0xFFFFFFFF)
+        if message.offset % 2
+        else message
+    )
+
+
+def _numbered_by_poll(messages: Sequence[Message]) -> Sequence[Message]:
+    return [replace(each, offset=number) for number, each in enumerate(messages)]
+
+
+def _growing() -> Callable[[Message], Message]:
+    polls = count()
+    return lambda message: replace(message, timestamp=message.timestamp + next(polls))
+
+
+def _last_growing() -> Callable[[Sequence[Message]], Sequence[Message]]:
+    polls = count()
+
+    def arranged(messages: Sequence[Message]) -> Sequence[Message]:
+        late = [replace(each, timestamp=each.timestamp + next(polls)) for each in messages[-1:]]
+        return [*messages[:-1], *late]
+
+    return arranged
+
+
+def _reversed_id(message: Message) -> Message:
+    return replace(message, id=int.from_bytes(message.id.to_bytes(16, "big"), "little"))
+
+
+def _renumbered(message: Message) -> Message:
+    return replace(message, id=message.id * 0x9E3779B97F4A7C15 + 1 & ((1 << 128) - 1))
+
+
+_LAYOUT = "message.layout"
+_ALL = "message.layout message.places"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "state-behind-timestamp",
+        "over TCP, the state of a message follows its timestamp",
+        _moved("otsnc"),
+        way=WRONG_VALUE,
+        breaks=_ALL,
+        may_break=BINARY,
+    ),
+    fault(
+        "state-at-the-end",
+        "over TCP, the state of a message follows its checksum",
+        _moved("otncs"),
+        way=WRONG_VALUE,
+        breaks=_ALL,
+        may_break=BINARY,
+    ),
+    fault(
+        "checksum-before-id",
+        "over TCP, the checksum of a message precedes its id",
+        _moved("ostcn"),
+        way=WRONG_VALUE,
+        breaks=_ALL,
+        may_break=BINARY,
+    ),
+    fault(
+        "checksum-before-id-without-headers",
+        "over TCP, the checksum precedes the id in messages without headers",
+        _layout(_checksum_first_without_headers),
+        way=CONDITION,
+        breaks=_ALL,
+        may_break=BINARY,
+    ),
+    fault(
+        "id-before-timestamp",
+        "over TCP, the id of a message precedes its timestamp",
+        _moved("osntc"),
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break=BINARY,
+    ),
+    fault(
+        "length-before-headers",
+        "over TCP, the length of the payload precedes the headers",
+        _layout(_length_before_headers),
+        way=CONDITION,
+        breaks=_LAYOUT,
+        may_break=BINARY,
+    ),
+    fault(
+        "message-padded",
+        "over TCP, each message is padded with zeros to a multiple of 4 bytes",
+        _layout(_padded),
+        way=EXTRA,
+        breaks=_LAYOUT,
+        may_break=BINARY,
+    ),
+    fault(
+        "numbers-big-endian",
+        "over TCP, all numbers of a message are big-endian",
+        _layout(_numbers_big_endian),
+        way=WRONG_VALUE,
+        breaks=f"{_LAYOUT} message.byte-order message.length message.id",
+        may_break=BINARY,
+    ),
+    fault(
+        "old-layout",
+        "over TCP, messages have the old layout, without state and checksum",
+        _layout(old_record),
+        way=MISSING,
+        breaks=f"message.old-layout {_ALL} state.default checksum.polynomial",
+        may_break=BINARY,
+    ),
+    fault(
+        "old-layout-at-first",
+        "over TCP, the first message of a partition has the old layout",
+        _layout(_old_at_first),
+        way=BOUNDARY,
+        breaks="message.old-layout",
+        may_break=BINARY,
+    ),
+    fault(
+        "old-layout-without-headers",
+        "over TCP, messages without headers have the old layout",
+        _layout(_old_without_headers),
+        way=CONDITION,
+        breaks="message.old-layout",
+        may_break=BINARY,
+    ),
+    fault(
+        "offset-from-one",
+        "over TCP, the offset of every message is one too high",
+        _changed(lambda message: replace(message, offset=message.offset + 1)),
+        way=BOUNDARY,
+        breaks="message.offset message.offset-sequence",
+        may_break=BINARY,
+    ),
+    fault(
+        "offset-zero",
+        "over TCP, the offset of every message is 0",
+        _changed(lambda message: replace(message, offset=0)),
+        way=MISSING,
+        breaks="message.offset",
+        may_break=BINARY,
+    ),
+    fault(
+        "offset-by-poll",
+        "over TCP, offsets count from 0 in each poll",
+        polled(_numbered_by_poll),
+        way=WRONG_VALUE,
+        breaks="message.offset",
+        may_break=BINARY,
+    ),
+    fault(
+        "timestamp-of-poll",
+        "over TCP, the timestamp of a message changes with each poll",
+        _changed(_growing()),
+        way=WRONG_VALUE,
+        breaks="message.timestamp",
+        may_break=BINARY,
+    ),
+    fault(
+        "timestamp-of-poll-at-its-end",
+        "over TCP, the timestamp of the last message of a poll changes with each poll",
+        polled(_last_growing()),
+        way=BOUNDARY,
+        breaks="message.timestamp",
+        may_break=BINARY,
+    ),
+    fault(
+        "timestamp-cut-by-turns",
+        "over TCP, timestamps of messages with an odd offset lose their low 4 bytes",
+        _changed(_hours_by_turns),
+        way=CONDITION,
+        breaks="message.timestamp",
+        may_break=BINARY,
+    ),
+    fault(
+        "timestamp-backwards",
+        "later messages have earlier timestamps",
+        stored(lambda message: replace(message, timestamp=(1 << 63) - message.timestamp)),
+        way=WRONG_VALUE,
+        breaks="message.timestamp",
+        may_break=f"{BINARY} poll.strategy-timestamp",
+    ),
+    fault(
+        "timestamp-cut-at-16-bits",
+        "over TCP, timestamps keep only their low 16 bits",
+        _changed(lambda message: replace(message, timestamp=message.timestamp & 0xFFFF)),
+        way=BOUNDARY,
+        breaks="message.timestamp-unit",
+        may_break=BINARY,
+    ),
+    fault(
+        "id-cut-at-64-bits",
+        "message ids are cut to their low 64 bits",
+        stored(lambda message: replace(message, id=message.id & ((1 << 64) - 1))),
+        way=BOUNDARY,
+        breaks="message.id json.id",
+        may_break=f"{BINARY} json.payload",
+    ),
+    fault(
+        "id-reversed",
+        "over TCP, message ids are big-endian",
+        _changed(_reversed_id),
+        way=WRONG_VALUE,
+        breaks="message.id",
+        may_break=BINARY,
+    ),
+    fault(
+        "id-always-generated",
+        "every message gets an id from the server, even if its sender gave one",
+        stored(_renumbered),
+        way=MISSING,
+        breaks="message.id json.id",
+        may_break=f"{BINARY} json.payload",
+    ),
+    fault(
+        "length-with-headers",
+        "over TCP, the payload length of a message counts its headers as well",
+        _length_told(lambda message: len(message.payload) + len(headers_block(message.headers))),
+        way=CONDITION,
+        breaks=_LAYOUT,
+        may_break=BINARY,
+    ),
+    fault(
+        "length-with-itself",
+        "over TCP, the payload length of a message counts its own 4 bytes as well",
+        _length_told(lambda message: len(message.payload) + 4),
+        way=WRONG_VALUE,
+        breaks=f"message.length {_LAYOUT}",
+        may_break=BINARY,
+    ),
+    fault(
+        "length-cut-at-16-bits",
+        "over TCP, the payload length of a message keeps only its low 16 bits",
+        _length_told(lambda message: len(message.payload) & 0xFFFF),
+        way=BOUNDARY,
+        breaks="message.length",
+        may_break=BINARY,
+    ),
+    fault(
+        "length-zero",
+        "over TCP, the payload length of every message is 0",
+        _length_told(lambda message: 0),
+        way=MISSING,
+        breaks=f"message.length {_LAYOUT}",
+        may_break=BINARY,
+    ),
+    fault(
+        "headers-length-missing",
+        "over TCP, a message has no headers length",
+        _layout(_without_headers_length),
+        way=MISSING,
+        breaks=f"message.headers-length {_LAYOUT}",
+        may_break=BINARY,
+    ),
+    fault(
+        "headers-length-missing-when-none",
+        "over TCP, a message without headers has no headers length",
+        _layout(_without_headers_length_when_none),
+        way=BOUNDARY,
+        breaks=f"message.headers-length {_LAYOUT}",
+        may_break=BINARY,
+    ),
+    fault(
+        "headers-counted",
+        "over TCP, the headers length is the number of headers instead of their bytes",
+        _headers_length_told(lambda message, length: len(message.headers or {})),
+        way=WRONG_VALUE,
+        breaks="message.headers-length",
+        may_break=BINARY,
+    ),
+)

@@ -1,0 +1,176 @@
+"""Faults of where polls begin, and of offsets that consumers store."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.faulty.effect import (
+    ANSWERS,
+    BINARY,
+    JSON,
+    fault,
+    frames,
+    overriding,
+)
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.strategy import STARTS, Start, at_timestamp
+from wireproof_reference_impl.iggy.wire import message_json
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.requests import PollMessages
+from wireproof_reference_impl.iggy.wire.status import PARTITION_NOT_FOUND, Refusal, invalid_command
+from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+)
+from wireproof_reference_impl.settings import Settings
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, FIRST, TIMESTAMP
+from wireproof_spec.iggy.states import STATES
+
+_OFFSET_BYTES = 8
+_CONSUMER = slice(1, 5)
+_ONE = (1).to_bytes(4, "little")
+_OF_CONSUMERS = (
+    commands.POLL_MESSAGES,
+    commands.GET_CONSUMER_OFFSET,
+    commands.STORE_CONSUMER_OFFSET,
+)
+
+
+def _behind_time(partition: Partition, request: PollMessages) -> int | None:
+    start = at_timestamp(partition, request)
+    return None if start is None else start + 1
+
+
+def _first_by_value(partition: Partition, request: PollMessages) -> int | None:
+    return request.value
+
+
+def _every(change: Start) -> Settings:
+    """Return settings under which something is looked at before any poll begins."""
+
+    def looking(start: Start) -> Start:
+        def begin(partition: Partition, request: PollMessages) -> int | None:
+            change(partition, request)
+            return start(partition, request)
+
+        return begin
+
+    return {"poll.starts": {strategy: looking(start) for strategy, start in STARTS.items()}}
+
+
+def _not_empty(partition: Partition, request: PollMessages) -> None:
+    if not partition.count:
+        raise Refusal(PARTITION_NOT_FOUND, "There is nothing in the partition")
+
+
+def _every_state_known(partition: Partition, request: PollMessages) -> None:
+    if any(partition.kept(offset).state not in STATES for offset in range(partition.count)):
+        raise invalid_command()
+
+
+def _known_or_zero(message: Message) -> bool:
+    return message.state in STATES or not message.state
+
+
+def _even(connection: Connection, code: int, payload: bytes) -> bytes:
+    if code != commands.STORE_CONSUMER_OFFSET or len(payload) < _OFFSET_BYTES:
+        return payload
+    offset = int.from_bytes(payload[-_OFFSET_BYTES:], "little") & ~1
+    return payload[:-_OFFSET_BYTES] + offset.to_bytes(_OFFSET_BYTES, "little")
+
+
+def _one_consumer(connection: Connection, code: int, payload: bytes) -> bytes:
+    if code not in _OF_CONSUMERS or payload[:1] != bytes([CONSUMER_KIND]):
+        return payload
+    return payload[: _CONSUMER.start] + _ONE + payload[_CONSUMER.stop :]
+
+
+def _join_not_done(connection: Connection, code: int, payload: bytes) -> bytes | None:
+    return None if code == commands.JOIN_CONSUMER_GROUP else payload
+
+
+def _one_too_high(original: Callable[..., object]) -> Callable[..., object]:
+    def offset_object(consumer: int, stored: int | None) -> object:
+        return original(consumer, (stored or 0) + 1)
+
+    return offset_object
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "poll-behind-time",
+        "a poll by timestamp begins one message too late",
+        {"poll.starts": {**STARTS, TIMESTAMP: _behind_time}},
+        way=BOUNDARY,
+        breaks="poll.strategy-timestamp",
+        may_break="http.poll",
+    ),
+    fault(
+        "poll-first-by-value",
+        "a poll for the first messages begins at the offset in its value field",
+        {"poll.starts": {**STARTS, FIRST: _first_by_value}},
+        way=CONDITION,
+        breaks="poll.strategy-first http.poll",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "poll-empty-refused",
+        "a poll of an empty partition is refused",
+        _every(_not_empty),
+        way=MISSING,
+        breaks="poll.empty",
+        may_break=f"{BINARY} {JSON} {ANSWERS} frame.malformed frame.response http.form",
+        finds_nothing=True,
+    ),
+    fault(
+        "unknown-state-spoils-all",
+        "one message in an unknown state makes every poll of its partition an error",
+        _every(_every_state_known),
+        way=MISSING,
+        breaks="state.unknown-alone",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "state-zero-known",
+        "messages in the unknown state 0 are delivered; other unknown states are errors",
+        {"log.is_known": _known_or_zero},
+        way=BOUNDARY,
+        breaks="state.unknown",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "stored-offsets-even",
+        "consumer offsets are stored without their lowest bit",
+        frames(_even),
+        way=WRONG_VALUE,
+        breaks="poll.stored-offset disk.offsets",
+        may_break="poll.consumer poll.strategy-next http.offsets status.refused poll.empty",
+    ),
+    fault(
+        "consumers-one",
+        "all consumers share one stored offset",
+        frames(_one_consumer),
+        way=CONDITION,
+        breaks="poll.consumer",
+        may_break="disk.offsets poll.stored-offset poll.strategy-next http.offsets",
+    ),
+    fault(
+        "join-not-done",
+        "joining a consumer group is answered with ok but has no effect",
+        frames(_join_not_done),
+        way=MISSING,
+        breaks="poll.group",
+        may_break=ANSWERS,
+    ),
+    fault(
+        "json-stored-offset-high",
+        "a stored consumer offset is one too high over HTTP",
+        overriding(Override(message_json, "offset_object", _one_too_high)),
+        way=BOUNDARY,
+        breaks="http.offsets",
+    ),
+)

@@ -1,0 +1,182 @@
+"""Faults of polls and frames."""
+
+import struct
+from collections.abc import Callable, Mapping
+
+from wireproof_reference_impl.iggy.core import messages
+from wireproof_reference_impl.iggy.faulty.effect import ANSWERS, BINARY, JSON, fault, overriding
+from wireproof_reference_impl.iggy.faulty.lateness import holds_old
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.strategy import (
+    STARTS,
+    Start,
+    at_last,
+    at_next,
+    at_offset,
+)
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.requests import Consumer, PollMessages
+from wireproof_reference_impl.iggy.wire.status import Refusal, Status
+from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.preset import (
+    BOUNDARY,
+    EXTRA,
+    MISSING,
+    Preset,
+)
+from wireproof_reference_impl.settings import Settings
+from wireproof_spec.iggy.kinds import LAST, NEXT, OFFSET
+from wireproof_spec.iggy.statuses import OK
+
+
+def _start(strategy: int, start: Start) -> Settings:
+    """Return settings under which a strategy begins elsewhere."""
+    starts: Mapping[int, Start] = {**STARTS, strategy: start}
+    return {"poll.starts": starts}
+
+
+def _behind_offset(partition: Partition, request: PollMessages) -> int | None:
+    start = at_offset(partition, request)
+    return start + 1 if start else start
+
+
+def _at_stored(partition: Partition, request: PollMessages) -> int | None:
+    start = at_next(partition, request)
+    return max(0, start - 1) if start else start
+
+
+def _one_before_last(partition: Partition, request: PollMessages) -> int | None:
+    start = at_last(partition, request)
+    return max(0, start - 1) if start else start
+
+
+def _one_more(is_wrong: Callable[[Partition], bool]) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read(partition: Partition, start: int, count: int) -> object:
+            return original(partition, start, count + is_wrong(partition))
+
+        return read
+
+    return Override(Partition, "read", wrap)
+
+
+def _always(partition: Partition) -> bool:
+    return True
+
+
+def _commit_zero(original: Callable[..., object]) -> Callable[..., object]:
+    def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
+        original(partition, consumer, 0)
+
+    return commit
+
+
+def _no_head(found: Polled) -> bytes:
+    return b""
+
+
+def _one_too_many(found: Polled) -> bytes:
+    return struct.pack("<I", len(found.messages) + 1)
+
+
+def _refusal_with_body(original: Callable[..., object]) -> Callable[..., object]:
+    def response(status: int, body: bytes) -> object:
+        return original(status, b"refused" if status else body)
+
+    return response
+
+
+def _refusal_as_ok(original: Callable[..., object]) -> Callable[..., object]:
+    def response(status: int, body: bytes) -> object:
+        return original(OK, body)
+
+    return response
+
+
+def _taken(refusal: Refusal) -> Refusal:
+    return Refusal(Status(OK, "ok"), refusal.reason)
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "poll-without-head",
+        "over TCP, the messages of a poll come without the count in front",
+        {"message.head": _no_head},
+        way=MISSING,
+        breaks="poll.head poll.count",
+        may_break=BINARY,
+    ),
+    fault(
+        "poll-count-off-by-one",
+        "over TCP, the message count of a poll is one too high",
+        {"message.head": _one_too_many},
+        way=BOUNDARY,
+        breaks="poll.count",
+        may_break=BINARY,
+    ),
+    fault(
+        "poll-one-more",
+        "a poll returns one message more than it asks for",
+        overriding(_one_more(_always), late=[_one_more(holds_old)]),
+        way=BOUNDARY,
+        breaks="poll.request",
+        may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
+    ),
+    fault(
+        "poll-behind-offset",
+        "a poll by offset begins one message too late, unless the offset is 0",
+        _start(OFFSET, _behind_offset),
+        way=BOUNDARY,
+        breaks="poll.strategy-offset",
+        may_break=f"{BINARY} {JSON}",
+    ),
+    fault(
+        "poll-next-again",
+        "a poll for the next messages begins at the stored offset instead of after it",
+        _start(NEXT, _at_stored),
+        way=BOUNDARY,
+        breaks="poll.strategy-next poll.auto-commit",
+        may_break="poll.group poll.consumer poll.empty",
+    ),
+    fault(
+        "poll-last-off-by-one",
+        "a poll for the last messages begins one message too early",
+        _start(LAST, _one_before_last),
+        way=BOUNDARY,
+        breaks="poll.strategy-last",
+        may_break="http.poll",
+    ),
+    fault(
+        "commit-of-zero",
+        "auto commit stores offset 0 instead of the last polled offset",
+        overriding(Override(messages, "commit", _commit_zero)),
+        way=MISSING,
+        breaks="poll.auto-commit",
+        may_break="poll.group poll.strategy-next poll.empty poll.stored-offset",
+    ),
+    fault(
+        "refusal-with-body",
+        "the answer to a refused request has a body",
+        overriding(Override(framing, "response", _refusal_with_body)),
+        way=EXTRA,
+        breaks="frame.response",
+        may_break=ANSWERS,
+    ),
+    fault(
+        "refusal-as-ok",
+        "a request that cannot be executed is answered with status 0 (ok)",
+        overriding(Override(framing, "response", _refusal_as_ok)),
+        way=MISSING,
+        breaks="status.unknown status.taken status.refused",
+        may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",
+    ),
+    fault(
+        "malformed-taken",
+        "a malformed frame is answered with status 0 (ok)",
+        {"framing.unreadable": _taken},
+        way=MISSING,
+        breaks="frame.malformed",
+        may_break=f"{ANSWERS} headers.limits headers.key-text send.all-or-nothing",
+    ),
+)

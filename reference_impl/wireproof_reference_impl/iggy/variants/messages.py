@@ -1,0 +1,176 @@
+"""Legal differences: other ways to do what the text leaves open. None may turn a verdict red."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.iggy.choices import number
+from wireproof_reference_impl.iggy.generations import DEPLOYED_SETTINGS, TAGGED_SETTINGS
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.header import Headers
+from wireproof_reference_impl.iggy.wire.message import Message, record
+from wireproof_reference_impl.iggy.wire.message_json import error_object, message_object
+from wireproof_reference_impl.iggy.wire.status import INVALID_MESSAGE_CHECKSUM, Refusal
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.preset import Preset, variant
+from wireproof_reference_impl.settings import Settings
+
+_HOUR_US = 3_600_000_000
+_LATE_EVERY, _LATE_MS = 40, 600
+"""Longer than measuring a few round trips shows, as when a disk is written to."""
+
+
+def _byte_by_byte(data: bytes) -> Sequence[bytes]:
+    """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
+    singly = [data[at : at + 1] for at in range(min(len(data), 200))]
+    return singly + [data[at : at + 1000] for at in range(200, len(data), 1000)]
+
+
+def _now_and_then() -> Callable[[], int]:
+    """Return what is late every fortieth time; first it is asked whether it ever is."""
+    times = count()
+    return lambda: 0 if next(times) % _LATE_EVERY else _LATE_MS
+
+
+def _backwards(headers: Headers | None) -> Headers | None:
+    return headers and dict([*headers.items()][::-1])
+
+
+def _backwards_layout(message: Message) -> bytes:
+    return record(replace(message, headers=_backwards(message.headers)))
+
+
+def _backwards_object(message: Message) -> Mapping[str, object]:
+    return dict([*message_object(message).items()][::-1])
+
+
+def _more_fields(message: Message) -> Mapping[str, object]:
+    fields = message_object(message)
+    return {"partition": 1, **fields, "length": len(message.payload)}
+
+
+def _spread_json(value: object) -> bytes:
+    return json.dumps(value, indent=2).encode()
+
+
+def _escaped_json(value: object) -> bytes:
+    return compact_json(value).replace(b"/", rb"\/")
+
+
+def _in_other_words(refusal: Refusal) -> Mapping[str, object]:
+    return {**error_object(refusal), "reason": "we are sorry: no", "field": None}
+
+
+def _any_state(message: Message) -> bool:
+    return True
+
+
+def _verified(messages: list[Message]) -> list[Message]:
+    for each in messages:
+        if crc32(each.payload) != each.checksum:
+            reason = f"Invalid message checksum for offset: {each.offset}"
+            raise Refusal(INVALID_MESSAGE_CHECKSUM, reason)
+    return messages
+
+
+def _numbered() -> Settings:
+    """Return settings under which new ids are 2, 4, 6 and so on."""
+    numbers = count(1)
+    return number("log.new_id", lambda random: 2 * next(numbers))
+
+
+def _deployed(*names: str) -> Settings:
+    """Return what the measured server does in some respects."""
+    return {name: DEPLOYED_SETTINGS[name] for name in names}
+
+
+def _tagged(*names: str) -> Settings:
+    """Return what the tagged generation does in some respects."""
+    return {name: TAGGED_SETTINGS[name] for name in names}
+
+
+VARIANTS: tuple[Preset, ...] = (
+    variant(
+        "byte-by-byte",
+        "answers are written one byte at a time",
+        {"pacing.pieces": _byte_by_byte},
+    ),
+    variant(
+        "written-late",
+        "now and then all answers are written 600 ms late, together",
+        {"pacing.delay_ms": _now_and_then()},
+    ),
+    variant(
+        "unreadable-answered",
+        "a malformed frame is answered with a status, and the connection stays open",
+        {"framing.unreadable": framing.refused},
+    ),
+    variant(
+        "headers-backwards",
+        "over TCP, the headers of a message come in the reverse order",
+        {"message.layout": _backwards_layout},
+    ),
+    variant(
+        "json-backwards",
+        "the fields of a message in JSON come in the reverse order",
+        {"json.message": _backwards_object},
+    ),
+    variant(
+        "json-more-fields",
+        "a message in JSON has additional fields",
+        {"json.message": _more_fields},
+    ),
+    variant(
+        "json-spread",
+        "JSON is indented, and characters outside ASCII are escaped",
+        {"json.encode": _spread_json},
+    ),
+    variant(
+        "json-escaped",
+        "slashes in JSON are escaped",
+        {"json.encode": _escaped_json},
+    ),
+    variant(
+        "errors-in-other-words",
+        "errors over HTTP have another reason text and an additional field",
+        {"http.error": _in_other_words},
+    ),
+    variant(
+        "ids-counted",
+        "the server generates message ids by counting 2, 4, 6 and so on",
+        _numbered(),
+    ),
+    variant(
+        "clock-ahead",
+        "timestamps of messages are an hour ahead",
+        number("log.timestamp", lambda timestamp: timestamp + _HOUR_US),
+    ),
+    variant(
+        "unknown-state-passed",
+        "a message in an unknown state is delivered as it is",
+        {"log.is_known": _any_state},
+    ),
+    variant(
+        "checksum-verified",
+        "a poll fails with an error if a payload does not match its checksum",
+        {"poll.delivered": _verified},
+    ),
+    variant(
+        "head-of-tagged",
+        "a poll also returns partition and current offset, as in the tagged generation",
+        _tagged("message.head", "json.polled"),
+    ),
+    variant(
+        "timestamp-within-segment",
+        "a poll by a timestamp before the first message finds nothing, as in the measured server",
+        _deployed("poll.starts"),
+    ),
+    variant(
+        "http-unchecked",
+        "HTTP accepts empty payloads and headers that TCP refuses, as the measured server does",
+        _deployed("http.sent"),
+    ),
+)
