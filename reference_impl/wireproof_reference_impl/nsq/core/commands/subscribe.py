@@ -148,7 +148,6 @@ def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
 def _subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
     """Make a connection a client of the channel that does not stand among the others yet."""
     identity = connection.identity
-    order = connection.node.behaviour.order
     subscriber = Subscriber(
         connection,
         topic_extend=wish.topic_extend,
@@ -158,7 +157,7 @@ def _subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscri
     )
     subscriber.desired_tag = connection.node.behaviour.subscribe.desired_tag(wish)
     subscriber.takes = _sampled(identity) or ext_filter.wanted(identity.ext_filter)
-    if channel.ordered and not order.ready_needed:
+    if channel.ignores_ready:
         subscriber.ready = 1
     connection.subscriber = subscriber
     connection.channel = channel
