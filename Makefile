@@ -29,7 +29,7 @@ test-allure:
 	@$(PYTHON) tools/setup.py dev
 	@$(PYTHON) tools/browser.py
 	@$(PYTHON) tools/allure.py
-	@$(BIN)/python -m pytest -q -rs reports/tests/test_allure_site.py reports/tests/test_allure_pytest.py
+	@$(BIN)/python -m pytest -q -rs reports/tests/render/allure/test_allure_site.py reports/tests/render/allure/test_allure_pytest.py
 
 test-spark:
 	@$(PYTHON) tools/setup.py all

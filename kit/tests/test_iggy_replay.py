@@ -7,7 +7,7 @@ from cli_process import wireproof
 
 from wireproof.iggy import replay
 from wireproof_kit.iggy import requests
-from wireproof_reports.evidence import recorded
+from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import response

@@ -122,11 +122,11 @@ def _history(source: str, out: Path) -> str:
 def _answered(
     history: str, out: Path, master: str, settings: dict[str, str]
 ) -> list[dict[str, object]]:
-    from wireproof_reports.history.manifest import HistoryFault
+    from wireproof_reports.pipeline.manifest import HistoryFault
+    from wireproof_reports.pipeline.session import SparkFault
     from wireproof_reports.questions.aggregate import Wish
     from wireproof_reports.questions.aggregate import aggregate as ask
     from wireproof_reports.questions.answers import QUESTIONS
-    from wireproof_reports.questions.session import SparkFault
 
     started = time.monotonic()
 

@@ -8,7 +8,7 @@ from wireproof_kit.errors import UsageFault
 
 def write_results(bundle: Path, out: Path) -> None:
     """Render a bundle into a folder of Allure results."""
-    from wireproof_reports.allure.folder import write
+    from wireproof_reports.render.allure.folder import write
 
     write(bundle, out, captures())
 
@@ -19,9 +19,9 @@ def write_site(bundle: Path, out: Path) -> None:
     Raises:
         UsageFault: there is no Allure here, or it fails.
     """
-    from wireproof_reports.allure.generator import NoAllure
-    from wireproof_reports.allure.site import SiteFault
-    from wireproof_reports.allure.site import write_site as make
+    from wireproof_reports.render.allure.generator import NoAllure
+    from wireproof_reports.render.allure.site import SiteFault
+    from wireproof_reports.render.allure.site import write_site as make
 
     try:
         make(bundle, out, captures())

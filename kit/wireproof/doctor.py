@@ -136,7 +136,7 @@ def _java() -> Finding:
 
 
 def _allure() -> Finding:
-    from wireproof_reports.allure.generator import HOW_TO_GET_IT, NoAllure, find_generator
+    from wireproof_reports.render.allure.generator import HOW_TO_GET_IT, NoAllure, find_generator
 
     try:
         found = find_generator(os.environ, Path.cwd())

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from wireproof_kit.fuzz.records import finding_case
-from wireproof_reports.evidence import recorded
-from wireproof_reports.reproducer import script
+from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.reproducer import script
 from wireproof_spec.record import FindingRecord, HeaderRecord
 
 

@@ -15,11 +15,11 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.printable import printable
 from wireproof_kit.version import KIT_VERSION
 from wireproof_reports.bundle_file import BundleFault
-from wireproof_reports.history.wanted import bundles_below, missing_package
+from wireproof_reports.pipeline.wanted import bundles_below, missing_package
 from wireproof_reports.wording import counted
 
 if TYPE_CHECKING:
-    from wireproof_reports.history.ingest import Taken
+    from wireproof_reports.pipeline.ingest import Taken
 
 LISTED = 5
 
@@ -63,9 +63,9 @@ def take(
         UsageFault: one is damaged or foreign, or the history cannot be written; nothing changed.
     """
     refuse_without("pyarrow")
-    from wireproof_reports.history.incoming import Naming
-    from wireproof_reports.history.ingest import ingest as take_in
-    from wireproof_reports.history.manifest import HistoryFault
+    from wireproof_reports.pipeline.incoming import Naming
+    from wireproof_reports.pipeline.ingest import ingest as take_in
+    from wireproof_reports.pipeline.manifest import HistoryFault
 
     progress = Progress("bundles")
     try:

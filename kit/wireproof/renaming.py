@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wireproof_reports.evidence import recorded
+from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.record import StepRecord, packed
 
 Names = Mapping[bytes, bytes]

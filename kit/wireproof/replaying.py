@@ -8,7 +8,7 @@ from typing import cast
 from wireproof.replayer import Links, Replayer, replayer_of
 from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.transcript import Part
-from wireproof_reports.evidence import received_parts, recorded
+from wireproof_reports.exchange.evidence import received_parts, recorded
 from wireproof_spec.record import StepRecord
 
 KINDS = ("receive", "response", "close")

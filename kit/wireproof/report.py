@@ -13,11 +13,11 @@ from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import resolve
 
 WRITERS = {
-    "html": "wireproof_reports.html:write",
-    "junit": "wireproof_reports.junit:write",
-    "md": "wireproof_reports.markdown:write",
-    "statement": "wireproof_reports.statement:write",
-    "badge": "wireproof_reports.badge:write",
+    "html": "wireproof_reports.render.html:write",
+    "junit": "wireproof_reports.render.junit:write",
+    "md": "wireproof_reports.render.markdown:write",
+    "statement": "wireproof_reports.render.statement:write",
+    "badge": "wireproof_reports.render.badge:write",
     "allure": "wireproof.allure:write_results",
     "allure-html": "wireproof.allure:write_site",
     "pcap": "wireproof.captures:write_failing",

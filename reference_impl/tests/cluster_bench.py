@@ -63,11 +63,10 @@ class ClusterBench:
         lookupds: int = 2,
         *,
         dialect: str = PUBLISHED,
-        faults: tuple[str, ...] = (),
         variants: tuple[str, ...] = (),
     ) -> None:
         self.now_ns = START
-        behaviour = presets.build(dialect, fault_names=faults, variant_names=variants)
+        behaviour = presets.build(dialect, fault_names=(), variant_names=variants)
         self.members = [
             Member(
                 Node(MemoryStorage(), behaviour=behaviour, limits=Limits(), now_ns=START), number

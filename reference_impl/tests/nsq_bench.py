@@ -104,7 +104,6 @@ class Bench:
         self,
         *,
         dialect: str = PUBLISHED,
-        faults: tuple[str, ...] = (),
         variants: tuple[str, ...] = (),
         limits: Limits | None = None,
         storage: Storage | None = None,
@@ -113,7 +112,7 @@ class Bench:
         self.now_ns = START
         self.node = Node(
             storage or MemoryStorage(),
-            behaviour=presets.build(dialect, fault_names=faults, variant_names=variants),
+            behaviour=presets.build(dialect, fault_names=(), variant_names=variants),
             limits=limits or Limits(),
             now_ns=START,
             access=access,

@@ -20,6 +20,7 @@ from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.packed import MESSAGE_HEAD_BYTES
+from wireproof_reference_impl.overrides import applied
 from wireproof_reference_impl.preset import PARSER
 from wireproof_reference_impl.served import Connect, Source
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FrameReader, ServerFrame
@@ -193,21 +194,27 @@ class Broker:
 
 @contextmanager
 def _broker(*faults: str) -> Iterator[Broker]:
+    with applied(presets.overrides(faults)):
+        node = _node(faults)
+        places: list[tuple[Source, Connect]] = [
+            (node, broker.connector(node)),
+            (node, http_api.connector(node)),
+        ]
+        with running(node.behaviour.pacing, places) as shell:
+            serving = Broker(shell, node)
+            try:
+                yield serving
+            finally:
+                serving.close()
+
+
+def _node(faults: Sequence[str]) -> Node:
     behaviour = presets.build("published", fault_names=faults, variant_names=())
     now_ns = time.time_ns()
     node = Node(MemoryStorage(), behaviour=behaviour, limits=Limits(), now_ns=now_ns)
     node.create("t", range(1), extend=False, ordered=False)
     node.create("e", range(1), extend=True, ordered=False)
-    places: list[tuple[Source, Connect]] = [
-        (node, broker.connector(node)),
-        (node, http_api.connector(node)),
-    ]
-    with running(behaviour.pacing, places) as shell:
-        serving = Broker(shell, node)
-        try:
-            yield serving
-        finally:
-            serving.close()
+    return node
 
 
 def _until(is_so: Callable[[], bool], within_s: float = DEADLINE_S) -> bool:

@@ -11,6 +11,7 @@ from wireproof_reference_impl.nsq.behaviour import Behaviour, changed
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.nsq.preset import CLAUSE, PARSER, VARIANT, Preset
 from wireproof_reference_impl.nsq.presets import FAULTS, VARIANTS
+from wireproof_reference_impl.overrides import applied
 from wireproof_spec.catalogue import load_catalogue
 
 EVERY = [*FAULTS.values(), *VARIANTS.values()]
@@ -18,8 +19,10 @@ EVERY = [*FAULTS.values(), *VARIANTS.values()]
 
 @pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)
 def test_every_preset_changes_the_behaviour(preset: Preset) -> None:
-    assert preset.settings
-    assert changed(Behaviour(), preset.settings) != Behaviour()
+    assert preset.settings or preset.overrides
+    assert changed(Behaviour(), preset.settings) != Behaviour() or not preset.settings
+    with applied(preset.overrides):
+        pass
 
 
 @pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)

@@ -252,7 +252,7 @@ def test_start_is_quick_and_loads_neither_schemas_nor_presets() -> None:
     code = (
         "import sys; import wireproof_reference_impl.nsq.serve; "
         "unused = {'jsonschema', 'hypothesis', 'pytest', 'click', 'construct'}; "
-        "unused |= {f'wireproof_reference_impl.nsq.{each}' for each in ('presets', 'faults')}; "
+        "unused |= {f'wireproof_reference_impl.nsq.{each}' for each in ('presets', 'faulty')}; "
         "print(sorted(unused & set(sys.modules)))"
     )
     done = subprocess.run(

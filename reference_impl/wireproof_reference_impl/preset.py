@@ -1,6 +1,6 @@
 """A named set of settings of a behaviour table: a fault or a variant."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from msgspec import Struct
@@ -55,9 +55,11 @@ def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> 
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
-def parser_fault(name: str, text: str, settings: Settings) -> Preset:
+def parser_fault(
+    name: str, text: str, settings: Settings | None = None, *, overrides: Sequence[Override] = ()
+) -> Preset:
     """Return a fault of a parser: it breaks no clause by itself, but what every parser owes."""
-    return Preset(f"parser-{name}", PARSER, text, settings)
+    return Preset(f"parser-{name}", PARSER, text, settings or {}, overrides=tuple(overrides))
 
 
 def conflicts(preset: Preset, variants: Mapping[str, Preset]) -> tuple[str, ...]:

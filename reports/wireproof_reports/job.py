@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from wireproof_reports.history.manifest import HistoryFault
+from wireproof_reports.pipeline.manifest import HistoryFault
+from wireproof_reports.pipeline.session import SparkFault
 from wireproof_reports.questions.aggregate import Wish, aggregate
-from wireproof_reports.questions.session import SparkFault
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from wireproof_reports.history.manifest import Manifest, Part, read_manifest, write_manifest
-from wireproof_reports.history.parquet import schema
-from wireproof_reports.history.target import version_key
+from wireproof_reports.pipeline.manifest import Manifest, Part, read_manifest, write_manifest
+from wireproof_reports.pipeline.parquet import schema
+from wireproof_reports.pipeline.target import version_key
 from wireproof_spec.history import TABLES
 
 SEED = 20_261_121

@@ -13,10 +13,10 @@ from pathlib import Path
 import duck  # beside this file
 import tuned
 
-from wireproof_reports.history.manifest import read_manifest
+from wireproof_reports.pipeline.manifest import read_manifest
+from wireproof_reports.pipeline.session import session
+from wireproof_reports.pipeline.tables import open_tables
 from wireproof_reports.questions.answers import answer
-from wireproof_reports.questions.session import session
-from wireproof_reports.questions.tables import open_tables
 
 CORES = 2
 TODAY = date(2026, 11, 21)

@@ -25,7 +25,7 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
 from wireproof_kit.transcript import Transcript
-from wireproof_reports.evidence import recorded
+from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.command_shapes import payload_schema

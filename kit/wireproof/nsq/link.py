@@ -12,7 +12,7 @@ from wireproof_kit.nsq.topics import Address, Topic
 from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.patience import PUSH, Patience
 from wireproof_kit.transcript import Transcript
-from wireproof_reports.evidence import recorded
+from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.nsq import names
 from wireproof_spec.record import StepRecord
 

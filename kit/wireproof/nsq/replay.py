@@ -26,7 +26,7 @@ from wireproof_kit.nsq.services import lookup_addresses
 from wireproof_kit.nsq.topics import Topic
 from wireproof_kit.session import Session
 from wireproof_kit.transcript import Transcript
-from wireproof_reports.evidence import recorded
+from wireproof_reports.exchange.evidence import recorded
 
 Topics = Mapping[bytes, Topic | str]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from wireproof.view.comparison import summed, titled, verdicts
 from wireproof_kit.diff import KINDS, Change, Comparison
-from wireproof_reports.markdown import code, plain
+from wireproof_reports.render.markdown import code, plain
 
 
 def comparison_markdown(found: Comparison) -> Iterator[str]:

@@ -23,7 +23,6 @@ from wireproof_reference_impl.nsq.core import (
     landing,
     packed,
     record,
-    subscribe_rules,
 )
 from wireproof_reference_impl.nsq.core.dispatch import Audience
 from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
@@ -32,8 +31,6 @@ from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
 from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
@@ -116,16 +113,8 @@ class PublishBehaviour(Struct, frozen=True):
 
 
 class SubscribeBehaviour(Struct, frozen=True):
-    """Who may subscribe, and as what; whom `late_rule` takes is refused, and joins 3 s late."""
+    """How the line of a subscription is read."""
 
-    order_rule: Callable[[Wish], Refusal | None] = subscribe_rules.order_rule
-    topic_names: Callable[[str], bool] = names.is_valid_name
-    channel_names: Callable[[str], bool] = names.is_valid_name
-    lands: Callable[[int], int] = landing.the_one_named
-
-    rule: Callable[[Wish], Refusal | None] = subscribe_rules.support_rule
-    late_rule: Callable[[Wish], Refusal | None] | None = None
-    desired_tag: Callable[[Wish], str | None] = subscribe_rules.desired_tag
     partition_beside_offset: bool = True
 
 

@@ -1,9 +1,10 @@
 """Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import BOUNDARY as BOUNDARY
 from wireproof_reference_impl.preset import CLAUSE as CLAUSE
 from wireproof_reference_impl.preset import CONDITION as CONDITION
@@ -60,7 +61,6 @@ _DOCUMENTS = ("ext.", "smart.")
 _LATE_COUNTERPARTS: Mapping[str, str] = {
     "dispatch.choose": "dispatch.late_choose",
     "parser.cut_body": "parser.late_cut_body",
-    "subscribe.rule": "subscribe.late_rule",
 }
 
 
@@ -69,35 +69,57 @@ def fault(
     text: str,
     *,
     breaks: str,
-    settings: Settings,
+    settings: Settings | None = None,
+    overrides: Sequence[Override] = (),
     may_break: str = "",
     kind: str = CLAUSE,
     way: str = "",
     delivers_wrongly: bool = False,
     late: Settings | None = None,
+    late_overrides: Sequence[Override] = (),
 ) -> Preset:
     """Return a fault; clauses are words of one string, those of document 000 without `ext.`.
 
-    One that delivers what should not be delivered has a twin that does so late: under the late
-    counterparts of its settings, or under `late` where these have none.
+    A fault that delivers what should not be delivered has a twin that does so 3 s late, made by
+    `late_overrides` and `late`, or by the late counterparts of its settings.
 
     Raises:
         KeyError: it delivers wrongly, and there is no late counterpart.
     """
+    settings = settings or {}
     broken = _clauses(breaks)
     allowed = dict.fromkeys(_clauses(may_break))
     others = tuple(each for each in allowed if each not in broken)
-    if delivers_wrongly and late is None:
+    if delivers_wrongly and late is None and not late_overrides:
         late = {_LATE_COUNTERPARTS[key]: value for key, value in settings.items()}
-    return Preset(name, kind, text, settings, broken, others, way, late)
+    return Preset(
+        name,
+        kind,
+        text,
+        settings,
+        broken,
+        others,
+        way,
+        late,
+        overrides=tuple(overrides),
+        late_overrides=tuple(late_overrides),
+    )
 
 
 def late_twin(preset: Preset) -> Preset | None:
     """Return the fault that does 3 s late what this one does, if it delivers wrongly."""
-    if preset.late is None:
+    if preset.late is None and not preset.late_overrides:
         return None
-    name, text = f"{preset.name}-late", f"3 s late, besides what is due: {preset.text}"
-    return replace(preset, name=name, text=text, settings=preset.late, way=LATE, late=None)
+    return replace(
+        preset,
+        name=f"{preset.name}-late",
+        text=f"3 s late, besides what is due: {preset.text}",
+        settings=preset.late or {},
+        overrides=preset.late_overrides,
+        way=LATE,
+        late=None,
+        late_overrides=(),
+    )
 
 
 def _clauses(words: str) -> tuple[str, ...]:

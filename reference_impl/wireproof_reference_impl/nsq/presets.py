@@ -1,24 +1,33 @@
-"""Named settings of the behaviour table: dialects, faults and variants."""
+"""Dialects, faults and variants by name, and what a broker with some of them does otherwise."""
 
 from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl import preset as preset_table
-from wireproof_reference_impl.nsq import faults, variants
+from wireproof_reference_impl.nsq import faulty, variants
 from wireproof_reference_impl.nsq.behaviour import (
     Behaviour,
     changed,
     of_dialect,
 )
+from wireproof_reference_impl.nsq.core.commands import publish_row
 from wireproof_reference_impl.nsq.preset import late_twin
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_reference_impl.preset import Preset, named
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
-    for preset in faults.FAULTS
+    for preset in faulty.FAULTS
     for each in (preset, late_twin(preset))
     if each is not None
 }
 VARIANTS: Mapping[str, Preset] = {preset.name: preset for preset in variants.VARIANTS}
+
+
+def _never_fits(behaviour: Behaviour) -> bool:
+    return False
+
+
+_ONE_BY_ONE = replaced(publish_row, "fits", _never_fits)
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:
@@ -38,3 +47,18 @@ def build(dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[s
     for name in variant_names:
         behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
     return behaviour
+
+
+def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
+    """Return what faults replace in the core, in the order in which it is to be replaced.
+
+    A broker with overrides reads each command by itself: publishes that are taken together would
+    pass most of the functions by that a fault replaces.
+
+    Raises:
+        BadOption: a name that does not exist.
+    """
+    found = tuple(
+        override for name in fault_names for override in named(FAULTS, "fault", name).overrides
+    )
+    return (_ONE_BY_ONE, *found) if found else ()

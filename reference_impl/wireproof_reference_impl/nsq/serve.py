@@ -19,6 +19,7 @@ from wireproof_reference_impl.nsq.options import (
     ServeOptions,
 )
 from wireproof_reference_impl.nsq.queue_place import QueueFault
+from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
 
@@ -78,9 +79,12 @@ def _presets() -> Presets:
 def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.dialect)
-    from wireproof_reference_impl.nsq.presets import build
+    from wireproof_reference_impl.nsq import presets
 
-    return build(options.dialect, fault_names=options.faults, variant_names=options.variants)
+    apply(presets.overrides(options.faults))
+    return presets.build(
+        options.dialect, fault_names=options.faults, variant_names=options.variants
+    )
 
 
 async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:

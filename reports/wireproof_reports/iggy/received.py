@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from wireproof_reports.annotation import Part
+from wireproof_reports.exchange.annotation import Part
 from wireproof_spec.decoding import Schema, Span, decode, spans
 from wireproof_spec.iggy import commands, consumer_offsets, streams, system, topics
 from wireproof_spec.iggy.frame import RESPONSE, RESPONSE_HEAD_SIZE

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from wireproof_reports.annotation import Part
+from wireproof_reports.exchange.annotation import Part
 from wireproof_spec.decoding import Span, spans
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,

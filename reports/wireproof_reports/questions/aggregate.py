@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from wireproof_reports.history.manifest import HistoryFault, Manifest, read_manifest
+from wireproof_reports.pipeline.manifest import HistoryFault, Manifest, read_manifest
+from wireproof_reports.pipeline.session import is_local, session
+from wireproof_reports.pipeline.shipping import archive
+from wireproof_reports.pipeline.tables import is_url, manifest_of, open_tables
 from wireproof_reports.questions.answers import (
     QUESTIONS,
     Tell,
@@ -18,9 +21,6 @@ from wireproof_reports.questions.answers import (
     write_answer,
     write_index,
 )
-from wireproof_reports.questions.session import is_local, session
-from wireproof_reports.questions.shipping import archive
-from wireproof_reports.questions.tables import is_url, manifest_of, open_tables
 
 DATA = "data"
 LOG = "spark.log"

@@ -11,8 +11,8 @@ from typing import cast
 
 import pyarrow as pa
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import Answered, Kind, Question
-from wireproof_reports.questions.tables import Tables
 
 SCHEMA = 1
 MOST_ROWS = 100_000

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CLAUSE,
     FIRST,
@@ -11,7 +12,6 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import fails
 
 KEYS = ("protocol", "clause", "cause_field", "cause_value")

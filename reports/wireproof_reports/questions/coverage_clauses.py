@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from wireproof_reports.bundle_file import BundleFault, law_of
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import CLAUSE, LEVEL, PROTOCOL, Answered, Question
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import ASSERTED, cases, how_many
 
 _LAW = "protocol string, clause string, law_level string"

@@ -7,6 +7,7 @@ on any number of machines: a percentile is at most 2 % below the exact one.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
@@ -14,7 +15,6 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import TARGET, version_order
 
 PERCENTILES = {"p50_us": 50, "p95_us": 95, "p99_us": 99}

@@ -3,8 +3,8 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import FIRST, LAST, PROTOCOL, Answered, Question
-from wireproof_reports.questions.tables import Tables
 
 KEYS = ("protocol", "finding")
 _TOLD = ("violated", "words", "state", "frame", "field", "answer", "mutation", "seed", "index")

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CASE,
     CLAUSE,
@@ -14,7 +15,6 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import (
     TARGET,
     cases,

@@ -7,6 +7,7 @@ their rows are brought into the order of time.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CASE,
     LAST,
@@ -16,7 +17,6 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import (
     TARGET,
     cases,

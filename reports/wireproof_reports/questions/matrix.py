@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CLAUSE,
     LEVEL,
@@ -12,7 +13,6 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import TARGET, cases, version_order
 from wireproof_spec.record import VERDICTS
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pyspark.sql import DataFrame
 
-from wireproof_reports.questions.tables import Tables
+from wireproof_reports.pipeline.tables import Tables
 
 Kind = Literal["text", "integer", "number", "boolean", "day", "time", "texts", "counts"]
 

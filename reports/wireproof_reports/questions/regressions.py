@@ -7,6 +7,7 @@ worst counts. Time and verdict are packed into one integer, so that the larger i
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import (
     CASE,
     CLAUSE,
@@ -16,7 +17,6 @@ from wireproof_reports.questions.question import (
     Answered,
     Question,
 )
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import TARGET, tested, version_order
 
 ORDER = ("pass", "reading", "unstable", "known", "fail")

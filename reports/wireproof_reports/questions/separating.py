@@ -7,8 +7,8 @@ the same: the entropy of the mean share of failures, less the mean entropy of th
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from wireproof_reports.pipeline.tables import Tables
 from wireproof_reports.questions.question import CASE, CLAUSE, LEVEL, PROTOCOL, Answered, Question
-from wireproof_reports.questions.tables import Tables
 from wireproof_reports.questions.verdicts import cases, conforms, tested
 
 KEYS = ("protocol", "case", "case_hash", "clause", "level")

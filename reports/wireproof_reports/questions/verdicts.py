@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from wireproof_reports.questions.tables import Tables
+from wireproof_reports.pipeline.tables import Tables
 
 CONFORMING = ("pass", "reading")
 FAILING = ("fail", "known")

@@ -14,7 +14,7 @@ from typing import cast
 
 import jinja2
 
-from wireproof_reports.clauses import source
+from wireproof_reports.render.clauses import source
 from wireproof_reports.site.pages import PageOf, pages_for
 from wireproof_spec.catalogue import load_catalogue
 

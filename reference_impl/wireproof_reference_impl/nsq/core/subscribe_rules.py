@@ -9,7 +9,7 @@ from wireproof_spec.nsq.error_codes import (
     E_SUB_EXTEND_NEED,
     E_SUB_ORDER_IS_MUST,
 )
-from wireproof_spec.nsq.names import SUB, SUB_ADVANCED
+from wireproof_spec.nsq.names import SUB, SUB_ADVANCED, is_valid_name
 
 
 class Wish(NamedTuple):
@@ -26,6 +26,22 @@ class Wish(NamedTuple):
     ordered: bool = False
     known: bool = False
     used: bool = False
+
+
+def is_topic_name(name: str) -> bool:
+    """Return True if a topic may be called so.
+
+    Clause: smart.partition.sub-bad-topic
+    """
+    return is_valid_name(name)
+
+
+def is_channel_name(name: str) -> bool:
+    """Return True if a channel may be called so.
+
+    Clause: smart.partition.sub-bad-channel
+    """
+    return is_valid_name(name)
 
 
 def order_rule(wish: Wish) -> Refusal | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.core import ext_filter
+from wireproof_reference_impl.nsq.core import ext_filter, landing, subscribe_rules
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import partition_word
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -12,7 +12,6 @@ from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.timers import LATE_NS
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import BadWord, integer, shown
 from wireproof_spec.nsq import error_codes
@@ -30,30 +29,36 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     connection.move(Event.SUB)
     _check_words(connection, words)
     partition = _partition(connection, words)
-    wish = _wish(connection, words, partition)
-    rules = connection.node.behaviour.subscribe
-    refusal = rules.order_rule(wish) or rules.rule(wish)
-    if refusal is not None:
-        late_rule = connection.node.behaviour.subscribe.late_rule
-        if late_rule is not None and late_rule(wish) is None:
-            _join_late(connection, _channel(connection, partition, shown(words[2])), wish)
-            raise Refusal(refusal.code, refusal.text, fatal=False)
-        raise refusal
+    wish = checked_wish(connection, words, partition)
     _check_role(partition, shown(words[2]))
     ordered = words[0] not in (SUB, SUB_ADVANCED)
     if ordered and connection.identity.sample_rate:
         text = "order consume is not allowed while sample rate is not 0"
         raise Refusal(error_codes.E_INVALID, text)
-    channel = _channel(connection, partition, shown(words[2]))
+    channel = open_channel(connection, partition, shown(words[2]))
     if offset is not None and not channel.subscribers:
         _start_at(channel, offset)
     channel.ordered = channel.ordered or ordered
-    _join(connection, channel, wish)
+    channel.join(make_subscriber(connection, channel, wish))
     connection.respond(OK)
     connection.node.touch(partition)
 
 
-def _wish(connection: Connection, words: Sequence[bytes], partition: Partition) -> Wish:
+def checked_wish(connection: Connection, words: Sequence[bytes], partition: Partition) -> Wish:
+    """Return what a client wants to subscribe to, if it may.
+
+    Raises:
+        Refusal: the rules of ordered topics or of the extend feature forbid it.
+    """
+    wish = read_wish(connection, words, partition)
+    refusal = subscribe_rules.order_rule(wish) or subscribe_rules.support_rule(wish)
+    if refusal is not None:
+        raise refusal
+    return wish
+
+
+def read_wish(connection: Connection, words: Sequence[bytes], partition: Partition) -> Wish:
+    """Return what a client wants to subscribe to, whether it may or not."""
     topic = partition.topic
     channel = partition.channels.get(shown(words[2]))
     return Wish(
@@ -73,10 +78,9 @@ def _check_words(connection: Connection, words: Sequence[bytes]) -> None:
     if len(words) < 3:
         raise Refusal(error_codes.E_INVALID, "SUB insufficient number of parameters")
     topic, channel = shown(words[1]), shown(words[2])
-    rules = connection.node.behaviour.subscribe
-    if not rules.topic_names(topic):
+    if not subscribe_rules.is_topic_name(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'SUB topic name "{topic}" is not valid')
-    if not rules.channel_names(channel):
+    if not subscribe_rules.is_channel_name(channel):
         raise Refusal(error_codes.E_BAD_CHANNEL, f'SUB channel name "{channel}" is not valid')
 
 
@@ -85,8 +89,9 @@ def _partition(connection: Connection, words: Sequence[bytes]) -> Partition:
     end = 4 if rules.partition_beside_offset else len(words)
     number = partition_word.optional(words[:end], 3, error_codes.E_BAD_PARTITION)
     connection.authorize("SUB")
-    lands = number if number is None else rules.lands(number)
-    partition = connection.node.find(shown(words[1]), lands)
+    if number is not None:
+        number = landing.the_one_named(number)
+    partition = connection.node.find(shown(words[1]), number)
     if partition is None:
         raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
     return partition
@@ -100,7 +105,12 @@ def _check_role(partition: Partition, channel: str) -> None:
         raise Refusal(error_codes.E_SUB_CHANNEL_NOT_REGISTERED, text)
 
 
-def _channel(connection: Connection, partition: Partition, name: str) -> Channel:
+def open_channel(connection: Connection, partition: Partition, name: str) -> Channel:
+    """Return a channel, which may be new.
+
+    Raises:
+        Refusal: a new one cannot be kept.
+    """
     try:
         return connection.node.channel(partition, name)
     except OSError as error:
@@ -129,24 +139,8 @@ def _start_at(channel: Channel, offset: Offset) -> None:
         raise Refusal(error_codes.E_INVALID, text)
 
 
-def _join(connection: Connection, channel: Channel, wish: Wish) -> None:
-    channel.join(_subscriber(connection, channel, wish))
-
-
-def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
-    """Let a client that was refused join all the same, when nobody looks any more."""
-    subscriber = _subscriber(connection, channel, wish)
-
-    def join(now_ns: int) -> None:
-        if not connection.closed:
-            channel.join(subscriber)
-            channel.serve(now_ns)
-
-    connection.node.timers.at(connection.now_ns + LATE_NS, join)
-
-
-def _subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
-    """Make a connection a client of the channel that does not stand among the others yet."""
+def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
+    """Return the connection as a client of a channel that it has not joined yet."""
     identity = connection.identity
     subscriber = Subscriber(
         connection,
@@ -155,7 +149,7 @@ def _subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscri
         position=wish.command != SUB,
         message_timeout_ns=identity.message_timeout_ms * MILLISECOND,
     )
-    subscriber.desired_tag = connection.node.behaviour.subscribe.desired_tag(wish)
+    subscriber.desired_tag = subscribe_rules.desired_tag(wish)
     subscriber.takes = _sampled(identity) or ext_filter.wanted(identity.ext_filter)
     if channel.ignores_ready:
         subscriber.ready = 1

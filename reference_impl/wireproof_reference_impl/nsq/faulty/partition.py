@@ -1,0 +1,199 @@
+"""Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import landing, subscribe_rules
+from wireproof_reference_impl.nsq.core.landing import Landing
+from wireproof_reference_impl.nsq.core.message import Stored
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    TRACED,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.overrides import replaced
+from wireproof_spec.nsq.names import OK, is_valid_name
+
+Lands = Callable[[Landing], int]
+
+
+def _landing(lands: Lands) -> Settings:
+    """Return settings under which publishes land there; one node holds all partitions."""
+    return {"cluster.together": True, "publish.lands": lands}
+
+
+def _stray(name: str, text: str, lands: Lands, *, breaks: str, way: str) -> Preset:
+    """Return a fault that lets messages stray, and late ones as well."""
+    return fault(
+        name,
+        text,
+        breaks=breaks,
+        may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
+        settings=_landing(lands),
+        way=way,
+        delivers_wrongly=True,
+        late={"cluster.together": True, "publish.strays": lands},
+    )
+
+
+def _first(landing: Landing) -> int:
+    return 0
+
+
+def _every_fourth_next_door(landing: Landing) -> int:
+    return landing.partition ^ (landing.stored % 4 == 3)
+
+
+def _batches_first(landing: Landing) -> int:
+    return 0 if len(landing.entries) > 1 else landing.partition
+
+
+def _traced(landing: Landing) -> bool:
+    return any(entry.trace_id for entry in landing.entries)
+
+
+def _traced_first(landing: Landing) -> int:
+    return 0 if _traced(landing) else landing.partition
+
+
+def _traced_last(landing: Landing) -> int:
+    return 1 if _traced(landing) else landing.partition
+
+
+def _odd_trace_ids_next_door(landing: Landing) -> int:
+    return landing.partition ^ (landing.entries[0].trace_id % 2)
+
+
+def _always_first(partition: int) -> int:
+    return 0
+
+
+def _line_feed_above_200(stored: Stored) -> bytes:
+    return OK + b"\n" if stored.size > 200 else OK
+
+
+def _last_byte_lost_above_4096(data: bytes) -> bytes:
+    return data[:-1] if len(data) > 4096 else data
+
+
+def _leading_blanks_lost(data: bytes) -> bytes:
+    return data.lstrip(b"\n\r ") or data
+
+
+def _short_names(name: str) -> bool:
+    return is_valid_name(name) and len(name) < 64
+
+
+def _lasting_names(name: str) -> bool:
+    return is_valid_name(name) and "#" not in name
+
+
+_OWN = "smart.partition.own-messages"
+_TRACE = "smart.trace.partition"
+_ORDER = "smart.order.partition"
+_SUBSCRIBE = "smart.partition.subscribe"
+_PUBLISH = "smart.partition.publish"
+_STRAYED = (
+    f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
+    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+)
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
+
+
+FAULTS: tuple[Preset, ...] = (
+    _stray(
+        "partition-first-for-all",
+        "whatever partition a publish names, the first gets it",
+        _first,
+        breaks=f"{_OWN} {_ORDER}",
+        way=WRONG_VALUE,
+    ),
+    _stray(
+        "partition-every-fourth-astray",
+        "every fourth message of a partition goes to the one beside it",
+        _every_fourth_next_door,
+        breaks=_OWN,
+        way=CONDITION,
+    ),
+    _stray(
+        "partition-batches-to-the-first",
+        "batches go to the first partition, whatever they name",
+        _batches_first,
+        breaks=_OWN,
+        way=CONDITION,
+    ),
+    _stray(
+        "partition-traced-to-the-first",
+        "traced messages go to the first partition, whatever they name",
+        _traced_first,
+        breaks=_TRACE,
+        way=WRONG_VALUE,
+    ),
+    _stray(
+        "partition-traced-to-the-second",
+        "traced messages go to the second partition, whatever they name",
+        _traced_last,
+        breaks=_TRACE,
+        way=WRONG_VALUE,
+    ),
+    _stray(
+        "partition-odd-trace-ids-astray",
+        "messages with odd trace ids go to the partition beside the one they name",
+        _odd_trace_ids_next_door,
+        breaks=_TRACE,
+        way=CONDITION,
+    ),
+    fault(
+        "partition-subscribed-to-the-first",
+        "a subscription is to the first partition, whatever it names",
+        breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
+        may_break=f"{_STRAYED} smart.partition.sub-missing",
+        settings={"cluster.together": True},
+        overrides=(replaced(landing, "the_one_named", _always_first),),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "channel-of-64-letters-refused",
+        "a channel of 64 letters is refused",
+        breaks=_SUBSCRIBE,
+        overrides=(replaced(subscribe_rules, "is_channel_name", _short_names),),
+        way=BOUNDARY,
+    ),
+    fault(
+        "channel-ephemeral-refused",
+        "an ephemeral channel is refused",
+        breaks=_SUBSCRIBE,
+        may_break="consume.layout",
+        overrides=(replaced(subscribe_rules, "is_channel_name", _lasting_names),),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-last-byte-lost",
+        "bodies of PUB above 4096 bytes lose their last byte",
+        breaks=_PUBLISH,
+        may_break="smart.order.layout smart.order.in-order smart.order.increasing "
+        "consume.plain-topic",
+        settings={"publish.plain_body": _last_byte_lost_above_4096},
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-leading-blanks-lost",
+        "bodies of PUB lose blanks and line ends at their front",
+        breaks=_PUBLISH,
+        may_break="smart.order.layout consume.plain-topic",
+        settings={"publish.plain_body": _leading_blanks_lost},
+        way=CONDITION,
+    ),
+    fault(
+        "pub-ok-with-line-feed",
+        "PUB of more than 200 bytes is answered OK and a line feed",
+        breaks=_PUBLISH,
+        may_break="smart.partition.pub-failed",
+        settings={"publish.plain_ok": _line_feed_above_200},
+        way=EXTRA,
+    ),
+)

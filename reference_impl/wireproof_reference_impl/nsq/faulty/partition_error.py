@@ -1,0 +1,248 @@
+"""Faults of the errors that SUB and PUB are refused with."""
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import packed, subscribe_rules
+from wireproof_reference_impl.nsq.core.frame_reading import Size, judge_size
+from wireproof_reference_impl.nsq.core.refusal import Manner
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.overrides import replaced
+from wireproof_spec.nsq.error_codes import (
+    E_BAD_BODY,
+    E_BAD_CHANNEL,
+    E_BAD_MESSAGE,
+    E_BAD_PARTITION,
+    E_BAD_PROTOCOL,
+    E_BAD_TOPIC,
+    E_INVALID,
+    E_PUB_FAILED,
+    E_TOPIC_NOT_EXIST,
+)
+from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
+
+
+def _coded(command: bytes, code: str, said: str) -> Settings:
+    """Return settings under which one command is refused with another code."""
+
+    def error_code(name: bytes, found: str) -> str:
+        return said if name == command and found == code else found
+
+    return {"output.error_code": error_code}
+
+
+def _mannered(command: bytes, code: str, manner: Manner) -> Settings:
+    """Return settings under which one refusal of a command shows otherwise."""
+
+    def shown(name: bytes, found: str) -> Manner:
+        return manner if name == command and found == code else Manner.SAID
+
+    return {"output.manner": shown}
+
+
+def _invalid_twice(frame_type: int, data: bytes) -> bytes:
+    sent = packed.frame(frame_type, data)
+    return sent * 2 if data.startswith(E_INVALID.encode() + b" ") else sent
+
+
+def _unless_invalid(command: bytes, code: str, fatal: bool) -> bool:
+    return fatal and code != E_INVALID
+
+
+def _long_too(name: str) -> bool:
+    return is_valid_name(name) or is_valid_name(name[:64])
+
+
+def _any_letter(name: str) -> bool:
+    return is_valid_name(name) or (0 < len(name) <= 64)
+
+
+def _zero_taken(size: int, limit: int) -> Size:
+    return judge_size(size, limit) if size else Size.FINE
+
+
+def _only_on_plain(topic: TopicKind | None) -> bool:
+    return topic is None or not topic.extend
+
+
+_REFUSED = (
+    "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
+    "smart.partition.pub-failed smart.partition.required parser.size parser.truncated"
+)
+
+
+def _refused(
+    name: str,
+    command: bytes,
+    code: str,
+    clause: str,
+    *,
+    said: str,
+    text: str,
+    as_well: str = "",
+) -> tuple[Preset, ...]:
+    """Return the faults of one refusal: another code, no word, no error frame.
+
+    Those without an error break the clauses `as_well` that ask for any error.
+    """
+    return (
+        fault(
+            f"{name}-other-code",
+            f"{text} is refused with {said}",
+            breaks=clause,
+            may_break=_REFUSED,
+            settings=_coded(command, code, said),
+            way=WRONG_VALUE,
+        ),
+        fault(
+            f"{name}-without-a-word",
+            f"{text} ends the connection without a word",
+            breaks=f"{clause} {as_well}",
+            may_break=_REFUSED,
+            settings=_mannered(command, code, Manner.CLOSED),
+            way=MISSING,
+        ),
+        fault(
+            f"{name}-as-a-response",
+            f"{text} is refused with a response frame",
+            breaks=f"{clause} {as_well}",
+            may_break=_REFUSED,
+            settings=_mannered(command, code, Manner.RESPONSE),
+            way=WRONG_VALUE,
+        ),
+    )
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "pub-partition-optional-on-ext-topics",
+        "on ext topics PUB needs no partition, on others it does",
+        breaks="smart.partition.required",
+        settings={"publish.needs_partition": _only_on_plain},
+        way=CONDITION,
+    ),
+    *_refused(
+        "pub-invalid",
+        PUB,
+        E_INVALID,
+        "smart.partition.pub-invalid",
+        said=E_BAD_PROTOCOL,
+        text="PUB with a word missing, or with a partition that is no number,",
+        as_well="smart.partition.required smart.partition.pub-wrong-partition",
+    ),
+    *_refused(
+        "pub-bad-topic",
+        PUB,
+        E_BAD_TOPIC,
+        "smart.partition.pub-bad-topic",
+        said=E_INVALID,
+        text="PUB to a topic of an illegal name",
+    ),
+    fault(
+        "batch-topic-not-exist-other-code",
+        "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
+        breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
+        settings=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
+        way=CONDITION,
+    ),
+    fault(
+        "invalid-said-twice",
+        "E_INVALID is said twice, and the connection goes on",
+        breaks="smart.partition.pub-invalid smart.partition.sub-invalid",
+        may_break=_REFUSED,
+        settings={"output.frame": _invalid_twice, "output.fatal": _unless_invalid},
+        way=EXTRA,
+    ),
+    fault(
+        "pub-long-names-taken",
+        "PUB takes topic names of more than 64 letters for legal ones",
+        breaks="smart.partition.pub-bad-topic",
+        may_break=_REFUSED,
+        settings={"publish.topic_names": _long_too},
+        way=BOUNDARY,
+    ),
+    *_refused(
+        "pub-bad-message",
+        PUB,
+        E_BAD_MESSAGE,
+        "smart.partition.pub-bad-message",
+        said=E_BAD_BODY,
+        text="PUB with a size that cannot be, or cut,",
+    ),
+    fault(
+        "pub-size-zero-taken",
+        "a message of no bytes is taken",
+        breaks="smart.partition.pub-bad-message",
+        may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
+        settings={"parser.size": _zero_taken},
+        way=BOUNDARY,
+    ),
+    *_refused(
+        "pub-topic-not-exist",
+        PUB,
+        E_TOPIC_NOT_EXIST,
+        "smart.partition.topic-not-exist",
+        said=E_PUB_FAILED,
+        text="PUB to a topic that does not exist",
+    ),
+    *_refused(
+        "sub-invalid",
+        SUB,
+        E_INVALID,
+        "smart.partition.sub-invalid",
+        said=E_BAD_PROTOCOL,
+        text="SUB with a word missing, or a second one,",
+    ),
+    *_refused(
+        "sub-bad-topic",
+        SUB,
+        E_BAD_TOPIC,
+        "smart.partition.sub-bad-topic",
+        said=E_BAD_CHANNEL,
+        text="SUB to a topic of an illegal name",
+    ),
+    fault(
+        "sub-long-topic-names-taken",
+        "SUB takes topic names of more than 64 letters for legal ones",
+        breaks="smart.partition.sub-bad-topic",
+        overrides=(replaced(subscribe_rules, "is_topic_name", _long_too),),
+        way=BOUNDARY,
+    ),
+    *_refused(
+        "sub-bad-channel",
+        SUB,
+        E_BAD_CHANNEL,
+        "smart.partition.sub-bad-channel",
+        said=E_BAD_TOPIC,
+        text="SUB to a channel of an illegal name",
+    ),
+    fault(
+        "sub-any-channel-letter",
+        "SUB takes channel names of any letters",
+        breaks="smart.partition.sub-bad-channel",
+        overrides=(replaced(subscribe_rules, "is_channel_name", _any_letter),),
+        way=CONDITION,
+    ),
+    *_refused(
+        "sub-missing",
+        SUB,
+        E_TOPIC_NOT_EXIST,
+        "smart.partition.sub-missing",
+        said=E_BAD_CHANNEL,
+        text="SUB to a topic or partition that does not exist",
+    ),
+    fault(
+        "sub-bad-partition-other-code",
+        "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
+        breaks="smart.partition.sub-missing",
+        settings=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
+        way=CONDITION,
+    ),
+)

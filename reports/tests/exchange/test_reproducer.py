@@ -1,0 +1,232 @@
+import ast
+import re
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from bundle_fixture import URL, crash, failed, failures, header, http_header
+from wire_fixture import TOPIC, Exchange, message, ok, server_frame
+
+from wireproof_reports.exchange.reproducer import repeat_command, reproducer, script
+from wireproof_spec.record import CaseRecord, StepRecord, TargetRecord, TranscriptRecord
+
+ALLOWED = (ast.Expr, ast.Import, ast.Assign, ast.FunctionDef, ast.If)
+Serve = Callable[[socket.socket, list[bytes]], None]
+HOSTILE = "x'''\"\"\"\\\n\r\u2028import os; os.abort()\n#"
+
+
+@contextmanager
+def broker(
+    serve: Callable[[socket.socket, list[bytes]], None],
+) -> Iterator[tuple[str, list[bytes]]]:
+    """A loopback server that hands each connection, one after the other, to a function."""
+    got: list[bytes] = []
+
+    def run() -> None:
+        while True:
+            try:
+                link, _ = listening.accept()
+            except OSError:
+                return
+            with link:
+                link.settimeout(20)
+                serve(link, got)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{listening.getsockname()[1]}", got
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join(20)
+
+
+def answer_all(link: socket.socket, got: list[bytes]) -> None:
+    """Answer IDENTIFY, PUB_EXT, SUB and creation with OK, RDY with a heartbeat and a message."""
+    while data := link.recv(65536):
+        got.append(data)
+        for word in re.findall(rb"IDENTIFY|PUB_EXT |SUB |INTERNAL_CREATE|RDY ", data):
+            beat = server_frame(0, b"_heartbeat_")
+            link.sendall(beat + message(99, None, b"now") if word == b"RDY " else ok())
+
+
+def ran(tmp_path: Path, text: str, *arguments: str) -> str:
+    path = tmp_path / "again.py"
+    path.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-I", str(path), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def subscribed() -> CaseRecord:
+    talk = Exchange().open(extend_support=True)
+    talk.send([(b"SUB " + TOPIC + b" ch\n", "command line")]).receive(ok())
+    talk.send([(b"RDY 1\n", "command line")])
+    talk.receive(server_frame(0, b"_heartbeat_"), note="heartbeat")
+    talk.send([(b"NOP\n", "command line")]).receive(message(7, None, b"then"))
+    talk.send([(b"FIN " + struct.pack(">QQ", 7, 0) + b"\n", "FIN")]).close(note="by the kit")
+    return failed(
+        "consume/x", "ext.consume.layout", "t", "missing", ["ok"], transcript=talk.record()
+    )
+
+
+def test_the_script_sends_the_same_and_prints_the_answers(tmp_path: Path) -> None:
+    case = next(failures())
+    with broker(answer_all) as (address, got):
+        said = ran(tmp_path, script(case, header()), address)
+
+    assert got[0] == b"  V2INTERNAL_CREATE_TOPIC wp_9f2c_4 0 true\n"
+    sent = b"".join(step.data() for step in case.transcript.steps if step.kind == "send")
+    assert b"".join(got[1:]) == sent
+    assert said.count("same as recorded") == 1
+    assert "recorded: 00 00 00 22" in said
+
+
+def test_a_topic_of_ones_own_takes_the_place(tmp_path: Path) -> None:
+    with broker(answer_all) as (address, got):
+        ran(tmp_path, script(next(failures()), header()), address, "mine")
+
+    whole = b"".join(got)
+    assert b"PUB_EXT mine 0\n" in whole
+    assert TOPIC not in whole
+    assert b"INTERNAL_CREATE_TOPIC" not in whole
+
+
+def test_ids_are_those_of_the_messages_that_come_now(tmp_path: Path) -> None:
+    with broker(answer_all) as (address, got):
+        ran(tmp_path, script(subscribed(), header()), address)
+
+    whole = b"".join(got)
+    assert b"FIN " + struct.pack(">QQ", 99, 0) + b"\n" in whole
+    assert whole.count(b"NOP\n") == 1
+
+
+def test_a_target_that_closes_is_told(tmp_path: Path) -> None:
+    def close_after_magic(link: socket.socket, got: list[bytes]) -> None:
+        got.append(link.recv(4))
+
+    with broker(close_after_magic) as (address, _):
+        said = ran(tmp_path, script(crash(65534), header()), address, "mine")
+
+    assert "got no answer" in said
+    assert "closed by the target" in said
+
+
+def test_a_target_that_is_not_there_is_told(tmp_path: Path) -> None:
+    said = ran(tmp_path, script(next(failures()), header()), "127.0.0.1:1")
+
+    assert said.strip().splitlines()[-1].startswith("cannot reach ('127.0.0.1', 1)")
+
+
+def test_http_goes_to_the_http_port(tmp_path: Path) -> None:
+    def serve(link: socket.socket, got: list[bytes]) -> None:
+        got.append(link.recv(65536))
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK")
+
+    with broker(serve) as (address, got):
+        target = TargetRecord(url=f"nsq://{address}?http={address}", protocol="nsq")
+        case = msgspec.structs.replace(
+            http_header(),
+            transcript=TranscriptRecord(steps=http_header().transcript.steps[:2]),
+        )
+        said = ran(tmp_path, script(case, header(target=target)), address, "mine")
+
+    assert got[0].startswith(b"POST /pub_ext?topic=mine&")
+    assert "HTTP/1.1 200 OK" in said
+
+
+@pytest.mark.parametrize(
+    ("url", "place"), [("nsq://h:4150", "'h:4151'"), ("mqx://h:4150", "''"), ("nsq://", "''")]
+)
+def test_without_a_word_of_it_http_has_the_usual_port(url: str, place: str) -> None:
+    asked = StepRecord(0, "A", "request", hex=b"GET / HTTP/1.1\r\n\r\n".hex())
+    case = msgspec.structs.replace(next(failures()), transcript=TranscriptRecord((asked,)))
+    target = TargetRecord(url, url.partition("://")[0])
+
+    assert f"('A', 'open', {place})" in script(case, header(target=target))
+
+
+def test_a_long_body_is_short_in_the_script() -> None:
+    text = script(crash(65535), header())
+
+    assert len(text) < 9000
+    assert "This input has killed a target." in text
+
+
+def test_hex_and_command() -> None:
+    case = next(failures())
+    ways = reproducer(case, header(), "run-0142.jsonl")
+
+    assert ways.command == f"wireproof replay {case.case} --bundle run-0142.jsonl"
+    sent = b"".join(step.data() for step in case.transcript.steps if step.kind == "send")
+    assert [bytes.fromhex(stream.hex) for stream in ways.streams] == [sent]
+    assert reproducer(crash(65535), header(), "b").streams[0].hex == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("oms+file:a b.json?kind=message", "'oms+file:a b.json?kind=message'"),
+        ("oms+file:a'; rm *", "'oms+file:a'\"'\"'; rm *'"),
+        ("oms+file:a\nb", "oms+file:a_b"),
+    ],
+)
+def test_a_case_that_sent_nothing_is_run_again(url: str, shown: str) -> None:
+    case = msgspec.structs.replace(next(failures()), transcript=TranscriptRecord())
+    of_documents = msgspec.structs.replace(header(), target=TargetRecord(url, "oms"))
+    ways = reproducer(case, of_documents, "b.jsonl")
+
+    assert ways.command == f"wireproof run {shown} {case.case}"
+    assert ways.streams == ()
+
+
+def test_an_unknown_protocol_has_a_plain_script(tmp_path: Path) -> None:
+    talk = Exchange().send([(b"IDENTIFY", "all")]).receive(ok())
+    case = msgspec.structs.replace(next(failures()), transcript=talk.record())
+    with broker(answer_all) as (address, got):
+        target = TargetRecord(url=f"mqx://{address}", protocol="mqx")
+        said = ran(tmp_path, script(case, header(target=target)))
+
+    assert got == [b"IDENTIFY"]
+    assert "same as recorded" in said
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "'; import os #", "\0", "$(reboot)", "{{ 7*7 }}"])
+def test_no_text_of_a_bundle_becomes_code(text: str) -> None:
+    case = msgspec.structs.replace(
+        next(failures()),
+        case=text,
+        case_hash=text,
+        clause=text,
+        title=text,
+        observation=text,
+        note=text,
+        accepted=(text,),
+        transcript=Exchange().add("open", text, note=text).add("send", text, b"x").record(),
+    )
+    target = TargetRecord(url=f"nsq://{text}", protocol="nsq")
+    ways = reproducer(case, header(target=target), text)
+
+    tree = ast.parse(ways.script)
+    assert all(isinstance(node, ALLOWED) for node in tree.body)
+    names = [
+        alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+    ]
+    assert names == ["re", "socket", "sys"]
+    assert re.fullmatch(r"[\w./#@%+,: -]+", ways.command)
+    assert re.fullmatch(r"[\w./#@%+,:-]+", ways.file)
+
+
+def test_without_a_bundle_a_case_is_run_again_against_its_target() -> None:
+    record = next(failures())
+    reference = header(target=TargetRecord("reference", "nsq"))
+
+    assert repeat_command(record, header(), "") == f"wireproof run {URL} {record.case}"
+    assert repeat_command(record, reference, "") == f"wireproof run --reference {record.case}"

@@ -1,0 +1,117 @@
+"""The same answers from a standalone cluster as from one machine, by both ways to get there."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from fleet import Shape, fleet, write_history
+from history_fixture import tree
+from spark_cluster import QUICK, SUBMIT_S, cluster, submitted
+
+import wireproof_reports.job
+from wireproof_reports.pipeline.session import SparkFault, session
+from wireproof_reports.pipeline.shipping import archive
+
+SHAPE = Shape(
+    seed=3,
+    vendors=3,
+    versions=4,
+    cases=20,
+    bundles=40,
+    weights=(60, 9, 9, 6, 6, 3, 3, 1),
+    spread_s=400_000,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(2000)]
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("history") / "history"
+    write_history(folder, fleet([SHAPE]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def local(history: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return aggregated(history, tmp_path_factory.mktemp("local"), "local[2]")
+
+
+def aggregated(history: Path, site: Path, master: str) -> dict[str, bytes]:
+    """Run the command as a user would; nothing but its own words may be seen."""
+    settings = [word for item in QUICK.items() for word in ("--conf", "=".join(item))]
+    options = ["--out", str(site), "--master", master, *settings]
+    done = subprocess.run(
+        [sys.executable, "-m", "wireproof", "aggregate", str(history), *options],
+        capture_output=True,
+        text=True,
+        timeout=SUBMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("progress [ ") for line in done.stderr.splitlines()), done.stderr
+    assert done.stdout.splitlines()[-1] == f"site  {site}"
+    return answers(site)
+
+
+def answers(site: Path) -> dict[str, bytes]:
+    return {name: data for name, data in tree(site / "data").items() if name != "index.json"}
+
+
+def test_a_cluster_answers_as_one_machine_does(
+    history: Path, master: str, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    assert len(local) > 10
+    assert aggregated(history, tmp_path / "site", master) == local
+
+
+def test_a_submitted_job_answers_as_one_machine_does(
+    history: Path, master: str, local: dict[str, bytes], tmp_path: Path
+) -> None:
+    job = Path(wireproof_reports.job.__file__)
+    code = archive(tmp_path / "wireproof.zip")
+
+    done = submitted(master, job, str(history), "--out", str(tmp_path / "site"), code=code)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith(f"site  {tmp_path / 'site'}")
+    assert answers(tmp_path / "site") == local
+
+
+def test_workers_have_the_code_that_was_shipped(master: str, tmp_path: Path) -> None:
+    code = archive(tmp_path / "wireproof.zip")
+
+    def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import wireproof_reports.pipeline.target as shipped
+
+        for _ in batches:
+            found = [shipped.__file__], [shipped.version_key("1.10")]
+            yield pa.RecordBatch.from_pydict({"file": found[0], "key": found[1]})
+
+    with session(master, tmp_path / "spark.log", settings=QUICK, code=[code]) as spark:
+        rows = spark.range(2).mapInArrow(where, "file string, key string").collect()
+
+    assert rows
+    assert all("wireproof.zip" in row["file"] for row in rows)
+    assert all(row["key"] == '0011.00210"' for row in rows)
+
+
+def test_a_master_without_workers_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wireproof_reports.pipeline.session.FIRST_JOB_S", 5.0)
+    with (
+        cluster(tmp_path, workers=0) as url,
+        pytest.raises(SparkFault, match=r"gave no worker to a job of one row within 5 s"),
+        session(url, tmp_path / "spark.log", settings=QUICK),
+    ):
+        raise AssertionError("there was a worker")

@@ -1,0 +1,49 @@
+"""Who a bundle is about, and how versions sort."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wireproof_reports.pipeline.target import vendor, version, version_key
+from wireproof_spec.record import TargetRecord
+
+ASCENDING = [
+    ["0.3.7-HA.1.5.7", "0.3.7-HA.1.10.0", "0.3.7-HA.1.13.0"],
+    ["1.0.0-alpha", "1.0.0-beta2", "1.0.0-rc1", "1.0.0-rc10", "1.0.0", "1.0.0.1", "1.0.1"],
+    ["", "1", "1.2", "1.9.3", "1.10", "2.0.0.dev1", "2.0.0", "10"],
+    ["v2-snapshot", "v2", "v2-hotfix", "v10"],
+    ["1.0", "1.00000000000000000001", "1.340282366920938463463374607431768211455"],
+]
+
+
+@pytest.mark.parametrize("versions", ASCENDING, ids=lambda versions: versions[-1])
+def test_versions_sort_by_their_numbers(versions: list[str]) -> None:
+    for earlier, later in itertools.pairwise(versions):
+        assert version_key(earlier) < version_key(later), (earlier, later)
+
+
+@given(st.lists(st.integers(0, 2**70), min_size=1), st.lists(st.integers(0, 2**70), min_size=1))
+def test_numbers_compare_by_value(one: list[int], other: list[int]) -> None:
+    first, second = (version_key(".".join(map(str, numbers))) for numbers in (one, other))
+    assert (first < second) == (one < other)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fingerprint", "told"),
+    [
+        ("nsq", {"version": "0.3.7-HA.1.13.0"}, ("youzan nsqd", "0.3.7-HA.1.13.0")),
+        ("nsq", {"version": "0.1.0-wireproof"}, ("wireproof reference", "0.1.0-wireproof")),
+        ("nsq", {"version": "1.3.0"}, ("nsqd", "1.3.0")),
+        ("nsq", {}, ("nsqd", "")),
+        ("iggy", {"name": "Iggy", "generation": "published"}, ("iggy", "published")),
+        ("oms", {"name": "3 documents in 1 file"}, ("oms", "")),
+    ],
+)
+def test_maker_and_version_are_told_by_the_fingerprint(
+    protocol: str, fingerprint: dict[str, str], told: tuple[str, str]
+) -> None:
+    target = TargetRecord(url="x://y", protocol=protocol, fingerprint=fingerprint)
+
+    assert (vendor(target), version(target)) == told

@@ -1,0 +1,118 @@
+"""What a site is left as when a history cannot be asked, without waiting for Spark."""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from history_fixture import bundle, tree
+
+from wireproof_reports.pipeline.ingest import ingest
+from wireproof_reports.pipeline.manifest import HistoryFault, Manifest
+from wireproof_reports.pipeline.session import SparkFault
+from wireproof_reports.questions import aggregate as module
+from wireproof_reports.questions.aggregate import Wish, aggregate
+from wireproof_reports.questions.answers import Answer, question
+
+
+@pytest.fixture
+def wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wish:
+    """A wish whose history is there, and a Spark that answers at once."""
+    ingest([bundle(tmp_path / "b.jsonl")], tmp_path / "history")
+
+    @contextmanager
+    def session(*_: object, **__: object) -> Iterator[None]:
+        yield
+
+    def answers(_tables: object, names: list[str], _tell: object) -> Iterator[Answer]:
+        yield from (Answer(name, question(name), [[name]]) for name in names)
+
+    monkeypatch.setattr(module, "session", session)
+    monkeypatch.setattr(module, "open_tables", lambda *_, **__: None)
+    monkeypatch.setattr(module, "manifest_of", lambda *_: Manifest())
+    monkeypatch.setattr(module, "all_answers", answers)
+    return Wish(str(tmp_path / "history"), tmp_path / "site", names=("flips", "causes"))
+
+
+def test_all_answers_are_replaced_at_once(wish: Wish) -> None:
+    (wish.out / "data").mkdir(parents=True)
+    (wish.out / "data" / "old.json").write_text("{}")
+
+    lines = aggregate(wish)
+
+    assert set(tree(wish.out)) == {"data/flips.json", "data/causes.json", "data/index.json"}
+    assert [line["question"] for line in lines] == ["flips", "causes"]
+
+
+def test_a_full_disk_leaves_the_site_as_it_was(
+    wish: Wish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregate(wish)
+    before = tree(wish.out)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module, "write_index", full)
+    with pytest.raises(HistoryFault, match=r"No space left on device.*as it was before"):
+        aggregate(wish)
+
+    assert tree(wish.out) == before
+
+
+def test_a_folder_that_cannot_be_moved_leaves_the_site_as_it_was(
+    wish: Wish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregate(wish)
+    before = tree(wish.out)
+    rename = Path.rename
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name == "data.new":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(HistoryFault, match=r"Input/output error.*as it was before"):
+        aggregate(wish)
+
+    assert tree(wish.out) == before
+
+
+def test_a_spark_that_fails_leaves_the_site_as_it_was(
+    wish: Wish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregate(wish)
+    before = tree(wish.out)
+
+    def failing(*_: object) -> Iterator[Answer]:
+        yield Answer("flips", question("flips"), [["new"]])
+        raise SparkFault("no more workers")
+
+    monkeypatch.setattr(module, "all_answers", failing)
+    with pytest.raises(SparkFault):
+        aggregate(wish)
+
+    assert tree(wish.out) == before
+
+
+def test_a_history_in_use_by_an_ingest_is_said_to_be(wish: Wish) -> None:
+    number = os.open(wish.history, os.O_RDONLY)
+    fcntl.flock(number, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(HistoryFault, match="is in use by an ingest"):
+            aggregate(wish)
+    finally:
+        os.close(number)
+
+
+def test_two_may_ask_the_same_history(wish: Wish) -> None:
+    number = os.open(wish.history, os.O_RDONLY)
+    fcntl.flock(number, fcntl.LOCK_SH)
+    try:
+        assert len(aggregate(wish)) == 2
+    finally:
+        os.close(number)

@@ -1,0 +1,185 @@
+"""Spark's answers are those of plain loops, on invented fleets; one session for all."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import bundle_fixture as made
+import pyarrow as pa
+import pytest
+from fleet import FLEETS, MOST_ROWS, Fleet, Shape, fleet, write_history
+from history_fixture import bundle, made_older
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracle import ORACLES, plain
+from pyarrow import parquet
+from pyspark.sql import SparkSession
+from spark_cluster import QUICK
+
+from wireproof_reports.pipeline.ingest import ingest
+from wireproof_reports.pipeline.manifest import read_manifest
+from wireproof_reports.pipeline.session import SparkFault, in_words, session
+from wireproof_reports.pipeline.tables import manifest_of, open_tables
+from wireproof_reports.questions.answers import QUESTIONS, answer, write_answer
+from wireproof_spec.record import DifferenceRecord
+
+TODAY = date(2026, 7, 1)
+EXAMPLES = int(os.environ.get("WIREPROOF_FLEETS", "2"))
+LARGE = Shape(
+    seed=7,
+    vendors=5,
+    versions=6,
+    cases=100,
+    bundles=100,
+    weights=(60, 9, 6, 3, 6, 3, 1, 1),
+    spread_s=400_000,
+)
+
+SMALL = dataclasses.replace(LARGE, cases=10, bundles=10)
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    with session("local[2]", log, settings=QUICK) as started:
+        yield started
+
+
+def hold(spark: SparkSession, folder: Path, rows: Fleet, *, kept: bool) -> dict[str, int]:
+    """Ask all questions, compare every answer, order included, and count its rows."""
+    write_history(folder, rows)
+    tables = open_tables(spark, str(folder), read_manifest(folder), today=TODAY, kept=kept)
+    counts: dict[str, int] = {}
+    for name in QUESTIONS:
+        told = [list(row) for row in json.loads(json.dumps(answer(name, tables).rows))]
+        wanted = json.loads(json.dumps(list(plain(ORACLES[name](rows, TODAY)))))
+        assert sorted(map(str, told)) == sorted(map(str, wanted)), name
+        assert told == wanted, name
+        counts[name] = len(told)
+    return counts
+
+
+def test_every_question_has_an_oracle() -> None:
+    assert set(ORACLES) == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_answers_hold_on_ten_thousand_rows(
+    spark: SparkSession, tmp_path: Path, *, kept: bool
+) -> None:
+    rows = fleet([LARGE])
+
+    counts = hold(spark, tmp_path / "history", rows, kept=kept)
+
+    assert 8_000 < len(rows.results) <= MOST_ROWS
+    assert min(counts.values()) > 5, counts
+
+
+def test_a_history_may_lie_at_a_url(spark: SparkSession, tmp_path: Path) -> None:
+    write_history(tmp_path / "history", fleet([SMALL]))
+    url = (tmp_path / "history").as_uri()
+
+    manifest = manifest_of(spark, url)
+
+    assert manifest == read_manifest(tmp_path / "history")
+    tables = open_tables(spark, url, manifest, today=TODAY)
+    assert tables.results.count() == manifest.count("results") > 0
+
+
+@pytest.mark.parametrize("number", [2**64 - 1, 2**128 - 1])
+def test_wire_integers_come_through_as_exact_text(
+    spark: SparkSession, tmp_path: Path, number: int
+) -> None:
+    difference = DifferenceRecord("trace_id", 9, str(number), str(number - 1))
+    expected = ["trace"]
+    told = f"trace:{number}"
+    record = made.failed(
+        "trace/id/x", "ext.trace.response", "", told, expected, difference=difference
+    )
+    ingest([bundle(tmp_path / "b.jsonl", [record])], tmp_path / "history")
+    manifest = read_manifest(tmp_path / "history")
+    tables = open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY)
+
+    line = write_answer(answer("causes", tables), tmp_path)
+
+    assert line["total"] == 1
+    assert f'"trace:{number}"' in (tmp_path / "causes.json").read_text()
+    (row,) = tables.results.select("difference_expected", "difference_found").collect()
+    assert tuple(row) == (str(number), str(number - 1))
+
+
+def test_a_history_of_two_versions_is_one(spark: SparkSession, tmp_path: Path) -> None:
+    ingest([bundle(tmp_path / "a.jsonl", seed=1)], tmp_path / "history")
+    made_older(tmp_path / "history", 1)
+    ingest([bundle(tmp_path / "b.jsonl", seed=2)], tmp_path / "history")
+    manifest = read_manifest(tmp_path / "history")
+
+    tables = open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY)
+
+    found = {row["seed"]: row["findings"] for row in tables.runs.collect()}
+    assert found == {"1": None, "2": 0}
+    assert answer("campaigns", tables).rows == []
+
+
+def remove(part: Path) -> None:
+    part.unlink()
+
+
+def spoil(part: Path) -> None:
+    part.write_bytes(b"PAR1 and no more")
+
+
+def replace(part: Path) -> None:
+    foreign = pa.Table.from_pydict({"verdict": [7], "started": ["never"]})
+    with part.open("wb") as out:
+        writer = parquet.ParquetWriter(out, foreign.schema)
+        writer.write_table(foreign)
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        (remove, "does not exist"),
+        (spoil, "Encountered error while reading file"),
+        (replace, "Expected Spark type"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_foreign_files_in_a_history_are_one_sentence(
+    spark: SparkSession, tmp_path: Path, harm: Callable[[Path], None], sentence: str
+) -> None:
+    write_history(tmp_path / "history", fleet([SMALL]))
+    manifest = read_manifest(tmp_path / "history")
+    harm(tmp_path / "history" / next(manifest.of("results")).place)
+
+    def ask() -> None:
+        with in_words(tmp_path / "spark.log"):
+            answer("matrix", open_tables(spark, str(tmp_path / "history"), manifest, today=TODAY))
+
+    with pytest.raises(SparkFault) as fault:
+        ask()
+
+    assert sentence in str(fault.value)
+    assert "\n" not in str(fault.value)
+
+
+@pytest.mark.spark
+@settings(
+    max_examples=EXAMPLES,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(shapes=FLEETS, kept=st.booleans())
+def test_answers_hold_on_drawn_fleets(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    shapes: list[Shape],
+    *,
+    kept: bool,
+) -> None:
+    hold(spark, tmp_path_factory.mktemp("fleet") / "history", fleet(shapes), kept=kept)

@@ -1,0 +1,220 @@
+"""A transcript as a report shows it: each step with its direction, time and named bytes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from wireproof_reports.exchange.annotation import Line, Part, labelled, lines, spaced
+from wireproof_reports.protocols import known
+from wireproof_reports.wording import printable, readable, shown_time
+from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
+
+MOST_STEPS = 60
+LAST_STEPS = 20
+CHECKING = "one more "
+"""How the note of a send begins that only looks whether a connection goes on."""
+BRIEF_BYTES = 24
+BRIEF_TEXT = 40
+
+Namer = Callable[[bytes, Sequence[bytes]], tuple[Part, ...]]
+"""Names the parts of received bytes, knowing all that was sent on that connection before."""
+
+Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
+"""Says from an observation and what would have conformed in which field an answer differs."""
+
+_VERBS = {
+    "open": "opened",
+    "send": "sent on",
+    "receive": "received on",
+    "close": "closed",
+    "request": "request on",
+    "response": "response on",
+    "text": "text of",
+    "note": "on",
+}
+_TO_TARGET = ("send", "request")
+_FROM_TARGET = ("receive", "response")
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step; ``way`` is `out`, `in` or `aside`. ``text`` stands for HTTP, in place of lines."""
+
+    way: str
+    title: str
+    time: str
+    note: str
+    size: int
+    lines: tuple[Line, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The steps of one case; ``omitted`` of them are left out before the last ones."""
+
+    steps: tuple[StepView, ...]
+    omitted: int = 0
+
+    @property
+    def head(self) -> tuple[StepView, ...]:
+        """The steps before those left out."""
+        return self.steps[: len(self.steps) - LAST_STEPS] if self.omitted else self.steps
+
+    @property
+    def tail(self) -> tuple[StepView, ...]:
+        """The steps after those left out."""
+        return self.steps[len(self.steps) - LAST_STEPS :] if self.omitted else ()
+
+    @property
+    def is_marked(self) -> bool:
+        """Tell whether a line that is shown says what was due instead of it."""
+        shown = (line for step in (*self.head, *self.tail) for line in step.lines)
+        return any(line.differs for line in shown)
+
+
+def exchange(
+    transcript: TranscriptRecord,
+    *,
+    protocol: str,
+    difference: DifferenceRecord | None = None,
+) -> Exchange:
+    """Return a transcript with annotated bytes of both directions.
+
+    The first differing field is marked in the answer that has it.
+    """
+    namer = received_parts(protocol)
+    sent: dict[str, list[bytes]] = {}
+    views: list[StepView] = []
+    for step in transcript.steps:
+        data = recorded(step)
+        if step.kind in _TO_TARGET:
+            sent.setdefault(step.conn, []).append(data)
+        views.append(_view(step, data, namer, sent.get(step.conn, [])))
+    if difference is not None:
+        _mark(views, difference)
+    return _shortened(views)
+
+
+def talk(transcript: TranscriptRecord) -> str:
+    """Return a transcript as text, one line a step: enough to see what a passing case did."""
+    said = [_said(step, recorded(step)) for step in transcript.steps if not _is_usual(step)]
+    if len(said) > MOST_STEPS:
+        gap = f"… {len(said) - MOST_STEPS} steps left out"
+        said = [*said[: MOST_STEPS - LAST_STEPS], gap, *said[-LAST_STEPS:]]
+    return "\n".join(said)
+
+
+def recorded(step: StepRecord) -> bytes:
+    """Return a step's bytes; nothing when the record of them is damaged."""
+    try:
+        return step.data()
+    except ValueError:
+        return b""
+
+
+def received_parts(protocol: str) -> Namer:
+    """Return what names the parts of this protocol's received bytes."""
+    return cast(Namer | None, known(protocol, "parts")) or _unnamed
+
+
+def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None:
+    """Return the first differing field of a failing case, as recorded or as the answer shows."""
+    presumed = cast(Presumption | None, known(protocol, "presumption"))
+    if case.difference is not None or presumed is None:
+        return case.difference
+    return presumed(case.observation, case.accepted)
+
+
+def _unnamed(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
+    return ()
+
+
+def _view(step: StepRecord, data: bytes, namer: Namer, sent: Sequence[bytes]) -> StepView:
+    view = _plain(step, data)
+    if step.kind in ("request", "response", "text"):
+        return replace(view, text=_message_text(data))
+    parts = labelled(step.parts)
+    if step.kind in _FROM_TARGET and not parts:
+        parts = namer(data, sent)
+    return replace(view, lines=lines(data, parts))
+
+
+def _plain(step: StepRecord, data: bytes) -> StepView:
+    way = {"send": "out", "request": "out", "receive": "in", "response": "in"}
+    return StepView(
+        way=way.get(step.kind, "aside"),
+        title=f"{_VERBS.get(step.kind, step.kind)} {step.conn}".strip(),
+        time=shown_time(step.at_us),
+        note=step.note,
+        size=len(data),
+    )
+
+
+def _said(step: StepRecord, data: bytes) -> str:
+    who = f"{_VERBS.get(step.kind, step.kind).partition(' ')[0]} {step.conn}".strip()
+    if not data:
+        return f"{who:<11} {printable(step.note.encode())}".rstrip()
+    dots = " …" if len(data) > BRIEF_BYTES else ""
+    text = readable(data[: BRIEF_TEXT + 1])
+    shown = text if len(data) <= BRIEF_TEXT else f"{text[: BRIEF_TEXT - 1]}…"
+    return f"{who:<11} {len(data):>5}  {shown:<{BRIEF_TEXT}}  {spaced(data[:BRIEF_BYTES])}{dots}"
+
+
+def _is_usual(step: StepRecord) -> bool:
+    """Tell whether a step is there in every case: a connection opened, or closed at the end."""
+    return step.kind == "open" or (step.kind == "close" and step.note == "by the kit")
+
+
+def _message_text(data: bytes) -> str:
+    """Return an HTTP message as text, its line ends kept, everything else made printable."""
+    rows = data[:8192].split(b"\n")
+    text = "\n".join(printable(row.removesuffix(b"\r")) for row in rows)
+    return text if len(data) <= 8192 else f"{text}\n… {len(data) - 8192} more bytes"
+
+
+def _mark(views: list[StepView], difference: DifferenceRecord) -> None:
+    """Mark the line in which an answer first differs, if it can be told which one that is."""
+    places = list(_places(views, difference.field))
+    found = [place for place in places if _line_at(views, place).value == difference.found]
+    other = [place for place in places if _line_at(views, place).value != difference.expected]
+    for index, number in [*found, *other][:1]:
+        view = views[index]
+        marked = replace(view.lines[number], differs=f"{difference.expected} was due")
+        after = view.lines[number + 1 :]
+        views[index] = replace(view, lines=(*view.lines[:number], marked, *after))
+
+
+def _places(views: Sequence[StepView], field: str) -> Iterator[tuple[int, int]]:
+    """Return where a field was received: after what was made wrong first, then from the end."""
+    wrong = [i for i, view in enumerate(views) if any(line.wrong for line in view.lines)]
+    start = wrong[-1] if wrong else len(views)
+    answers = [*range(start, len(views)), *range(start - 1, -1, -1)]
+    for index in answers:
+        if views[index].way != "in" or _is_check(views[:index]):
+            continue
+        for number, line in enumerate(views[index].lines):
+            if line.label and _leaf(line.label) == _leaf(field):
+                yield index, number
+
+
+def _is_check(before: Sequence[StepView]) -> bool:
+    """Tell whether what comes next answers a send that only looks whether all is well."""
+    sent = [view.note for view in before if view.way == "out"]
+    return bool(sent) and sent[-1].startswith(CHECKING)
+
+
+def _leaf(field: str) -> str:
+    return field.rpartition(".")[2].replace("-", "_")
+
+
+def _line_at(views: Sequence[StepView], place: tuple[int, int]) -> Line:
+    return views[place[0]].lines[place[1]]
+
+
+def _shortened(views: Iterable[StepView]) -> Exchange:
+    steps = tuple(views)
+    if len(steps) <= MOST_STEPS:
+        return Exchange(steps)
+    kept = steps[: MOST_STEPS - LAST_STEPS] + steps[-LAST_STEPS:]
+    return Exchange(kept, omitted=len(steps) - MOST_STEPS)

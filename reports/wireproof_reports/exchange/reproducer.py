@@ -1,0 +1,223 @@
+"""Three ways to see a failure again: a command, hex for a socket, a Python script of its own."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import parse_qs, urlsplit
+
+import jinja2
+
+from wireproof_reports.exchange.evidence import recorded
+from wireproof_reports.exchange.literal import literal
+from wireproof_reports.protocols import NOTHING, PROTOCOLS, known
+from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
+
+REFERENCE = "reference"
+"""What stands in place of a URL when the embedded reference was judged."""
+PATIENCE_S = 10
+LONGEST_HEX = 4096
+"""Bytes; a longer stream is left to the script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing the script does; bytes with a number in them are a sequence of pieces."""
+
+    connection: str
+    kind: str
+    data: bytes | str | tuple[bytes | int, ...] = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the script does, which names may be replaced, what is sent before.
+
+    ``reader`` is the template of what reads answers: `receive`, and `message_id` of what it gave.
+    """
+
+    acts: tuple[Act, ...]
+    names: tuple[bytes, ...] = ()
+    create: tuple[bytes, ...] = ()
+    reader: str = "reader.py.jinja"
+
+
+Planner = Callable[[Plan], Plan]
+"""Makes a plan fit for another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """All bytes sent on one connection; ``hex`` is empty when there are too many."""
+
+    connection: str
+    size: int
+    hex: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reproducer:
+    """The three ways for one case."""
+
+    command: str
+    streams: tuple[Stream, ...]
+    address: str
+    file: str
+    script: str
+
+
+def reproducer(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> Reproducer:
+    """Return all three ways to repeat a case."""
+    file = f"reproduce-{case.case_hash}.py"
+    return Reproducer(
+        command=repeat_command(case, header, bundle_name),
+        streams=tuple(_streams(case.transcript.steps)),
+        address=_address(header, case).replace(":", " ") or "HOST PORT",
+        file=_harmless(file),
+        script=script(case, header),
+    )
+
+
+def repeat_command(case: CaseRecord, header: HeaderRecord, bundle_name: str) -> str:
+    """Return the command that repeats the exchange, or the case where there is none to repeat."""
+    has_sent = any(step.kind in ("send", "request") for step in case.transcript.steps)
+    if not has_sent or not bundle_name:
+        return f"wireproof run {named_target(header)} {_quoted(case.case)}"
+    return f"wireproof replay {_harmless(case.case)} --bundle {_harmless(bundle_name)}"
+
+
+def named_target(header: HeaderRecord) -> str:
+    """Return the target as a command line names it."""
+    url = header.target.url
+    return f"--{REFERENCE}" if url == REFERENCE else _quoted(url)
+
+
+def script(case: CaseRecord, header: HeaderRecord) -> str:
+    """Return a Python script that repeats the exchange with the standard library alone.
+
+    Every text of the bundle stands in it as a literal, so that none can become code.
+    """
+    plan = _planned(_acts(case, header), header.target.protocol)
+    steps = [_source(act) for act in plan.acts]
+    modules = ["re", "socket", "sys"]
+    if any("zlib." in step for step in steps):
+        modules += ["base64", "zlib"]
+    return _TEMPLATE.render(
+        file=_harmless(f"reproduce-{case.case_hash}.py"),
+        imports=sorted(modules),
+        case=repr(case.case),
+        clause=repr(case.clause),
+        observation=repr(case.observation),
+        accepted=repr(" | ".join(case.accepted)),
+        target=repr(_address(header, case)),
+        names=repr(list(plan.names)),
+        create=repr(list(plan.create)),
+        patience=PATIENCE_S,
+        reader=plan.reader,
+        hazard=case.hazard,
+        steps=steps,
+    )
+
+
+def _acts(case: CaseRecord, header: HeaderRecord) -> Iterator[Act]:
+    opened: set[str] = set()
+    target = _address(header, case)
+    for step in case.transcript.steps:
+        if step.kind == "open":
+            opened.add(step.conn)
+            yield Act(step.conn, "open", _other_address(step.note, target))
+            continue
+        if step.conn not in opened and step.kind in ("send", "request"):
+            opened.add(step.conn)
+            place = _http_address(header, target, recorded(step)) if step.kind == "request" else ""
+            yield Act(step.conn, "open", place)
+        act = _act(step)
+        if act is not None:
+            yield act
+        if step.kind == "response":
+            opened.discard(step.conn)
+
+
+def _act(step: StepRecord) -> Act | None:
+    if step.kind == "close" and "sending direction" in step.note:
+        return Act(step.conn, "end sending")
+    kinds = {"send": "send", "request": "send", "receive": "receive", "response": "response"}
+    if step.kind in kinds:
+        return Act(step.conn, kinds[step.kind], recorded(step))
+    return Act(step.conn, "close") if step.kind == "close" else None
+
+
+def _planned(acts: Iterator[Act], protocol: str) -> Plan:
+    plan = Plan(tuple(acts))
+    planner = cast(Planner | None, known(protocol, "plan"))
+    return planner(plan) if planner else plan
+
+
+def _source(act: Act) -> str:
+    data = act.data
+    if isinstance(data, tuple):
+        pieces = [str(p) if isinstance(p, int) else literal(p) for p in data]
+        shown = f"[{', '.join(pieces)}]"
+    else:
+        shown = repr(data) if isinstance(data, str) else literal(data)
+    return f"({act.connection!r}, {act.kind!r}, {shown})"
+
+
+def _streams(steps: Sequence[StepRecord]) -> Iterator[Stream]:
+    sent: dict[str, bytes] = {}
+    for step in steps:
+        if step.kind in ("send", "request"):
+            sent[step.conn] = sent.get(step.conn, b"") + recorded(step)
+    for connection, data in sent.items():
+        shown = data.hex() if len(data) <= LONGEST_HEX else ""
+        yield Stream(connection, len(data), shown)
+
+
+def _address(header: HeaderRecord, case: CaseRecord) -> str:
+    """Return HOST:PORT of the target: from its URL, else where the first connection went."""
+    given = urlsplit(header.target.url).netloc.rpartition("@")[2]
+    opened = [step.note for step in case.transcript.steps if step.kind == "open"]
+    return given or (opened[0] if opened and _is_address(opened[0]) else "")
+
+
+def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
+    """Return HOST:PORT for a request: as given, else as it was sent to, else the usual port."""
+    given = parse_qs(urlsplit(header.target.url).query).get("http", [""])[0]
+    named = re.search(rb"(?i)\r\nhost: *([^\r\n]+)", request)
+    for address in (given.rpartition("//")[2], named[1].decode("latin-1") if named else ""):
+        if _is_address(address):
+            return address
+    host, _, port = target.rpartition(":")
+    behind = PROTOCOLS.get(header.target.protocol, NOTHING).http_behind
+    return f"{host}:{int(port) + behind}" if port.isdecimal() and behind is not None else ""
+
+
+def _other_address(note: str, target: str) -> str:
+    """Return the address of a connection that does not go to the target's own port."""
+    own = target.rpartition(":")[2]
+    return note if _is_address(note) and note.rpartition(":")[2] != own else ""
+
+
+def _is_address(text: str) -> bool:
+    return re.fullmatch(r"[\w.\[\]:-]+:\d{1,5}", text) is not None
+
+
+def _quoted(text: str) -> str:
+    """Return a word of a command line."""
+    return shlex.quote(text if text.isprintable() else _harmless(text))
+
+
+def _harmless(name: str) -> str:
+    """Return a name that a shell and a file system take as it stands."""
+    return re.sub(r"[^\w./#@%+,:-]", "_", name)
+
+
+_TEMPLATE = jinja2.Environment(
+    loader=jinja2.PackageLoader("wireproof_reports"),
+    autoescape=False,  # Python source; all that is inserted went through repr
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+).get_template("reproducer.py.jinja")

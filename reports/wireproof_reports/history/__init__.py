@@ -1,1 +1,0 @@
-"""The memory: bundles taken into Parquet, once each, whatever interrupts it."""

@@ -1,0 +1,231 @@
+"""Taking bundles into a history: all of them or none, each once, whenever it is killed.
+
+New files are written beside the tables, moved into place, and only then named by the manifest.
+What a killed ingest has left is swept away by the next one.
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wireproof_reports.pipeline.incoming import (
+    NO_NAMING,
+    Incoming,
+    Naming,
+    Opening,
+    bundle_hash,
+    open_one,
+    read_in,
+)
+from wireproof_reports.pipeline.manifest import (
+    NAME,
+    NEW_NAME,
+    STAGING,
+    HistoryFault,
+    Manifest,
+    read_manifest,
+    sync_folder,
+    write_manifest,
+)
+from wireproof_reports.pipeline.parquet import ForeignRows, column
+from wireproof_reports.pipeline.staging import Staging
+from wireproof_spec.history import TABLES
+
+Tell = Callable[[int, int], None]
+"""Told after each bundle: how many were read, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A line of a bundle that was put aside, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Taken:
+    """What an ingest came to; ``merged`` counts the files that were made into fewer."""
+
+    bundles: int = 0
+    already: int = 0
+    results: int = 0
+    findings: int = 0
+    merged: int = 0
+    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+
+
+def silent(_done: int, _total: int) -> None:
+    """Tell nothing."""
+
+
+def ingest(
+    bundles: Sequence[Path],
+    history: Path,
+    *,
+    naming: Naming = NO_NAMING,
+    kit: str = "",
+    tell: Tell = silent,
+) -> Taken:
+    """Take bundles into a history, which is made if it is not there yet.
+
+    Raises:
+        BundleFault: one is damaged or foreign; the history is as it was.
+        HistoryFault: the history is none, newer, in use, or its disk is full.
+    """
+    openings = sorted(map(open_one, bundles), key=lambda each: (each.protocol, each.day))
+    try:
+        with _held(history), _begun(history, kit) as manifest:
+            return _take(openings, history, manifest, naming=naming, kit=kit, tell=tell)
+    except OSError as error:
+        raise HistoryFault(
+            f"{history} cannot be written ({error.strerror or error}); it is as it was before"
+        ) from error
+    except ForeignRows as error:
+        raise HistoryFault(f"{error}; the history is as it was before") from error
+
+
+def _take(
+    openings: Sequence[Opening],
+    history: Path,
+    manifest: Manifest,
+    *,
+    naming: Naming,
+    kit: str,
+    tell: Tell,
+) -> Taken:
+    taken = Taken()
+    staging = Staging(history, manifest)
+    with staging:
+        for incoming in _new(openings, history, manifest, naming=naming, taken=taken, tell=tell):
+            staging.add(incoming)
+    if taken.bundles:
+        change = staging.change()
+        taken.merged = len(change.replaced)
+        _publish(history, change.new_manifest(manifest, kit=kit))
+    return taken
+
+
+def _new(
+    openings: Sequence[Opening],
+    history: Path,
+    manifest: Manifest,
+    *,
+    naming: Naming,
+    taken: Taken,
+    tell: Tell,
+) -> Iterator[Incoming]:
+    """Read the bundles that are not in the history yet, and count what they come to."""
+    known = _known(history, manifest)
+    for number, opening in enumerate(openings, start=1):
+        sha256 = bundle_hash(opening.path)
+        if sha256 in known:
+            taken.already += 1
+        else:
+            incoming = read_in(opening, sha256, naming)
+            known.add(sha256)
+            _count(incoming, taken)
+            yield incoming
+        tell(number, len(openings))
+
+
+def _known(history: Path, manifest: Manifest) -> set[object]:
+    places = (history / part.place for part in manifest.of("runs"))
+    return {sha256 for place in places for sha256 in column(place, "bundle")}
+
+
+def _count(incoming: Incoming, taken: Taken) -> None:
+    taken.bundles += 1
+    taken.results += len(incoming.rows["results"])
+    taken.findings += len(incoming.rows["findings"])
+    for row in incoming.rows["quarantine"]:
+        line = row["line"]
+        assert isinstance(line, int)
+        taken.quarantined.append(Quarantined(str(incoming.opening.path), line, str(row["reason"])))
+
+
+def _publish(history: Path, manifest: Manifest) -> None:
+    """Move what was staged into place, and let the manifest name it."""
+    staged = history / STAGING
+    for part in manifest.parts:
+        source = staged / part.place
+        if source.exists():
+            place = history / part.place
+            place.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(place)
+    for folder in {(history / part.place).parent for part in manifest.parts}:
+        sync_folder(folder)
+    write_manifest(history, manifest)
+
+
+@contextmanager
+def _held(history: Path) -> Generator[None]:
+    """Have the history for this process alone; a folder made in vain goes again."""
+    is_new = not history.exists()
+    history.mkdir(parents=True, exist_ok=True)
+    number = os.open(history, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise HistoryFault(
+            f"{history} is in use by another ingest or aggregate; wait until it has ended"
+        ) from error
+    finally:
+        os.close(number)
+        if is_new and not any(history.iterdir()):
+            history.rmdir()
+
+
+@contextmanager
+def _begun(history: Path, kit: str) -> Generator[Manifest]:
+    """Have a history that may be written to, begun where the folder is empty.
+
+    In the end nothing is left that the manifest does not name, whatever has happened.
+    """
+    manifest = read_manifest(history) if (history / NAME).exists() else _first(history, kit)
+    _sweep(history, manifest)
+    try:
+        yield manifest
+    finally:
+        manifest = read_manifest(history)
+        _sweep(history, manifest)
+        if manifest.sequence == 0:
+            (history / NAME).unlink()
+
+
+def _first(history: Path, kit: str) -> Manifest:
+    """Begin a history. Nothing of it is written before its manifest."""
+    foreign = sorted(entry.name for entry in history.iterdir() if entry.name != NEW_NAME)
+    if foreign:
+        raise HistoryFault(
+            f"{history} is no history: it holds {foreign[0]}, but no {NAME}; "
+            "name an empty folder, or one that does not exist"
+        )
+    manifest = Manifest(kit=kit)
+    write_manifest(history, manifest)
+    return manifest
+
+
+def _sweep(history: Path, manifest: Manifest) -> None:
+    """Remove what has been merged, and what an ingest that was killed or failed has left."""
+    named = {part.place for part in manifest.parts}
+    shutil.rmtree(history / STAGING, ignore_errors=True)
+    (history / NEW_NAME).unlink(missing_ok=True)
+    for table in TABLES:
+        for path in sorted((history / table).glob("*/*/part-*.parquet")):
+            if path.relative_to(history).as_posix() not in named:
+                path.unlink()
+        _remove_empty(history / table)
+
+
+def _remove_empty(table: Path) -> None:
+    folders = [*table.glob("*/*/"), *table.glob("*/"), table]
+    for folder in folders:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()

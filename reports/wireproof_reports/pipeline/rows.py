@@ -1,0 +1,214 @@
+"""Records as rows of the history's tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TypeAlias
+
+from wireproof_reports.causes import cause_key
+from wireproof_reports.pipeline import target
+from wireproof_spec.record import (
+    CampaignRecord,
+    CaseRecord,
+    DeviationRecord,
+    FindingRecord,
+    FooterRecord,
+    HeaderRecord,
+)
+
+Value: TypeAlias = str | int | bool | bytes | datetime | list[str] | None
+Row: TypeAlias = dict[str, Value]
+
+FAILING = frozenset({"fail", "known"})
+LONGEST_COUNT = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What all rows of one bundle share; ``started`` in UTC, None where it is not told."""
+
+    bundle: str
+    vendor: str
+    version: str
+    started: datetime | None
+
+    def columns(self) -> Row:
+        """Return the first columns of a row."""
+        return {
+            "bundle": self.bundle,
+            "vendor": self.vendor,
+            "version": self.version,
+            "version_key": target.version_key(self.version),
+            "started": self.started,
+        }
+
+
+class BadRecord(Exception):
+    """A record that says what cannot be; ``str()`` is the reason in a few words."""
+
+
+def started(header: HeaderRecord) -> datetime | None:
+    """Return when the run began, in UTC, or None where the header does not tell it."""
+    try:
+        told = datetime.fromisoformat(header.started)
+    except ValueError:
+        return None
+    return told.astimezone(UTC) if told.tzinfo else told.replace(tzinfo=UTC)
+
+
+def result_row(record: CaseRecord, subject: Subject) -> Row:
+    """Return one case's row.
+
+    Raises:
+        BadRecord: a number does not fit, or a date is none.
+    """
+    deviation, difference = record.deviation, record.difference
+    _, field, value = cause_key(record) if record.verdict in FAILING else ("", "", "")
+    return {
+        **subject.columns(),
+        "case": record.case,
+        "case_hash": record.case_hash,
+        "interface": "/".join(record.case.split("/")[:2]),
+        "clause": record.clause,
+        "group": ".".join(record.clause.split(".")[:2]),
+        "level": record.level,
+        "verdict": record.verdict,
+        "reading": record.reading or "",
+        "observation": record.observation,
+        "reason": record.reason,
+        "accepted": list(record.accepted),
+        "signature": record.signature or "",
+        "cause_field": field,
+        "cause_value": value,
+        "difference_field": difference.field if difference else "",
+        "difference_expected": difference.expected if difference else "",
+        "difference_found": difference.found if difference else "",
+        "duration_us": _count("duration_us", record.duration_us),
+        "runs": _count("repeats.runs", record.repeats.runs),
+        "same": _count("repeats.same", record.repeats.same),
+        "hazard": record.hazard,
+        "overdue": record.overdue,
+        **_deviation(deviation),
+        "deviation_expired": bool(deviation and deviation.expired),
+    }
+
+
+def finding_row(record: FindingRecord, subject: Subject) -> Row:
+    """Return one finding's row.
+
+    Raises:
+        BadRecord: it has no id, a number does not fit, or a date is none.
+    """
+    if not record.id:
+        raise BadRecord("a finding without an id")
+    first = record.cases[0] if record.cases else None
+    return {
+        **subject.columns(),
+        "finding": record.id,
+        "violated": record.violated,
+        "words": record.words,
+        "state": record.state,
+        "frame": record.frame,
+        "field": record.field,
+        "answer": record.answer,
+        "mutation": first.mutation if first else "",
+        "seed": str(record.seed),
+        "index": str(first.index) if first else "",
+        "shown": _count("shown", record.shown),
+        "runs": _count("runs", record.runs),
+        "seen": _count("seen", record.seen),
+        **_deviation(record.deviation),
+    }
+
+
+def campaign_row(record: CampaignRecord, subject: Subject) -> Row:
+    """Return one campaign's row.
+
+    Raises:
+        BadRecord: a number does not fit.
+    """
+    counts = ("executed", "skipped", "left_out", "not_again", "workers")
+    return {
+        **subject.columns(),
+        "seed": str(record.seed),
+        "duration_ms": _count("seconds", round(record.seconds * 1000)),
+        **{name: _count(name, getattr(record, name)) for name in counts},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a bundle's lines came to."""
+
+    cases: int
+    findings: int
+    quarantined: int
+
+
+def run_row(
+    header: HeaderRecord, footer: FooterRecord, subject: Subject, *, file: str, totals: Totals
+) -> Row:
+    """Return the bundle's own row; counts of its lines beside what header and footer say."""
+    return {
+        **subject.columns(),
+        "file": file,
+        "format": header.format,
+        "kit": header.kit,
+        "spec": _pairs({name: str(revision) for name, revision in header.spec.items()}),
+        "seed": str(header.seed),
+        "fingerprint": _pairs(header.target.fingerprint),
+        "given": list(header.target.given),
+        "profile": header.profile,
+        "reading": header.reading,
+        "selection": list(header.selection),
+        "readings": _pairs({name: b.reading or "" for name, b in header.readings.items()}),
+        "claims": _pairs({name: claim.state for name, claim in header.claims.items()}),
+        "not_judged": sorted(group.group for group in footer.groups if not group.judged),
+        "cases": totals.cases,
+        "quarantined": totals.quarantined,
+        "exit": footer.exit,
+        "statement": footer.statement,
+        "interrupted": footer.interrupted,
+        "findings": totals.findings,
+    }
+
+
+def check_case(record: CaseRecord, protocol: str) -> None:
+    """Look at what the record's types cannot hold it to.
+
+    Raises:
+        BadRecord: it names no case of this protocol, no clause or no level.
+    """
+    if not record.case.startswith(f"{protocol}/"):
+        raise BadRecord(f"expected a case of {protocol}, found {record.case!r}")
+    for name in ("case_hash", "clause", "level"):
+        if not getattr(record, name):
+            raise BadRecord(f"{record.case}: {name} is empty")
+    if not 0 <= record.repeats.same <= record.repeats.runs:
+        raise BadRecord(
+            f"{record.case}: {record.repeats.same} of {record.repeats.runs} repeats cannot be"
+        )
+
+
+def _deviation(deviation: DeviationRecord | None) -> Row:
+    return {
+        "deviation": deviation.id if deviation else "",
+        "deviation_expires": _day(deviation.expires) if deviation else "",
+    }
+
+
+def _count(name: str, value: int) -> int:
+    if not 0 <= value <= LONGEST_COUNT:
+        raise BadRecord(f"{name}: expected a count below 2^63, found {value}")
+    return value
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise BadRecord(f"deviation.expires: expected a date, found {text!r}") from error
+
+
+def _pairs(values: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in sorted(values.items())]

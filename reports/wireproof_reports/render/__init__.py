@@ -1,0 +1,1 @@
+"""Render a bundle as HTML, JUnit XML, Markdown, a badge or Allure results."""

@@ -1,0 +1,168 @@
+"""One case's record as an Allure result with the files that belong to it."""
+
+import hashlib
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from wireproof_reports.exchange.annotated_text import as_text
+from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
+from wireproof_reports.exchange.reproducer import Reproducer, reproducer
+from wireproof_reports.render.allure.categories import UNSTABLE, category_of, status_of
+from wireproof_reports.render.allure.result import (
+    Attachment,
+    Details,
+    Label,
+    Link,
+    Parameter,
+    Rendered,
+    Result,
+)
+from wireproof_reports.render.allure.steps import steps_of
+from wireproof_reports.render.clauses import anchor, source, unknown_clause
+from wireproof_reports.render.markdown import code, plain
+from wireproof_reports.wording import spoken, spoken_patterns
+from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.record import CaseRecord, HeaderRecord
+
+PREFIX = "wireproof-"
+"""How the names of our files begin, so that ours can be told from others' in one folder."""
+
+PAGE = "wireproof.html"
+"""The report of the same run that clause links lead to, relative to Allure's own page."""
+
+CASE_LABEL = "wireproof_case"
+
+SEVERITIES = {"must": "critical", "should": "normal", "may": "minor", "observed": "trivial"}
+
+_SPACE = uuid.uuid5(uuid.NAMESPACE_URL, "wireproof:allure")
+_CONFORMING = ("pass", "reading", "unsupported")
+_PLAIN = ("pass", "unsupported")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a result needs to know of its run; ``key`` tells one run from another."""
+
+    header: HeaderRecord
+    catalogue: Catalogue
+    bundle: str
+    key: str
+
+
+def wants_capture(case: CaseRecord) -> bool:
+    """Tell whether a capture belongs to the result: what passes is told by its dump alone."""
+    return case.verdict not in _PLAIN
+
+
+def rendered(case: CaseRecord, run: Run, *, start: int, capture: bytes | None) -> Rendered:
+    """Render a case that began at ``start`` (ms since 1970); ``capture`` is its pcap file."""
+    identity = uuid.uuid5(_SPACE, f"{run.key}\n{case.case}")
+    protocol = run.header.target.protocol
+    is_failing = case.verdict not in _CONFORMING
+    difference = first_difference(case, protocol) if is_failing else None
+    shown = exchange(case.transcript, protocol=protocol, difference=difference)
+    again = reproducer(case, run.header, run.bundle) if is_failing else None
+    attachments: list[Attachment] = []
+    files: dict[str, bytes] = {}
+    for number, (name, kind, ending, data) in enumerate(_files(shown, again, capture)):
+        file = f"{PREFIX}{identity}-{number}-attachment.{ending}"
+        attachments.append(Attachment(name, file, kind))
+        files[file] = data
+    history = hashlib.md5(f"wireproof:{case.case}".encode(), usedforsecurity=False).hexdigest()
+    category = category_of(case, run.header.profile)
+    result = Result(
+        uuid=str(identity),
+        history_id=history,
+        test_case_id=history,
+        full_name=case.case,
+        name=f"{case.case}: {case.title}",
+        status=status_of(category),
+        status_details=_details(case, category, again),
+        description="\n\n".join(_description(case, run)),
+        start=start,
+        stop=start + case.duration_us // 1000,
+        title_path=tuple(case.case.split("/")[:-1]),
+        labels=tuple(_labels(case)),
+        links=(Link(case.clause, _place(case), "tms"),),
+        parameters=(Parameter("target", run.header.target.url, excluded=True),),
+        steps=tuple(steps_of(shown, case.transcript.steps, start=start)),
+        attachments=tuple(attachments),
+    )
+    return Rendered(result, files)
+
+
+def _files(
+    shown: Exchange, again: Reproducer | None, capture: bytes | None
+) -> Iterator[tuple[str, str, str, bytes]]:
+    """Yield name, media type, file ending and content of each attachment."""
+    text = as_text(shown)
+    if text:
+        yield "Annotated dump", "text/plain", "txt", _encoded(text)
+    if capture is not None:
+        yield "Capture", "application/vnd.tcpdump.pcap", "pcapng", capture
+    if again is not None and again.streams:
+        yield "Reproducer", "text/x-python", "py", _encoded(again.script)
+        hexes = [f"{s.connection} {s.hex}" for s in again.streams if s.hex]
+        if hexes:
+            yield "Bytes to send, hex", "text/plain", "txt", _encoded("\n".join(hexes) + "\n")
+
+
+def _details(case: CaseRecord, category: str, again: Reproducer | None) -> Details:
+    if not category:
+        return Details()
+    trace = [f"observed  {case.observation}", f"expected  {' | '.join(case.accepted) or '-'}"]
+    if case.difference is not None:
+        found = case.difference
+        trace.append(f"differs   {found.field}: expected {found.expected}, found {found.found}")
+    if case.note:
+        trace.append(f"note      {case.note}")
+    if case.repeats.runs > 1:
+        trace.append(f"repeats   {case.repeats.same} of {case.repeats.runs} alike")
+    if again is not None:
+        trace.append(f"repeat    {again.command}")
+    return Details(
+        message=f"{category}: {case.reason}",
+        trace="\n".join(trace),
+        known=case.verdict == "known",
+        flaky=category == UNSTABLE,
+    )
+
+
+def _description(case: CaseRecord, run: Run) -> Iterator[str]:
+    clause = run.catalogue.clause(case.clause) or unknown_clause(case.clause)
+    yield f"**{case.level}** {code(case.clause)}: {plain(clause.law)}"
+    if source(clause):
+        yield f"Source: {plain(source(clause))}"
+    yield f"Conforms: {plain('; '.join(spoken_patterns(case.accepted)) or 'nothing listed')}"
+    yield f"Observed: {plain(spoken(case.observation))}"
+    if case.reading:
+        yield f"Reading: {code(case.reading)}"
+    # Allure 3 shows links to other machines alone, but lets a description lead anywhere.
+    yield f"[The clause in the report]({_place(case)})"
+
+
+def _place(case: CaseRecord) -> str:
+    return f"{PAGE}#{anchor('clause', case.clause)}"
+
+
+def _labels(case: CaseRecord) -> Iterator[Label]:
+    protocol, interface = case.case.split("/")[0], "/".join(case.case.split("/")[:2])
+    values: Mapping[str, str] = {
+        "epic": protocol,
+        "feature": interface,
+        "story": case.clause,
+        "severity": SEVERITIES.get(case.level, "normal"),
+        "parentSuite": protocol,
+        "suite": interface,
+        "subSuite": case.clause,
+        "package": interface.replace("/", "."),
+        "framework": "wireproof",
+        CASE_LABEL: case.case,
+    }
+    yield from (Label(name, value) for name, value in values.items())
+    yield from (Label("tag", word) for word in [case.verdict, *["hazard"] * case.hazard])
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

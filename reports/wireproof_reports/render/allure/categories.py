@@ -1,0 +1,84 @@
+"""What a result stands for beyond its colour: new, known, other reading, and what is open.
+
+The message of a result begins with its category, so that Allure's own patterns find it.
+"""
+
+import msgspec
+
+from wireproof_reports.causes import counts_up_to
+from wireproof_reports.render.allure.result import Status
+from wireproof_spec.record import CaseRecord
+
+NEW = "new"
+KNOWN = "known"
+OTHER_READING = "other reading"
+UNSTABLE = "unstable"
+INCONCLUSIVE = "inconclusive"
+KIT_ERROR = "kit error"
+WEAKER = "not counted"
+UNSUPPORTED = "unsupported"
+
+CATEGORIES: dict[str, tuple[Status, str]] = {
+    NEW: ("failed", "New failures"),
+    KNOWN: ("skipped", "Known deviations"),
+    OTHER_READING: ("passed", "Conforms under another reading"),
+    UNSTABLE: ("broken", "Unstable: repeats came out differently"),
+    INCONCLUSIVE: ("broken", "Inconclusive: nothing was decided"),
+    KIT_ERROR: ("broken", "Kit errors: nothing is said about the target"),
+    WEAKER: ("skipped", "Fails at a level weaker than the run's profile"),
+}
+"""Each category with the status its results have, and its title."""
+
+_BY_VERDICT = {
+    "reading": OTHER_READING,
+    "known": KNOWN,
+    "unsupported": UNSUPPORTED,
+    "inconclusive": INCONCLUSIVE,
+    "unstable": UNSTABLE,
+    "error": KIT_ERROR,
+}
+
+
+class Category(msgspec.Struct, frozen=True, rename="camel"):
+    """An entry of Allure's categories file."""
+
+    name: str
+    message_regex: str
+    matched_statuses: tuple[Status, ...]
+
+
+def category_of(case: CaseRecord, profile: str) -> str:
+    """Return the category of a case; empty when there is nothing to say of it.
+
+    As in JUnit, what is weaker than the run's profile is no failure of the run.
+    """
+    if case.verdict in ("fail", "inconclusive", "unstable") and not counts_up_to(
+        profile, case.level
+    ):
+        return WEAKER
+    return NEW if case.verdict == "fail" else _BY_VERDICT.get(case.verdict, "")
+
+
+def status_of(category: str) -> Status:
+    """Return the colour of a category's results."""
+    if category == UNSUPPORTED:
+        return "skipped"
+    return CATEGORIES[category][0] if category else "passed"
+
+
+def categories() -> list[Category]:
+    """Return the categories with the patterns that find their results."""
+    return [
+        Category(title, rf"^{name}: [\s\S]*", (status,))
+        for name, (status, title) in CATEGORIES.items()
+    ]
+
+
+def categories_file() -> bytes:
+    """Return the ``categories.json`` that Allure 2 and CI viewers read."""
+    return msgspec.json.format(msgspec.json.encode(categories()), indent=2) + b"\n"
+
+
+def settings_file() -> bytes:
+    """Return the settings from which Allure 3 takes its categories."""
+    return msgspec.json.encode({"categories": {"rules": categories()}})

@@ -1,0 +1,103 @@
+"""Our part in what allure-pytest writes: loaded only beside it, with its own library."""
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.render.allure.case_result import PAGE, Run, rendered, wants_capture
+from wireproof_reports.render.allure.examples import Examples
+from wireproof_reports.render.allure.folder import write_frame
+from wireproof_reports.render.allure.library import InProgress, attach, fill, first, plugins
+from wireproof_reports.render.html import render_bundle
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+
+HOST, THREAD = "host", "thread"
+"""Labels of allure-pytest: what it says of the process is kept, of the machine nothing is."""
+
+
+def join(config: pytest.Config, folder: str) -> None:
+    """Register with pytest and with Allure."""
+    glue = Glue(config, Path(folder))
+    config.pluginmanager.register(glue, "wireproof-allure-writer")
+    plugins().register(glue, "wireproof-allure")
+    config.add_cleanup(lambda: _leave(glue))
+
+
+def _leave(glue: object) -> None:
+    plugins().unregister(glue)
+
+
+class Glue:
+    """Fills Allure's results of cases from their records, one at a time as they are written."""
+
+    def __init__(self, config: pytest.Config, folder: Path) -> None:
+        self._config = config
+        self._folder = folder
+        self._judged: tuple[HeaderRecord, CaseRecord] | None = None
+        self._header: HeaderRecord | None = None
+        self._cases: list[CaseRecord] = []
+
+    def pytest_runtest_logstart(self) -> None:
+        """Forget the test before."""
+        self._judged = None
+
+    def pytest_wireproof_judged(self, header: HeaderRecord, record: CaseRecord) -> None:
+        """Keep the record until Allure writes the result of the same test."""
+        self._judged = (header, record)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        """Keep of Hypothesis's examples what the last failing one attached."""
+        examples = Examples.of(item, self._folder)
+        try:
+            yield
+        except BaseException:
+            raise
+        else:
+            examples.forget()
+        finally:
+            examples.end()
+
+    @first
+    def report_result(self, result: InProgress) -> None:
+        """Say of a case what its record says, and of no test on which machine it ran."""
+        result.labels = [label for label in result.labels if label.name != HOST]
+        if self._judged is None:
+            return
+        header, record = self._judged
+        run = Run(header, load_catalogue(header.target.protocol), self._bundle_name(), result.uuid)
+        done = rendered(record, run, start=result.start, capture=self._capture(header, record))
+        for name, data in done.files.items():
+            attach(data, name)
+        fill(result, done.result, kept=(THREAD,))
+
+    def _capture(self, header: HeaderRecord, record: CaseRecord) -> bytes | None:
+        if not wants_capture(record):
+            return None
+        made = self._config.hook.pytest_wireproof_capture(header=header, record=record)
+        return cast(bytes | None, made)
+
+    def pytest_wireproof_header(self, header: HeaderRecord) -> None:
+        """Write categories and environment where the run is begun."""
+        self._header = header
+        write_frame(self._folder, header)
+
+    def pytest_wireproof_case(self, record: CaseRecord) -> None:
+        """Keep the record for the page to which clause links lead."""
+        self._cases.append(record)
+
+    def pytest_wireproof_footer(self, footer: FooterRecord) -> None:
+        """Write that page, and the statement into the environment."""
+        if self._header is None:
+            return
+        whole = Bundle(self._bundle_name(), self._header, tuple(self._cases), footer)
+        write_frame(self._folder, self._header, whole)
+        (self._folder / PAGE).write_text(render_bundle(whole), encoding="utf-8", newline="\n")
+
+    def _bundle_name(self) -> str:
+        given = cast(str | None, self._config.getoption("--bundle"))
+        return Path(given).name if given else ""

@@ -1,0 +1,129 @@
+"""The part of allure-python-commons that we touch, with the types that it does not tell."""
+
+from collections.abc import Callable
+from typing import Protocol, cast
+
+import allure_commons
+from allure_commons import model2
+
+from wireproof_reports.render.allure.result import Details, Result, Step
+
+
+class Named(Protocol):
+    """A label, of a result in progress."""
+
+    name: str
+    value: str
+
+
+class File(Protocol):
+    """An attachment of a result in progress."""
+
+    name: str
+    source: str
+
+
+class Nested(Protocol):
+    """A step of a result in progress."""
+
+    steps: list["Nested"]
+    attachments: list[File]
+
+
+class InProgress(Protocol):
+    """A test result that allure-pytest holds until it is written."""
+
+    uuid: str
+    start: int
+    labels: list[Named]
+    steps: list[Nested]
+    attachments: list[File]
+
+
+class Manager(Protocol):
+    """Allure's own table of plug-ins."""
+
+    def register(self, plugin: object, name: str) -> object:
+        """Add one."""
+        ...
+
+    def unregister(self, plugin: object) -> object:
+        """Take one out."""
+        ...
+
+
+Make = Callable[..., object]
+
+_LABEL = cast(Make, model2.Label)
+_LINK = cast(Make, model2.Link)
+_PARAMETER = cast(Make, model2.Parameter)
+_ATTACHMENT = cast(Make, model2.Attachment)
+_DETAILS = cast(Make, model2.StatusDetails)
+_STEP = cast(Make, model2.TestStepResult)
+
+Hook = Callable[[Callable[..., None]], Callable[..., None]]
+
+first = cast(Hook, cast(Callable[..., object], allure_commons.hookimpl)(tryfirst=True))
+"""Marks a method that Allure calls before all others of that name."""
+
+
+def plugins() -> Manager:
+    """Return Allure's table of plug-ins."""
+    return cast(Manager, allure_commons.plugin_manager)
+
+
+def attach(data: bytes, name: str) -> None:
+    """Have Allure write a file beside its results."""
+    hooks = cast(object, allure_commons.plugin_manager.hook)
+    write = cast(Make, getattr(hooks, "report_attached_data"))  # noqa: B009  # no declared name
+    write(body=data, file_name=name)
+
+
+def fill(result: InProgress, ours: Result, *, kept: tuple[str, ...]) -> None:
+    """Make a result in progress say what ours says; labels with ``kept`` names stay."""
+    labels = [label for label in result.labels if label.name in kept]
+    values: dict[str, object] = {
+        "name": ours.name,
+        "fullName": ours.full_name,
+        "historyId": ours.history_id,
+        "testCaseId": ours.test_case_id,
+        "status": ours.status,
+        "stage": ours.stage,
+        "statusDetails": _details(ours.status_details),
+        "description": ours.description,
+        "descriptionHtml": None,
+        "titlePath": list(ours.title_path),
+        "labels": [*(_LABEL(each.name, each.value) for each in ours.labels), *labels],
+        "links": [_LINK(each.type, each.url, each.name) for each in ours.links],
+        "parameters": [
+            _PARAMETER(name=each.name, value=each.value, excluded=each.excluded)
+            for each in ours.parameters
+        ],
+        "steps": [_step(step) for step in ours.steps],
+        "attachments": [
+            *(
+                _ATTACHMENT(name=each.name, source=each.source, type=each.type)
+                for each in ours.attachments
+            ),
+            *result.attachments,
+        ],
+    }
+    for name, value in values.items():
+        setattr(result, name, value)
+
+
+def _details(details: Details) -> object:
+    return _DETAILS(
+        known=details.known, flaky=details.flaky, message=details.message, trace=details.trace
+    )
+
+
+def _step(step: Step) -> object:
+    return _STEP(
+        name=step.name,
+        status=step.status,
+        statusDetails=_DETAILS(message=step.status_details.message),
+        stage=step.stage,
+        start=step.start,
+        stop=step.stop,
+    )

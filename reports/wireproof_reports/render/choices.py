@@ -1,0 +1,114 @@
+"""What was found out before the first case: readings that the target follows, its claims."""
+
+from dataclasses import dataclass
+
+from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.exchange.evidence import Exchange, exchange
+from wireproof_reports.wording import CLAIM_WORDS, spoken
+from wireproof_spec.catalogue import Catalogue, Decision
+from wireproof_spec.record import BindingRecord, ClaimRecord
+
+
+@dataclass(frozen=True, slots=True)
+class OptionView:
+    """One legal way to understand a sentence; ``peers`` are known to follow it."""
+
+    name: str
+    meaning: str
+    peers: str
+    published: bool
+    followed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingView:
+    """One decision: the words, the ways to read them, the one followed and what showed it.
+
+    ``other``: a reading other than the published wording is followed. ``cases`` conform by it.
+    """
+
+    id: str
+    text: str
+    options: tuple[OptionView, ...]
+    followed: str
+    other: bool
+    observation: str
+    observed: str
+    exchange: Exchange | None
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """One capability: what the target claims, what its probe showed, and the exchange."""
+
+    id: str
+    title: str
+    state: str
+    sign: str
+    shown: str
+    claimed: bool
+    observation: str
+    observed: str
+    exchange: Exchange | None
+
+
+def reading_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ReadingView, ...]:
+    """Return the decisions of the run, those with another reading than the published first."""
+    views = [
+        _reading(bundle, decision_id, catalogue.decision(decision_id), binding)
+        for decision_id, binding in bundle.header.readings.items()
+    ]
+    return tuple(sorted(views, key=lambda view: not view.other))
+
+
+def claim_views(bundle: Bundle, catalogue: Catalogue) -> tuple[ClaimView, ...]:
+    """Return the capabilities that were probed."""
+    return tuple(
+        _claim(bundle, catalogue, name, claim) for name, claim in bundle.header.claims.items()
+    )
+
+
+def _reading(
+    bundle: Bundle, decision_id: str, decision: Decision | None, binding: BindingRecord
+) -> ReadingView:
+    published = decision.published if decision else "published"
+    options = [
+        OptionView(
+            name=option.name,
+            meaning=option.meaning,
+            peers=", ".join(option.peers),
+            published=option.name == published,
+            followed=option.name == binding.reading,
+        )
+        for option in (decision.option if decision else ())
+    ]
+    shown = exchange(binding.transcript, protocol=bundle.header.target.protocol)
+    return ReadingView(
+        id=decision_id,
+        text=decision.text if decision else "",
+        options=tuple(options),
+        followed=binding.reading or "",
+        other=binding.reading not in (None, published),
+        observation=binding.observation,
+        observed=spoken(binding.observation),
+        exchange=shown if shown.steps else None,
+        cases=sum((case.reading or "").startswith(f"{decision_id}=") for case in bundle.cases),
+    )
+
+
+def _claim(bundle: Bundle, catalogue: Catalogue, name: str, claim: ClaimRecord) -> ClaimView:
+    capability = catalogue.capability(name)
+    sign, shown = CLAIM_WORDS[claim.state]
+    steps = exchange(claim.transcript, protocol=bundle.header.target.protocol)
+    return ClaimView(
+        id=name,
+        title=capability.title if capability else name,
+        state=claim.state,
+        sign=sign,
+        shown=shown,
+        claimed=claim.claimed,
+        observation=claim.observation,
+        observed=spoken(claim.observation),
+        exchange=steps if steps.steps else None,
+    )

@@ -1,0 +1,300 @@
+"""Clause groups, clauses and cases as a report shows them: the law, and what came of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.causes import Cause
+from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference, talk
+from wireproof_reports.exchange.reproducer import repeat_command
+from wireproof_reports.wording import VERDICT_WORDS, Word, shown_time, spoken, spoken_patterns
+from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.record import CONCLUSIVE, CaseRecord, GroupRecord
+
+MOST_EXCHANGES = 2000
+"""Cases; above it passing cases are listed without their exchange, so that a page stays light."""
+
+_ORDER = ("judged", "part", "not judged", "not selected", "not tested")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How many of the asserted cases at one level conform."""
+
+    level: str
+    conforming: int
+    asserted: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """One case; ``exchange`` has its bytes annotated, ``talk`` as plain lines, or neither has."""
+
+    id: str
+    anchor: str
+    title: str
+    level: str
+    word: Word
+    observation: str
+    observed: str
+    expected: tuple[str, ...]
+    reason: str
+    note: str
+    repeats: str
+    time: str
+    hazard: bool
+    command: str
+    cause: str
+    exchange: Exchange | None
+    talk: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseView:
+    """One sentence of law; ``state`` says what this run can say of it, ``why`` the reason."""
+
+    id: str
+    anchor: str
+    level: str
+    core: bool
+    law: str
+    words: str
+    source: str
+    peers: str
+    role: str
+    needs: str
+    since: int
+    state: str
+    why: str
+    tally: tuple[tuple[Word, int], ...]
+    cases: tuple[CaseView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """One subject of a published text.
+
+    ``state`` is judged, part, not judged, not selected or not tested.
+    """
+
+    id: str
+    name: str
+    anchor: str
+    title: str
+    state: str
+    why: str
+    scores: tuple[Score, ...]
+    clauses: tuple[ClauseView, ...]
+
+
+def group_views(
+    bundle: Bundle, catalogue: Catalogue, causes: Iterable[Cause]
+) -> tuple[GroupView, ...]:
+    """Return every clause group of the documents that the run was about."""
+    places = {case.case: cause.anchor for cause in causes for case in cause.cases}
+    standing = {group.group: group for group in bundle.footer.groups}
+    by_clause: dict[str, list[CaseRecord]] = {}
+    for case in bundle.cases:
+        by_clause.setdefault(case.clause, []).append(case)
+    groups = [
+        _group(bundle, group, standing.get(group.group), by_clause=by_clause, places=places)
+        for group in catalogue.groups
+        if group.group.partition(".")[0] in bundle.header.spec
+    ]
+    groups.sort(key=lambda group: _ORDER.index(group.state))
+    strangers = [name for name in by_clause if catalogue.clause(name) is None]
+    if strangers:
+        groups.append(_strangers(bundle, strangers, by_clause=by_clause, places=places))
+    return tuple(groups)
+
+
+def case_view(bundle: Bundle, case: CaseRecord, *, cause: str = "", whole: bool) -> CaseView:
+    """Return one case; ``whole`` asks for annotated bytes instead of one line a step."""
+    has_steps = bool(case.transcript.steps) and not cause
+    is_large = len(bundle.cases) > MOST_EXCHANGES
+    return CaseView(
+        id=case.case,
+        anchor=anchor("case", case.case),
+        title=case.title,
+        level=case.level,
+        word=VERDICT_WORDS[case.verdict],
+        observation=case.observation,
+        observed=spoken(case.observation),
+        expected=spoken_patterns(case.accepted),
+        reason=case.reason,
+        note=case.note,
+        repeats=_repeats(case),
+        time=shown_time(case.duration_us),
+        hazard=case.hazard,
+        command=repeat_command(case, bundle.header, bundle.name),
+        cause=cause,
+        exchange=_exchange(bundle, case) if whole and has_steps else None,
+        talk="" if whole or cause or is_large else talk(case.transcript),
+    )
+
+
+def anchor(kind: str, name: str) -> str:
+    """Return a page's id for a thing: the same for the same name, fit for any name."""
+    return f"{kind}-{quote(name.replace('~', '%7E'), safe='/')}".replace("%", "~")
+
+
+def unknown_clause(clause_id: str) -> Clause:
+    """Stand in for a clause that this version's catalogue does not hold."""
+    return Clause(
+        id=clause_id,
+        level="observed",
+        role="",
+        since=0,
+        section="",
+        words="",
+        law="This version of the catalogue does not hold this clause.",
+        observed="",
+        status="tested",
+    )
+
+
+def _exchange(bundle: Bundle, case: CaseRecord) -> Exchange:
+    protocol = bundle.header.target.protocol
+    difference = first_difference(case, protocol) if case.verdict != "pass" else None
+    return exchange(case.transcript, protocol=protocol, difference=difference)
+
+
+def _group(
+    bundle: Bundle,
+    group: Group,
+    standing: GroupRecord | None,
+    *,
+    by_clause: Mapping[str, Sequence[CaseRecord]],
+    places: Mapping[str, str],
+) -> GroupView:
+    skipped = _not_selected(bundle, group.group)
+    state, why = _group_state(group, standing, skipped)
+    counts = standing.counts if standing else {}
+    scores = [Score(level, *counts[level]) for level in LEVELS if level in counts]
+    return GroupView(
+        id=group.group,
+        name=group.group,
+        anchor=anchor("group", group.group),
+        title=group.title,
+        state=state,
+        why=why,
+        scores=tuple(score for score in scores if score.asserted),
+        clauses=tuple(
+            _clause(bundle, clause, by_clause.get(clause.id, ()), places=places, skipped=skipped)
+            for clause in group.clause
+        ),
+    )
+
+
+def _group_state(
+    group: Group, standing: GroupRecord | None, skipped: str | None
+) -> tuple[str, str]:
+    if standing is not None and standing.judged:
+        return "judged", ""
+    if standing is not None and not standing.whole:
+        return "part", "only some of its cases were selected"
+    if standing is not None:
+        return "not judged", standing.why or "its core clauses are undecided"
+    if skipped is not None:
+        return "not selected", skipped
+    if all(clause.status != "tested" for clause in group.clause):
+        return "not tested", next((clause.why for clause in group.clause if clause.why), "")
+    return "not selected", "not part of this run's selection"
+
+
+def _strangers(
+    bundle: Bundle,
+    names: Sequence[str],
+    *,
+    by_clause: Mapping[str, Sequence[CaseRecord]],
+    places: Mapping[str, str],
+) -> GroupView:
+    clauses = [
+        _clause(bundle, unknown_clause(name), by_clause[name], places=places, skipped=None)
+        for name in names
+    ]
+    return GroupView(
+        id="other",
+        name="other",
+        anchor="group-other",
+        title="Clauses that this version's catalogue does not hold",
+        state="part",
+        why="the bundle was written under another catalogue",
+        scores=(),
+        clauses=tuple(clauses),
+    )
+
+
+def _clause(
+    bundle: Bundle,
+    clause: Clause,
+    records: Sequence[CaseRecord],
+    *,
+    places: Mapping[str, str],
+    skipped: str | None,
+) -> ClauseView:
+    state, why = _clause_state(clause, records, skipped)
+    counts = Counter(record.verdict for record in records)
+    return ClauseView(
+        id=clause.id,
+        anchor=anchor("clause", clause.id),
+        level=clause.level,
+        core=clause.core,
+        law=clause.law,
+        words=clause.words,
+        source=source(clause),
+        peers=clause.observed,
+        role=clause.role,
+        needs=", ".join(clause.needs),
+        since=clause.since,
+        state=state,
+        why=why,
+        tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
+        cases=tuple(
+            case_view(
+                bundle,
+                record,
+                cause=places.get(record.case, ""),
+                whole=record.verdict not in ("pass", "reading"),
+            )
+            for record in records
+        ),
+    )
+
+
+def source(clause: Clause) -> str:
+    """Say where a clause stands: document and section."""
+    if not clause.document:
+        return ""
+    section = f", section “{clause.section}”" if clause.section else ""
+    return f"published text {clause.document}{section}"
+
+
+def _clause_state(
+    clause: Clause, records: Sequence[CaseRecord], skipped: str | None
+) -> tuple[str, str]:
+    """Return what the run can say of a clause, and why not more."""
+    if any(record.verdict in CONCLUSIVE for record in records):
+        return "asserted", ""
+    if records and all(record.verdict == "unsupported" for record in records):
+        return "unsupported", records[0].reason
+    if records:
+        return "touched", records[0].reason
+    if clause.status != "tested":
+        return clause.status, clause.why
+    return "not run", skipped or "no case of it was selected"
+
+
+def _not_selected(bundle: Bundle, group: str) -> str | None:
+    for name, why in bundle.header.not_selected.items():
+        if is_below(group, name) or is_below(name, group) or group.endswith(f".{name}"):
+            return why
+    return None
+
+
+def _repeats(case: CaseRecord) -> str:
+    """Say how often it was run and how often it came out the same, if more than once."""
+    runs, same = case.repeats.runs, case.repeats.same
+    return f"{same} of {runs} runs alike" if runs > 1 else ""

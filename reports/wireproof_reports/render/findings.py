@@ -1,0 +1,126 @@
+"""What stands against a target, or open: causes of failure, known, unsupported, undecided."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
+from wireproof_reports.exchange.reproducer import Reproducer, reproducer
+from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
+from wireproof_reports.wording import spoken
+from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.record import CaseRecord, DifferenceRecord
+
+MOST_SHOWN = 40
+"""Cases of one cause shown with their bytes; the others are listed by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseView:
+    """One root cause: the law, one case in full, three ways to repeat it, its other cases."""
+
+    number: int
+    anchor: str
+    clause: str
+    level: str
+    law: str
+    source: str
+    words: str
+    peers: str
+    counts: bool
+    size: int
+    first: CaseView
+    expected_law: str
+    observed: str
+    difference: DifferenceRecord | None
+    exchange: Exchange
+    reproducer: Reproducer
+    others: tuple[CaseView, ...]
+    listed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A capability that the target neither claims nor shows, and the cases that need it."""
+
+    capability: str
+    title: str
+    reason: str
+    exchange: Exchange | None
+    cases: tuple[CaseView, ...]
+
+
+def cause_views(
+    bundle: Bundle, catalogue: Catalogue, causes: Iterable[Cause]
+) -> tuple[CauseView, ...]:
+    """Return each cause with all that is needed to see it again."""
+    return tuple(_cause(bundle, catalogue, cause) for cause in causes)
+
+
+def with_verdict(bundle: Bundle, *verdicts: str) -> tuple[CaseView, ...]:
+    """Return the cases with one of these verdicts, in the order of the run."""
+    return tuple(
+        case_view(bundle, case, whole=False) for case in bundle.cases if case.verdict in verdicts
+    )
+
+
+def lacks(bundle: Bundle, catalogue: Catalogue) -> tuple[Lack, ...]:
+    """Return unsupported cases by the capability they need, with the probe's exchange."""
+    needing: dict[str, list[CaseRecord]] = {}
+    for case in bundle.cases:
+        if case.verdict == "unsupported":
+            needing.setdefault(_need(bundle, catalogue, case), []).append(case)
+    return tuple(_lack(bundle, catalogue, name, cases) for name, cases in needing.items())
+
+
+def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
+    case = cause.shown
+    clause = catalogue.clause(cause.clause) or unknown_clause(cause.clause)
+    law = catalogue.law(cause.clause, case.case)
+    others = [other for other in cause.cases if other.case != case.case]
+    protocol = bundle.header.target.protocol
+    difference = first_difference(case, protocol)
+    return CauseView(
+        number=cause.number,
+        anchor=cause.anchor,
+        clause=cause.clause,
+        level=cause.level,
+        law=clause.law,
+        source=source(clause),
+        words=clause.words,
+        peers=clause.observed,
+        counts=counts_up_to(bundle.header.profile, cause.level),
+        size=len(cause.cases),
+        first=case_view(bundle, case, whole=False),
+        expected_law=law.expects if law else "",
+        observed=spoken(case.observation),
+        difference=difference,
+        exchange=exchange(case.transcript, protocol=protocol, difference=difference),
+        reproducer=reproducer(case, bundle.header, bundle.name),
+        others=tuple(case_view(bundle, other, whole=True) for other in others[:MOST_SHOWN]),
+        listed=tuple(other.case for other in others[MOST_SHOWN:]),
+    )
+
+
+def _need(bundle: Bundle, catalogue: Catalogue, case: CaseRecord) -> str:
+    clause = catalogue.clause(case.clause)
+    for need in case.needs or (clause.needs if clause else ()):
+        claim = bundle.header.claims.get(need)
+        if claim is None or claim.state in ("absent", "unknown"):
+            return need
+    return ""
+
+
+def _lack(bundle: Bundle, catalogue: Catalogue, name: str, cases: list[CaseRecord]) -> Lack:
+    capability = catalogue.capability(name)
+    claim = bundle.header.claims.get(name)
+    protocol = bundle.header.target.protocol
+    shown = exchange(claim.transcript, protocol=protocol) if claim else None
+    return Lack(
+        capability=name or "other",
+        title=capability.title if capability else name or "other",
+        reason=cases[0].reason,
+        exchange=shown if shown and shown.steps else None,
+        cases=tuple(case_view(bundle, case, whole=False) for case in cases),
+    )

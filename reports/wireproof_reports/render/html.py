@@ -1,0 +1,101 @@
+"""The report as one HTML file that needs nothing else: no network, no fonts, no scripts to work.
+
+The page's policy forbids it to load anything, and to run any script but its own.
+"""
+
+import base64
+import hashlib
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from wireproof_reports.bundle_file import Bundle
+from wireproof_reports.render.page import Page, page_of, read_page
+
+__all__ = ["page_from", "render", "render_bundle", "write"]
+
+_SHEET = "report.css"
+_SCRIPT = "report.js"
+
+
+def write(bundle: Path, out: Path) -> None:
+    """Render a bundle into one HTML file.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    out.write_text(render(bundle), encoding="utf-8", newline="\n")
+
+
+def render(bundle: Path) -> str:
+    """Return the HTML of a bundle; the same for the same bundle and version.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return page_from("report.html.jinja", bundle)
+
+
+def render_bundle(bundle: Bundle) -> str:
+    """Return the HTML of a bundle in memory."""
+    return _rendered("report.html.jinja", page_of(bundle))
+
+
+def page_from(template: str, bundle: Path) -> str:
+    """Return a bundle's page made by one of the templates, which may load nothing.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return _rendered(template, read_page(bundle))
+
+
+def _rendered(template: str, page: Page) -> str:
+    sheet, script = _asset(_SHEET), _asset(_SCRIPT)
+    return _ENVIRONMENT.get_template(template).render(
+        page=page,
+        sheet=Markup(sheet),
+        script=Markup(script),
+        policy="; ".join(
+            [
+                "default-src 'none'",
+                f"style-src '{_hash(sheet)}'",
+                f"script-src '{_hash(script)}'",
+                "base-uri 'none'",
+                "form-action 'none'",
+            ]
+        ),
+    )
+
+
+def _asset(name: str) -> str:
+    return (resources.files("wireproof_reports") / "templates" / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _download(text: str) -> str:
+    """Return a text as a data: address, so that a browser can save it."""
+    encoded = base64.b64encode(text.encode("utf-8", "backslashreplace")).decode()
+    return f"data:text/x-python;base64,{encoded}"
+
+
+def _sentence(text: str) -> str:
+    """Return the text with its first letter large, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.PackageLoader("wireproof_reports"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters["download"] = _download
+_ENVIRONMENT.filters["sentence"] = _sentence

@@ -1,0 +1,183 @@
+"""JUnit XML for CI viewers: what counts against a run is red there, and nothing else is.
+
+Failures are failures. Known deviations, unsupported cases and what is weaker than the run's
+profile are skipped, with the reason. What decided nothing is an error. A suite of its own says
+what stands against the run as a whole: a group that was not judged, an outdated deviation.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from xml.etree import ElementTree as etree
+
+from wireproof_reports.bundle_file import Bundle, read_bundle
+from wireproof_reports.causes import counts_up_to
+from wireproof_reports.exchange.evidence import talk
+from wireproof_reports.exchange.reproducer import repeat_command
+from wireproof_reports.render.fingerprint import target_facts
+from wireproof_spec.record import CaseRecord
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write(bundle: Path, out: Path) -> None:
+    """Render a bundle into one JUnit XML file.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    out.write_bytes(render(bundle))
+
+
+def render(bundle: Path) -> bytes:
+    """Return the JUnit XML of a bundle: a test suite for each interface, in UTF-8.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    whole = read_bundle(bundle)
+    root = etree.Element("testsuites", {"name": _text(whole.header.target.url)})
+    root.append(_run_suite(whole))
+    for name, cases in groupby(sorted(whole.cases, key=_interface), key=_interface):
+        root.append(_suite(whole, name, tuple(cases)))
+    _count(root)
+    del root.attrib["skipped"]  # the shape that strict viewers check has it on suites alone
+    etree.indent(root)
+    body: bytes = etree.tostring(root, "utf-8")
+    return b'<?xml version="1.0" encoding="utf-8"?>\n' + body + b"\n"
+
+
+def outcome(case: CaseRecord, profile: str) -> str:
+    """Return what a CI viewer shall show: passed, failure, skipped or error."""
+    if case.verdict in ("pass", "reading"):
+        return "passed"
+    if case.verdict == "error":
+        return "error"
+    if case.verdict in ("known", "unsupported") or not counts_up_to(profile, case.level):
+        return "skipped"
+    return "failure" if case.verdict == "fail" else "error"
+
+
+def _run_suite(bundle: Bundle) -> etree.Element:
+    """Return what counts for or against the run as a whole, one test each."""
+    suite = etree.Element("testsuite", {"name": "run"})
+    suite.append(_properties(_run_facts(bundle)))
+    for group in bundle.footer.groups:
+        if group.whole:
+            why = "" if group.judged else f"not judged: {group.why or 'core clauses undecided'}"
+            suite.append(_run_test(f"{group.group} is judged", "error", why))
+    for name in bundle.footer.stale:
+        suite.append(_run_test(name, "failure", "listed as a known deviation, but it passes now"))
+    for name in bundle.footer.expired:
+        suite.append(_run_test(name, "failure", "its entry in the deviations file has expired"))
+    if bundle.footer.interrupted:
+        suite.append(_run_test("the run is whole", "error", "the run was interrupted"))
+    _count(suite)
+    return suite
+
+
+def _run_test(name: str, kind: str, why: str) -> etree.Element:
+    element = etree.Element("testcase", {"classname": "run", "name": _text(name), "time": "0"})
+    if why:
+        etree.SubElement(element, kind, {"message": _text(why), "type": "run"})
+    return element
+
+
+def _suite(bundle: Bundle, name: str, cases: Sequence[CaseRecord]) -> etree.Element:
+    suite = etree.Element("testsuite", {"name": _text(name)})
+    if bundle.header.started:
+        suite.set("timestamp", _text(bundle.header.started))
+    suite.extend(_case(bundle, case) for case in cases)
+    _count(suite)
+    return suite
+
+
+def _count(element: etree.Element) -> None:
+    tests = list(element.iter("testcase"))
+    element.set("tests", str(len(tests)))
+    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(attribute, str(sum(1 for _ in element.iter(kind))))
+    element.set("time", f"{sum(float(test.get('time', '0')) for test in tests):.3f}")
+
+
+def _case(bundle: Bundle, case: CaseRecord) -> etree.Element:
+    interface = _interface(case)
+    element = etree.Element(
+        "testcase",
+        {
+            "classname": _text(interface.replace("/", ".")),
+            "name": _text(case.case.removeprefix(f"{interface}/")),
+            "time": f"{case.duration_us / 1e6:.3f}",
+        },
+    )
+    element.append(_properties(_case_facts(case)))
+    kind = outcome(case, bundle.header.profile)
+    if kind != "passed":
+        element.append(_result(bundle, case, kind))
+    return element
+
+
+def _result(bundle: Bundle, case: CaseRecord, kind: str) -> etree.Element:
+    message = f"{case.verdict}: {case.reason}"
+    if kind == "skipped" and case.verdict not in ("known", "unsupported"):
+        weaker = f"at level {case.level}, weaker than this run's profile"
+        message = f"{case.verdict} {weaker}: {case.reason}"
+    attributes = {"message": _text(message)}
+    if kind != "skipped":
+        attributes["type"] = case.verdict
+    element = etree.Element(kind, attributes)
+    if kind != "skipped":
+        element.text = _text("\n".join(_story(bundle, case)))
+    return element
+
+
+def _story(bundle: Bundle, case: CaseRecord) -> Iterator[str]:
+    yield f"{case.clause} ({case.level}): {case.title}"
+    yield f"expected  {' | '.join(case.accepted) or '-'}"
+    yield f"actual    {case.observation}"
+    if case.difference is not None:
+        found = case.difference
+        yield f"differs   {found.field}: expected {found.expected}, found {found.found}"
+    yield talk(case.transcript)
+    yield f"repeat    {repeat_command(case, bundle.header, bundle.name)}"
+
+
+def _case_facts(case: CaseRecord) -> dict[str, str]:
+    facts = {
+        "clause": case.clause,
+        "level": case.level,
+        "verdict": case.verdict,
+        "observation": case.observation,
+        "case_hash": case.case_hash,
+        "reading": case.reading or "",
+        "signature": case.signature or "",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _run_facts(bundle: Bundle) -> dict[str, str]:
+    header = bundle.header
+    return {
+        **dict(target_facts(header.target)),
+        "kit": header.kit,
+        "seed": str(header.seed),
+        "profile": header.profile,
+        "statement": bundle.footer.statement,
+    }
+
+
+def _properties(facts: dict[str, str]) -> etree.Element:
+    element = etree.Element("properties")
+    for name, value in facts.items():
+        etree.SubElement(element, "property", {"name": _text(name), "value": _text(value)})
+    return element
+
+
+def _interface(case: CaseRecord) -> str:
+    return "/".join(case.case.split("/")[:2])
+
+
+def _text(text: str) -> str:
+    """Return the text with characters that XML does not allow written as escapes."""
+    return _NOT_XML.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)

@@ -1,0 +1,187 @@
+"""All that one report says, gathered from a bundle and the catalogue."""
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_reports.bundle_file import Bundle, read_bundle
+from wireproof_reports.causes import fold
+from wireproof_reports.exchange.reproducer import named_target
+from wireproof_reports.render.choices import ClaimView, ReadingView, claim_views, reading_views
+from wireproof_reports.render.clauses import CaseView, ClauseView, GroupView, group_views
+from wireproof_reports.render.findings import CauseView, Lack, cause_views, lacks, with_verdict
+from wireproof_reports.render.headline import Headline, headline
+from wireproof_reports.render.reached import Reached, levels_reached
+from wireproof_reports.wording import LEVEL_MEANINGS, VERDICT_WORDS, Word
+
+NAMING = ("name", "product", "server")
+"""Keys under which a target may say its name, the best first."""
+
+COVERAGE_STATES = (
+    ("asserted", "at least one case came to a conclusion"),
+    ("touched", "cases ran, none came to a conclusion"),
+    ("unsupported", "it needs what the target neither claims nor shows"),
+    ("not run", "it was not selected, or something only the user can give was missing"),
+    ("not yet tested", "no case has been written for it"),
+    ("not testable", "nothing that can be seen from outside would show it"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name and what stands behind it."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One state of clauses, what it means, and the clauses in it with the reason."""
+
+    state: str
+    meaning: str
+    clauses: tuple[ClauseView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One report."""
+
+    product: str
+    version: str
+    bundle: str
+    kit: str
+    sha256: str
+    started: str
+    statement: str
+    headline: Headline
+    reached: tuple[Reached, ...]
+    facts: tuple[Fact, ...]
+    fingerprint: tuple[Fact, ...]
+    tally: tuple[tuple[Word, int], ...]
+    groups: tuple[GroupView, ...]
+    causes: tuple[CauseView, ...]
+    readings: tuple[ReadingView, ...]
+    claims: tuple[ClaimView, ...]
+    known: tuple[CaseView, ...]
+    stale: tuple[str, ...]
+    expired: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+    undecided: tuple[CaseView, ...]
+    coverage: tuple[Coverage, ...]
+    words: tuple[Word, ...]
+    levels: tuple[tuple[str, str], ...]
+    commands: tuple[Fact, ...]
+
+    @property
+    def unsupported(self) -> int:
+        """How many cases the target does not support."""
+        return sum(len(lack.cases) for lack in self.lacks)
+
+
+def read_page(path: Path) -> Page:
+    """Read a bundle and gather its report.
+
+    Raises:
+        BundleFault: the bundle cannot be read.
+    """
+    return page_of(read_bundle(path))
+
+
+def page_of(bundle: Bundle) -> Page:
+    """Gather the report of a bundle."""
+    catalogue = bundle.catalogue()
+    causes = fold(bundle.cases)
+    groups = group_views(bundle, catalogue, causes)
+    header = bundle.header
+    counts = Counter(case.verdict for case in bundle.cases)
+    return Page(
+        product=_product(bundle),
+        version=header.target.fingerprint.get("version", ""),
+        bundle=bundle.name,
+        kit=header.kit,
+        sha256=bundle.footer.sha256,
+        started=header.started,
+        statement=bundle.footer.statement,
+        headline=headline(bundle, causes),
+        reached=levels_reached(bundle),
+        facts=tuple(_facts(bundle)),
+        fingerprint=tuple(Fact(*item) for item in header.target.fingerprint.items()),
+        tally=tuple((word, counts[name]) for name, word in VERDICT_WORDS.items() if counts[name]),
+        groups=groups,
+        causes=cause_views(bundle, catalogue, causes),
+        readings=reading_views(bundle, catalogue),
+        claims=claim_views(bundle, catalogue),
+        known=with_verdict(bundle, "known"),
+        stale=bundle.footer.stale,
+        expired=bundle.footer.expired,
+        lacks=lacks(bundle, catalogue),
+        undecided=with_verdict(bundle, "inconclusive", "unstable", "error"),
+        coverage=_coverage(groups),
+        words=tuple(VERDICT_WORDS.values()),
+        levels=tuple(LEVEL_MEANINGS.items()),
+        commands=tuple(_commands(bundle)),
+    )
+
+
+def run_command(bundle: Bundle) -> str:
+    """Return the exact command to repeat the run."""
+    header = bundle.header
+    seed = f"--seed {header.seed}"
+    if header.command:
+        return header.command if "--seed" in header.command else f"{header.command} {seed}"
+    words = [*header.selection, "--profile", header.profile, "--reading", header.reading]
+    return f"wireproof run {named_target(header)} {shlex.join(words)} {seed}"
+
+
+def _product(bundle: Bundle) -> str:
+    url = bundle.header.target.url
+    return _name(bundle) or (url if "://" in url else "The embedded reference")
+
+
+def _name(bundle: Bundle) -> str:
+    given = bundle.header.target.fingerprint
+    return next((given[key] for key in NAMING if given.get(key)), "")
+
+
+def _facts(bundle: Bundle) -> list[Fact]:
+    header = bundle.header
+    patience = ", ".join(
+        f"{kind} {seconds:g} s" for kind, seconds in header.patience.items() if seconds
+    )
+    revisions = ", ".join(f"{name} revision {number}" for name, number in header.spec.items())
+    facts = [
+        Fact("Target", header.target.url),
+        Fact("Name", _name(bundle)),
+        Fact("Version", header.target.fingerprint.get("version", "")),
+        Fact("Kit", f"wireproof {header.kit}"),
+        Fact("Law", revisions),
+        Fact("Selection", ", ".join(header.selection) or "everything"),
+        Fact("Counts as failure", f"up to level {header.profile}"),
+        Fact("Readings counted", header.reading),
+        Fact("Patience, measured", patience),
+        Fact("Seed", str(header.seed)),
+        Fact("Started", header.started),
+    ]
+    return [fact for fact in facts if fact.value]
+
+
+def _coverage(groups: tuple[GroupView, ...]) -> tuple[Coverage, ...]:
+    clauses = [clause for group in groups for clause in group.clauses]
+    return tuple(
+        Coverage(state, meaning, tuple(c for c in clauses if c.state == state))
+        for state, meaning in COVERAGE_STATES
+    )
+
+
+def _commands(bundle: Bundle) -> list[Fact]:
+    again = [Fact("The same run again", run_command(bundle))]
+    if not bundle.name:
+        return again
+    return [
+        *again,
+        Fact("Judge the recorded observations again", f"wireproof judge {bundle.name}"),
+        Fact("This report from its bundle", f"wireproof report {bundle.name} --html report.html"),
+    ]
