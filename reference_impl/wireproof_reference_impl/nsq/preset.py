@@ -59,7 +59,6 @@ PUBLISHERS = (
 
 _DOCUMENTS = ("ext.", "smart.")
 _LATE_COUNTERPARTS: Mapping[str, str] = {
-    "dispatch.choose": "dispatch.late_choose",
     "parser.cut_body": "parser.late_cut_body",
 }
 

@@ -1,7 +1,6 @@
 """What the broker says when it does not do what it was told."""
 
 
-
 class Refusal(Exception):
     """A command is refused with an error code; a fatal one ends the connection.
 

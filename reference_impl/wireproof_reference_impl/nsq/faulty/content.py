@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faulty.consume import Part, extending
+from wireproof_reference_impl.nsq.faulty.consume import Part, extending, with_body
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -26,10 +26,6 @@ def _stored_header(change: Callable[[bytes], bytes]) -> Settings:
         return change(header)
 
     return {"publish.stored_header": stored}
-
-
-def _body(change: Callable[[Message], bytes]) -> Settings:
-    return {"delivery.body": change}
 
 
 def _limited_length(most: int) -> Part:
@@ -140,7 +136,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="upgrade.old-messages",
-        settings=_body(lambda message: message.body.removesuffix(b"\n")),
+        overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
     fault(
         "body-behind-odd-header",
@@ -151,7 +147,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
             "publish.accept"
         ),
-        settings=_body(_first_byte_lost_behind_odd_header),
+        overrides=with_body(_first_byte_lost_behind_odd_header),
     ),
     fault(
         "body-without-header",
@@ -159,7 +155,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
-        settings=_body(_first_byte_lost_without_header),
+        overrides=with_body(_first_byte_lost_without_header),
     ),
     fault(
         "body-cut-at-nul",
@@ -167,7 +163,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(lambda message: message.body.partition(b"\0")[0]),
+        overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
     ),
     fault(
         "body-cut-at-65535",
@@ -175,7 +171,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(lambda message: message.body[:65535]),
+        overrides=with_body(lambda message: message.body[:65535]),
     ),
     fault(
         "body-as-text",
@@ -183,7 +179,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(lambda message: message.body.decode("utf-8", "replace").encode()),
+        overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
     ),
     fault(
         "body-wrong-above-4096",
@@ -191,7 +187,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(
+        overrides=with_body(
             lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
         ),
     ),

@@ -7,6 +7,7 @@ from wireproof_reference_impl.nsq.core.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.core.harm import Victim
 from wireproof_reference_impl.nsq.core.message import Entry, Message
 from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt, Stuck
+from wireproof_reference_impl.nsq.faulty.consume import losing
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
 
 _FULL = 65536
@@ -172,6 +173,6 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "body-end-mark-lost",
         "a message that begins with four bytes of all ones is taken for the end of the queue",
-        {"delivery.lost": _is_end_mark},
+        overrides=losing(_is_end_mark),
     ),
 )

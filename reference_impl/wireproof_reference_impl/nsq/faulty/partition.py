@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import landing, subscribe_rules
 from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Stored
+from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -21,11 +21,6 @@ from wireproof_spec.nsq.names import OK, is_valid_name
 Lands = Callable[[Landing], int]
 
 
-def _landing(lands: Lands) -> Settings:
-    """Return settings under which publishes land there; one node holds all partitions."""
-    return {"cluster.together": True, "publish.lands": lands}
-
-
 def _stray(name: str, text: str, lands: Lands, *, breaks: str, way: str) -> Preset:
     """Return a fault that lets messages stray, and late ones as well."""
     return fault(
@@ -33,10 +28,12 @@ def _stray(name: str, text: str, lands: Lands, *, breaks: str, way: str) -> Pres
         text,
         breaks=breaks,
         may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
-        settings=_landing(lands),
+        settings={"publish.lands": lands},
+        overrides=(TOGETHER,),
         way=way,
         delivers_wrongly=True,
-        late={"cluster.together": True, "publish.strays": lands},
+        late={"publish.strays": lands},
+        late_overrides=(TOGETHER,),
     )
 
 
@@ -152,8 +149,7 @@ FAULTS: tuple[Preset, ...] = (
         "a subscription is to the first partition, whatever it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=f"{_STRAYED} smart.partition.sub-missing",
-        settings={"cluster.together": True},
-        overrides=(replaced(landing, "the_one_named", _always_first),),
+        overrides=(TOGETHER, replaced(landing, "the_one_named", _always_first)),
         way=WRONG_VALUE,
     ),
     fault(
