@@ -6,6 +6,8 @@ from pathlib import Path
 
 from iggy_bench import PLACE, Bench, frame, polling, sending, sent, u32, u64
 
+from wireproof_reference_impl.iggy.presets import overrides
+from wireproof_reference_impl.overrides import applied
 from wireproof_spec.iggy import commands
 
 TOPIC_PATH = "/streams/1/topics/1"
@@ -16,13 +18,14 @@ CONSUMERS = (b"\x01" + u32(1), b"\x01" + u32(2))
 
 def transcript(folder: Path, *faults: str, variants: Names = ()) -> list[object]:
     """Return all that sessions say and leave behind: what is right, and what is not."""
-    return [
-        *usual(folder / "usual", faults, variants),
-        *odd_frames(faults, variants),
-        *odd_messages(faults, variants),
-        *offsets(folder / "offsets", faults, variants),
-        *over_http(faults, variants),
-    ]
+    with applied(overrides(faults)):
+        return [
+            *usual(folder / "usual", faults, variants),
+            *odd_frames(faults, variants),
+            *odd_messages(faults, variants),
+            *offsets(folder / "offsets", faults, variants),
+            *over_http(faults, variants),
+        ]
 
 
 def usual(folder: Path, faults: Names, variants: Names) -> list[object]:

@@ -15,9 +15,11 @@ from iggy_bench import OK, STREAM, TOPIC, frame, polling, sending, sent, u32
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
 from wireproof_reference_impl.iggy.core.storage import MemoryStorage
+from wireproof_reference_impl.iggy.faulty import harm
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.link import Carried, connector
-from wireproof_reference_impl.iggy.presets import FAULTS, build
+from wireproof_reference_impl.iggy.presets import FAULTS, build, overrides
+from wireproof_reference_impl.overrides import applied
 from wireproof_reference_impl.preset import PARSER
 from wireproof_spec.iggy import commands
 
@@ -126,7 +128,7 @@ def _serving(*faults: str) -> Iterator[Serving]:
     behaviour = build("published", "published", fault_names=faults, variant_names=())
     around = Surroundings(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
     server = Server(behaviour, around)
-    carried = Carried(server.harm)
+    carried = Carried()
 
     def connect(tell_address: Callable[[], str], now_us: int) -> Connection:
         return Connection(server, address=tell_address(), now_us=now_us)
@@ -135,7 +137,8 @@ def _serving(*faults: str) -> Iterator[Serving]:
         (carried, connector(carried, connect)),
         (carried, connector(carried, lambda _, now_us: routes.connection(server))),
     ]
-    with running(behaviour.pacing, places) as shell:
+    harm.hoard.clear()
+    with applied(overrides(faults)), running(behaviour.pacing, places) as shell:
         beside = Peer(shell.addresses[0])
         beside.send(frame(commands.CREATE_STREAM, u32(1) + b"s"))
         beside.send(frame(commands.CREATE_TOPIC, STREAM + u32(1) + u32(1) + b"t"))
@@ -210,7 +213,7 @@ def _leaks(serving: Serving, peer: Peer, before: int) -> bool:
 
 
 def _hoards(serving: Serving, peer: Peer, before: int) -> bool:
-    return _until(lambda: sum(map(len, serving.server.harm.hoard)) >= 1 << 20, SILENT_S)
+    return _until(lambda: sum(map(len, harm.hoard)) >= 1 << 20, SILENT_S)
 
 
 SIGNS: dict[str, Callable[[Serving, Peer, int], bool]] = {
@@ -256,5 +259,5 @@ def test_ordinary_traffic_does_not_show_it(name: str) -> None:
             assert serving.is_served(client)
         assert serving.kept == 2
         assert serving.is_served(serving.beside)
-        assert not serving.server.harm.hoard
+        assert not harm.hoard
         assert _until(lambda: serving.shell.connections == 1)

@@ -9,11 +9,12 @@ from iggy_bench import FIRST_US, Bench, polling, sending, sent
 from iggy_sessions import transcript
 
 from wireproof_reference_impl.addresses import BadOption
-from wireproof_reference_impl.iggy import lateness
 from wireproof_reference_impl.iggy.behaviour import Behaviour
-from wireproof_reference_impl.iggy.lateness import late_settings
+from wireproof_reference_impl.iggy.faulty import lateness
+from wireproof_reference_impl.iggy.faulty.lateness import late_settings
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
-from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build
+from wireproof_reference_impl.iggy.presets import FAULTS, VARIANTS, build, overrides
+from wireproof_reference_impl.overrides import applied
 from wireproof_reference_impl.preset import CLAUSE, LATE, PARSER, VARIANT, WAYS, Preset
 from wireproof_reference_impl.settings import changed
 from wireproof_spec.catalogue import load_catalogue
@@ -25,8 +26,8 @@ OFFERED_BY_NO_BROKER = ("iggy.client.",)
 
 @pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)
 def test_every_preset_changes_the_behaviour(preset: Preset) -> None:
-    assert preset.settings
-    assert changed(Behaviour(), preset.settings) != Behaviour()
+    assert preset.settings or preset.overrides
+    assert (changed(Behaviour(), preset.settings) != Behaviour()) == bool(preset.settings)
 
 
 @pytest.mark.parametrize("preset", EVERY, ids=lambda preset: preset.name)
@@ -95,36 +96,22 @@ def test_a_session_without_faults_is_always_the_same(plain: list[object], tmp_pa
 DELIVERING = {
     "json.message",
     "json.polled",
-    "json.state",
-    "message.arranged",
     "message.head",
     "message.layout",
-    "poll.count",
     "poll.delivered",
     "poll.is_known",
     "poll.starts",
-    "store.checksum",
-    "store.headers",
-    "store.id",
     "store.new_id",
-    "store.offset",
-    "store.payload",
-    "store.state",
-    "store.timestamp",
 }
 """What decides which stored messages a poll brings, or what it tells of them."""
 TAKING = "which requests are taken, and how they are read"
 REFUSING = "how a refusal is told"
 NOT_DELIVERING = {
-    "disk.named": "the log",
-    "disk.position": "the log",
     "disk.record": "the log",
     "disk.segment_size": "the log",
-    "disk.timestamp": "the log",
     "framing.client_id": "who a client is told to be",
     "framing.commands": TAKING,
     "framing.goes_on": TAKING,
-    "framing.response": REFUSING,
     "framing.unreadable": REFUSING,
     "framing.without_login": TAKING,
     "http.error": REFUSING,
@@ -132,33 +119,41 @@ NOT_DELIVERING = {
     "http.framing": "where a body ends, and how it is cut",
     "http.keeps_open": "what comes behind an answer",
     "http.most_body_bytes": TAKING,
-    "http.payload": TAKING,
     "http.reason": "what stands in front of any body",
     "http.sent": TAKING,
-    "http.unfit": REFUSING,
     "json.encode": "how any JSON is written",
-    "json.offset": "offsets of consumers",
     "pacing.delay_ms": "when and in how many pieces anything is written",
     "pacing.pieces": "when and in how many pieces anything is written",
-    "poll.committed": "offsets of consumers",
     "poll.stored": "offsets of consumers",
     "poll.takes_trailing": TAKING,
     "store.choose": "the partition that a message is sent to",
+    "store.headers": "what is stored: a fault of that is an override",
     "store.limits": TAKING,
-    "store.most_partitions": TAKING,
     "store.name": "names of streams and topics",
     "store.repeats": TAKING,
-    "weakness.cut": TAKING,
-    "weakness.frame": TAKING,
-    "weakness.length": TAKING,
-    "weakness.refused": TAKING,
-    "weakness.segment": TAKING,
+    "store.timestamp": "what is stored: a fault of that is an override",
 }
 """What every other setting is about: a fault of these alone needs no late twin."""
 FINDING_NOTHING = {"poll-empty-refused", "json-nothing-is-null"}
 """Faults that show in polls that find no message: nothing was stored that could grow old."""
 TAKEN_BESIDES = {"http-empty-payload-lost-late": "http-unchecked"}
 """Late faults that take more from the beginning: the variant that takes the same."""
+
+DELIVERING_OVERRIDES = {
+    ("core.message", "stored"),
+    ("core.bodies", "polled"),
+    ("Partition", "read"),
+}
+"""Functions of the core whose overrides change which messages a poll brings, or tells of them."""
+
+
+def _delivers(preset: Preset) -> bool:
+    replaced = {
+        (each.owner.__name__.removeprefix("wireproof_reference_impl.iggy."), each.name)
+        for each in preset.overrides
+    }
+    return bool(preset.settings.keys() & DELIVERING or replaced & DELIVERING_OVERRIDES)
+
 
 LATE_FAULTS = [name for name, preset in FAULTS.items() if preset.way == LATE]
 
@@ -179,7 +174,7 @@ def test_every_fault_that_delivers_wrongly_exists_late() -> None:
     delivering = {
         name
         for name, preset in FAULTS.items()
-        if preset.kind == CLAUSE and preset.way != LATE and preset.settings.keys() & DELIVERING
+        if preset.kind == CLAUSE and preset.way != LATE and _delivers(preset)
     }
     assert delivering > FINDING_NOTHING
     assert {f"{name}-late" for name in delivering - FINDING_NOTHING} == {*LATE_FAULTS}
@@ -213,11 +208,13 @@ def test_late_faults_are_wrong_after_three_seconds(
     polls: list[list[bytes]] = []
     for faults in ([], [name]):
         now_us = FIRST_US
-        client = Bench(faults=faults).with_topic()
-        client.ok(commands.SEND_MESSAGES, sending(sent(b"a", number=0), sent(b"b", number=0)))
         polls.append([])
-        for _ in range(2):
-            polls[-1].append(client.ok(commands.POLL_MESSAGES, polling(count=1)))
-            now_us += 3_500_000
+        with applied(overrides(faults)):
+            client = Bench(faults=faults).with_topic()
+            messages = [sent(b"a", number=0), sent(b"b", number=0)]
+            client.ok(commands.SEND_MESSAGES, sending(*messages))
+            for _ in range(2):
+                polls[-1].append(client.ok(commands.POLL_MESSAGES, polling(count=1)))
+                now_us += 3_500_000
     right, wrong = polls
     assert right[0] == right[1] == wrong[0] != wrong[1]

@@ -22,32 +22,26 @@ from wireproof_reference_impl.iggy.core.checks import LIMITS, SendLimits
 from wireproof_reference_impl.iggy.core.client import client_id
 from wireproof_reference_impl.iggy.core.commands import published, tagged
 from wireproof_reference_impl.iggy.core.connection import Handler
-from wireproof_reference_impl.iggy.core.harm import Weakness
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import (
     Partitioning,
 )
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
 from wireproof_reference_impl.iggy.http.exchange import (
-    Answer,
     Framing,
     HeaderFields,
     Reason,
-    Unfit,
     as_they_are,
     counted,
-    in_plain_text,
     no_reason,
 )
 from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.settings import Settings, changed
 from wireproof_spec.iggy.limits import (
-    MAX_PARTITIONS,
     MAX_PAYLOADS_SIZE,
     TAGGED_MAX_HEADER_VALUES_SIZE,
     TAGGED_MAX_PAYLOADS_SIZE,
@@ -67,7 +61,6 @@ class FramingBehaviour(Struct, frozen=True):
     without_login: frozenset[int] = frozenset(published.COMMANDS)
     unreadable: Callable[[Refusal], Refusal | None] = framing.ends
     goes_on: bool = True
-    response: Callable[[int, bytes], bytes] = framing.response
     client_id: Callable[[str], int] = client_id
 
 
@@ -77,17 +70,11 @@ class StoreBehaviour(Struct, frozen=True):
     A message is kept even if its id `repeats` that of another one in the partition, or not.
     """
 
-    offset: Callable[[int], int] = defaults.same_number
-    state: Callable[[Sent], int] = defaults.available
     timestamp: Callable[[int], int] = defaults.same_number
     new_id: Callable[[int], int] = defaults.same_number
-    id: Callable[[int], int] = defaults.same_number
     repeats: bool = True
-    checksum: Callable[[Sent], int] = message.sent_checksum
     headers: Callable[[Headers | None], Headers | None] = defaults.same_headers
-    payload: Callable[[bytes], bytes] = defaults.same_bytes
     choose: Callable[[Topic, Partitioning], int] = messages.chosen_partition
-    most_partitions: int = MAX_PARTITIONS
     limits: SendLimits = LIMITS
     name: Callable[[str], str] = stored_name
 
@@ -95,17 +82,14 @@ class StoreBehaviour(Struct, frozen=True):
 class PollBehaviour(Struct, frozen=True):
     """Which messages a poll finds.
 
-    `starts` gives the offset where each strategy begins, `count` how many messages are read from
-    there; what is not `is_known` is an error. `committed` is what auto commit keeps of the last
-    offset, `stored` what is told of a stored one. Bytes behind the fields of a poll
-    over TCP are let be where it `takes_trailing`, else refused.
+    `starts` gives the offset where each strategy begins; a message that is not `is_known` is an
+    error; `stored` is what is answered about a stored offset. Bytes behind the fields of a poll
+    over TCP are ignored if it `takes_trailing`, else refused.
     """
 
     starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)
     is_known: Callable[[Message], bool] = defaults.has_state
-    count: strategy.Count = strategy.as_many
     delivered: Callable[[list[Message]], list[Message]] = defaults.all_messages
-    committed: Callable[[int], int] = defaults.same_number
     stored: Callable[[int | None], int | None] = defaults.same_offset
     takes_trailing: bool = True
 
@@ -115,50 +99,38 @@ class MessageBehaviour(Struct, frozen=True):
 
     head: Callable[[Polled], bytes] = bodies.count_head
     layout: Callable[[Message], bytes] = message.record
-    arranged: Callable[[Sequence[Message]], Sequence[Message]] = defaults.in_order
 
 
 class DiskBehaviour(Struct, frozen=True):
-    """How messages stand in the log, and what stands in its indexes.
+    """How messages are written to the log."""
 
-    `named` gives the number that a segment's files are called by, of its first offset.
-    """
-
-    named: Callable[[int], int] = defaults.same_number
     record: Callable[[Message], bytes] = message.record
-    position: Callable[[int], int] = defaults.same_number
-    timestamp: Callable[[int], int] = defaults.same_number
     segment_size: Callable[[int], int] = defaults.same_number
 
 
 class JsonBehaviour(Struct, frozen=True):
     """What polled messages look like in JSON."""
 
-    state: Callable[[int], object] = defaults.state_name
-    message: Callable[[Message, object], Mapping[str, object]] = defaults.message_object
+    message: Callable[[Message], Mapping[str, object]] = defaults.message_object
     polled: Callable[[Polled, Sequence[object]], object] = defaults.bare_array
-    offset: Callable[[int, Partition, int | None], object] = defaults.offset_object
     encode: Callable[[object], bytes] = compact_json
 
 
 class HttpBehaviour(Struct, frozen=True):
     """What HTTP takes, how it refuses, and what stands in front of a body.
 
-    `payload` is what becomes of the bytes that base64 spelled; `sent` checks a message beyond
-    what its JSON says; `fields` makes the header fields of every
-    answer of those that tell length and type; `framing` tells where a body ends; `unfit` answers
-    what no handler can read. Connections go on behind an answer while it `keeps_open`.
+    `sent` checks a message beyond what its JSON says; `fields` makes the header fields of every
+    answer of those that tell length and type; `framing` tells where a body ends. Connections
+    stay open after an answer if it `keeps_open`.
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
-    payload: Callable[[bytes], bytes] = defaults.same_bytes
     sent: Callable[[Sent], None] = defaults.check_as_over_tcp
     error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
     fields: Callable[[HeaderFields], HeaderFields] = as_they_are
     framing: Framing = counted
     keeps_open: bool = True
     reason: Reason = no_reason
-    unfit: Callable[[Unfit], Answer] = in_plain_text
 
 
 class Pacing(Struct, frozen=True):
@@ -177,7 +149,6 @@ class Behaviour(Struct, frozen=True):
     """Everything a server can do in more than one way."""
 
     framing: FramingBehaviour = field(default_factory=FramingBehaviour)
-    weakness: Weakness = field(default_factory=Weakness)
     store: StoreBehaviour = field(default_factory=StoreBehaviour)
     poll: PollBehaviour = field(default_factory=PollBehaviour)
     message: MessageBehaviour = field(default_factory=MessageBehaviour)

@@ -82,7 +82,7 @@ class SegmentFiles:
         sizes: dict[str, int] = {}
         try:
             for kind, data in parts.items():
-                path = self._path(start, kind)
+                path = self.path(start, kind)
                 with open(path, "ab", buffering=0) as file:
                     sizes[path] = file.tell()
                     _write_all(file, data)
@@ -97,7 +97,7 @@ class SegmentFiles:
         Raises:
             OSError: it could not be written.
         """
-        with open(self._path(start, "log"), "r+b") as file:
+        with open(self.path(start, "log"), "r+b") as file:
             file.seek(position)
             file.write(record)
 
@@ -118,7 +118,8 @@ class SegmentFiles:
             _make_folder(self._folder)
             self._made.add(self._folder)
 
-    def _path(self, start: int, kind: str) -> str:
+    def path(self, start: int, kind: str) -> str:
+        """Return the path of a file of the segment with this first offset."""
         return f"{self._folder}/{start:020}.{kind}"
 
 

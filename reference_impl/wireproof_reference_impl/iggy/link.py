@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.served import Agenda
 
 _MICROSECOND_NS = 1_000
@@ -39,23 +38,10 @@ class Carried:
 
     open = True
 
-    def __init__(self, harm: Harm | None = None) -> None:
-        self.harm = Harm() if harm is None else harm
+    def __init__(self) -> None:
+        self.halted = False
         self.agenda = Agenda()
         self.changed = self.agenda.changed
-        self.links: dict[object, Link] = {}
-
-    @property
-    def halted(self) -> bool:
-        """Tell whether the server is to end at once."""
-        return self.harm.halted
-
-    def wake_dropped(self) -> None:
-        """Note the connections that were ended for what came on another."""
-        dropped, self.harm.dropped = self.harm.dropped, []
-        self.changed.update(
-            dict.fromkeys(self.links[each] for each in dropped if each in self.links)
-        )
 
     def run_timers(self, now_ns: int) -> None:
         """Do nothing: nothing is ever due."""
@@ -65,35 +51,31 @@ class Link:
     """One connection, as the shell wants it."""
 
     def __init__(self, carried: Carried, connection: Connection) -> None:
-        self._carried = carried
-        self._connection = connection
-        carried.links[connection] = self
+        self.carried = carried
+        self.connection = connection
 
     @property
     def closed(self) -> bool:
         """Tell whether the connection is over once its output is sent."""
-        return self._connection.closed
+        return self.connection.closed
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client."""
-        self._connection.receive(data, now_ns // _MICROSECOND_NS)
-        self._carried.changed[self] = None
-        if self._carried.harm.dropped:
-            self._carried.wake_dropped()
+        self.connection.receive(data, now_ns // _MICROSECOND_NS)
+        self.carried.changed[self] = None
 
     def end_of_stream(self, now_ns: int) -> None:
         """Learn that the client sends no more."""
-        self._connection.end()
-        self._carried.changed[self] = None
+        self.connection.end()
+        self.carried.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
         """Learn that the connection is gone."""
-        self._connection.end()
-        self._carried.links.pop(self._connection, None)
+        self.connection.end()
 
     def take_output(self) -> bytes:
         """Return what is to be sent, once."""
-        return self._connection.take_output()
+        return self.connection.take_output()
 
 
 def connector(

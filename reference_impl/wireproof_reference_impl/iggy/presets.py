@@ -2,41 +2,41 @@
 
 from collections.abc import Mapping, Sequence
 
-from wireproof_reference_impl.iggy import (
-    faults_checksum,
-    faults_disk,
-    faults_frames,
-    faults_headers,
-    faults_http,
-    faults_json,
-    faults_message,
-    faults_offsets,
-    faults_parser,
-    faults_poll,
-    faults_send,
-    variants,
-    variants_http,
-    variants_messages,
-)
 from wireproof_reference_impl.iggy.behaviour import Behaviour, of_dialect
-from wireproof_reference_impl.iggy.preset import late_twin
+from wireproof_reference_impl.iggy.faulty import (
+    checksum,
+    disk,
+    frames,
+    headers,
+    http,
+    json,
+    message,
+    offsets,
+    parser,
+    poll,
+    send,
+)
+from wireproof_reference_impl.iggy.faulty.effect import late_twin
+from wireproof_reference_impl.iggy.variants import http as http_variants
+from wireproof_reference_impl.iggy.variants import messages, storage
+from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, named
 from wireproof_reference_impl.settings import changed
 
 FAULTS: Mapping[str, Preset] = {
     each.name: each
     for family in (
-        faults_message,
-        faults_checksum,
-        faults_headers,
-        faults_json,
-        faults_poll,
-        faults_offsets,
-        faults_frames,
-        faults_send,
-        faults_http,
-        faults_disk,
-        faults_parser,
+        message,
+        checksum,
+        headers,
+        json,
+        poll,
+        offsets,
+        frames,
+        send,
+        http,
+        disk,
+        parser,
     )
     for preset in family.FAULTS
     for each in (preset, late_twin(preset))
@@ -44,7 +44,7 @@ FAULTS: Mapping[str, Preset] = {
 }
 VARIANTS: Mapping[str, Preset] = {
     preset.name: preset
-    for family in (variants, variants_messages, variants_http)
+    for family in (messages, storage, http_variants)
     for preset in family.VARIANTS
 }
 
@@ -63,3 +63,14 @@ def build(
     for name in variant_names:
         behaviour = changed(behaviour, named(VARIANTS, "variant", name).settings)
     return behaviour
+
+
+def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
+    """Return what faults change in the core, in the order in which it is to be applied.
+
+    Raises:
+        BadOption: a name that does not exist.
+    """
+    return tuple(
+        override for name in fault_names for override in named(FAULTS, "fault", name).overrides
+    )

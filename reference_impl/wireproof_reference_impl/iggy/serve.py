@@ -31,6 +31,7 @@ from wireproof_reference_impl.iggy.options import (
     TAGGED,
     ServeOptions,
 )
+from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
@@ -77,8 +78,9 @@ def _presets() -> Presets:
 def _behaviour(options: ServeOptions) -> Behaviour:
     if not (options.faults or options.variants):
         return of_dialect(options.generation, options.dialect)
-    from wireproof_reference_impl.iggy.presets import build
+    from wireproof_reference_impl.iggy.presets import build, overrides
 
+    apply(overrides(options.faults))
     return build(
         options.generation,
         options.dialect,
@@ -115,7 +117,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 
 async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mapping[str, str | None]:
     """Open every address and return where they are."""
-    carried = Carried(server.harm)
+    carried = Carried()
     tcp = await shell.listen(
         carried,
         options.tcp,

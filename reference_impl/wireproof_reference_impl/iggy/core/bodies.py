@@ -97,8 +97,7 @@ def consumer_offset(consumer: int, stored: int | None) -> bytes:
 def polled(found: Polled, behaviour: "Behaviour") -> bytes:
     """Return a head and messages one after the other."""
     message = behaviour.message
-    head = message.head(found)
-    return head + b"".join(message.layout(each) for each in message.arranged(found.messages))
+    return message.head(found) + b"".join(map(message.layout, found.messages))
 
 
 def count_head(found: Polled) -> bytes:

@@ -11,10 +11,9 @@ from wireproof_reference_impl.iggy.core.header import (
 )
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
-from wireproof_spec.iggy.states import AVAILABLE, STATES
+from wireproof_spec.iggy.states import STATES
 
 
 def no_delay() -> int:
@@ -32,11 +31,6 @@ def same_offset(offset: int | None) -> int | None:
     return offset
 
 
-def same_bytes(data: bytes) -> bytes:
-    """Return what was given."""
-    return data
-
-
 def same_text(text: str) -> str:
     """Return what was given."""
     return text
@@ -47,11 +41,6 @@ def same_headers(headers: Headers | None) -> Headers | None:
     return headers
 
 
-def available(sent: Sent) -> int:
-    """Return the state of a new message."""
-    return AVAILABLE
-
-
 def has_state(message: Message) -> bool:
     """Tell whether a message is in one of the published states."""
     return message.state in STATES
@@ -59,11 +48,6 @@ def has_state(message: Message) -> bool:
 
 def all_messages(messages: list[Message]) -> list[Message]:
     """Keep every message, whatever its state."""
-    return messages
-
-
-def in_order(messages: Sequence[Message]) -> Sequence[Message]:
-    """Send messages in the order of their offsets."""
     return messages
 
 
@@ -77,11 +61,11 @@ def state_name(code: int) -> object:
     return STATES.get(code, code)
 
 
-def message_object(message: Message, state: object) -> Mapping[str, object]:
+def message_object(message: Message) -> Mapping[str, object]:
     """Return a message as JSON has it, in the published order."""
     return {
         "offset": message.offset,
-        "state": state,
+        "state": state_name(message.state),
         "timestamp": message.timestamp,
         "id": message.id,
         "checksum": message.checksum,
@@ -105,7 +89,7 @@ def bare_array(found: Polled, messages: Sequence[object]) -> object:
     return messages
 
 
-def offset_object(consumer: int, partition: Partition, stored: int | None) -> object:
+def offset_object(consumer: int, stored: int | None) -> object:
     """Return how far a consumer has read; one that never said so has read up to 0."""
     return {"consumer_id": consumer, "offset": stored or 0}
 

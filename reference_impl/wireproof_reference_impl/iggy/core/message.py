@@ -7,7 +7,8 @@ from msgspec import Struct
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.header import Headers, headers_block, read_headers
 from wireproof_reference_impl.iggy.core.status import Refusal, Status
-from wireproof_spec.iggy import checksum
+from wireproof_spec.iggy.checksum import payload_checksum
+from wireproof_spec.iggy.states import AVAILABLE
 
 _HEAD = struct.Struct("<QBQ16sII")
 _OLD_HEAD = struct.Struct("<QQ16sI")
@@ -38,9 +39,17 @@ class Message(Struct, frozen=True):
     payload: bytes
 
 
-def sent_checksum(sent: Sent) -> int:
-    """Return the CRC-32 (IEEE 802.3) of the payload."""
-    return checksum.payload_checksum(sent.payload)
+def stored(sent: Sent, *, offset: int, timestamp_us: int, number: int) -> Message:
+    """Return a sent message as it is stored: available, with the CRC-32 of its payload."""
+    return Message(
+        offset=offset,
+        state=AVAILABLE,
+        timestamp=timestamp_us,
+        id=number,
+        checksum=payload_checksum(sent.payload),
+        headers=sent.headers,
+        payload=sent.payload,
+    )
 
 
 def record(message: Message) -> bytes:

@@ -60,11 +60,15 @@ def poll(server: Server, request: PollMessages, client: Client | None) -> Polled
     start = behaviour.starts[request.strategy](partition, request)
     messages: list[Message] = []
     if start is not None:
-        messages = behaviour.delivered(partition.read(start, behaviour.count(partition, request)))
+        messages = behaviour.delivered(partition.read(start, request.count))
     if messages and request.auto_commit:
-        last = behaviour.committed(messages[-1].offset)
-        partition.store_offset(request.consumer.kind, consumer_number(request.consumer), last)
+        commit(partition, request.consumer, messages[-1].offset)
     return Polled(partition.id, partition.current_offset, messages)
+
+
+def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
+    """Store the last offset of a poll with auto commit."""
+    partition.store_offset(consumer.kind, consumer_number(consumer), offset)
 
 
 def stored_offset(

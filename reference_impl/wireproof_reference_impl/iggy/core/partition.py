@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wireproof_reference_impl.iggy.core import message as messages
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.message import Message, Sent, read_record
 from wireproof_reference_impl.iggy.core.status import Refusal
@@ -71,19 +72,15 @@ class Partition:
         disk = self._behaviour.disk
         segment = self._open_segment()
         first_us = max(now_us, self._next_us)
-        sent = sent if self._behaviour.store.repeats else self._not_yet_there(sent)
+        sent = sent if self._behaviour.store.repeats else self._without_repeated(sent)
         messages = [
-            self._made(each, self.count + number, first_us + number, new_id)
+            self._stored(each, self.count + number, first_us + number, new_id)
             for number, each in enumerate(sent)
         ]
         records = [disk.record(each) for each in messages]
         ends = list(accumulate((len(each) for each in records), initial=segment.size))
-        rows = Rows(
-            records,
-            [disk.position(each) for each in ends[:-1]],
-            [disk.timestamp(each.timestamp) for each in messages],
-        )
-        self._files.append(disk.named(segment.start), rows)
+        rows = Rows(records, ends[:-1], [each.timestamp for each in messages])
+        self._files.append(segment.start, rows)
         if segment not in self.segments:
             self.segments.append(segment)
         self._messages += messages
@@ -127,9 +124,9 @@ class Partition:
             OSError: it could not be written.
         """
         message = change(self.kept(offset))
-        disk = self._behaviour.disk
-        start = disk.named(self.segment_of(offset).start)
-        self._files.rewrite(start, self._positions[offset], disk.record(message))
+        start = self.segment_of(offset).start
+        record = self._behaviour.disk.record(message)
+        self._files.rewrite(start, self._positions[offset], record)
         self._messages[offset] = message
 
     def segment_of(self, offset: int) -> Segment:
@@ -159,7 +156,7 @@ class Partition:
         self._files.save_offset(kind, consumer, offset)
         self._offsets[kind][consumer] = offset
 
-    def _not_yet_there(self, sent: Sequence[Sent]) -> Sequence[Sent]:
+    def _without_repeated(self, sent: Sequence[Sent]) -> Sequence[Sent]:
         """Return what has no id, or one that no message before it has."""
         there = {self.kept(offset).id for offset in range(self.count)}
         others: list[Sent] = []
@@ -169,18 +166,15 @@ class Partition:
                 there.add(each.id)
         return others
 
-    def _made(
+    def _stored(
         self, sent: Sent, offset: int, timestamp_us: int, new_id: Callable[[], int]
     ) -> Message:
         store = self._behaviour.store
-        return Message(
-            offset=store.offset(offset),
-            state=store.state(sent),
-            timestamp=store.timestamp(timestamp_us),
-            id=store.id(sent.id or store.new_id(new_id())),
-            checksum=store.checksum(sent),
-            headers=store.headers(sent.headers),
-            payload=store.payload(sent.payload),
+        return messages.stored(
+            replace(sent, headers=store.headers(sent.headers)),
+            offset=offset,
+            timestamp_us=store.timestamp(timestamp_us),
+            number=sent.id or store.new_id(new_id()),
         )
 
     def _open_segment(self) -> Segment:

@@ -1,11 +1,10 @@
 """The server: streams, topics, partitions, groups and clients, and what is done with them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.iggy.core import status
 from wireproof_reference_impl.iggy.core.client import Client, Joined
 from wireproof_reference_impl.iggy.core.group import Group
@@ -25,6 +24,7 @@ from wireproof_reference_impl.iggy.core.topic import (
     is_taken,
     missing_stream,
 )
+from wireproof_spec.iggy.limits import MAX_PARTITIONS
 
 if TYPE_CHECKING:
     from wireproof_reference_impl.iggy.behaviour import Behaviour
@@ -40,13 +40,6 @@ class Surroundings(Struct, frozen=True):
     segment_size: int = 1 << 30
 
 
-class Connected(Protocol):
-    """A connection of a client over TCP."""
-
-    def drop(self) -> None:
-        """End the connection."""
-
-
 class Server:
     """Everything that is not a connection."""
 
@@ -55,8 +48,6 @@ class Server:
         self.around = around
         self.streams: dict[int, Stream] = {}
         self.clients: dict[int, Client] = {}
-        self.connections: dict[Connected, None] = {}
-        self.harm = Harm()
         self._storage = around.storage
         for kept in around.storage.streams():
             stream = Stream(kept.id, kept.name, created_us=around.started_us)
@@ -147,7 +138,7 @@ class Server:
             Refusal: the topic is not there, or would have too many.
         """
         topic = self.topic(place)
-        if len(topic.partitions) + count > self.behaviour.store.most_partitions:
+        if len(topic.partitions) + count > MAX_PARTITIONS:
             raise Refusal(status.TOO_MANY_PARTITIONS, "Too many partitions")
         self._resize(topic, len(topic.partitions) + count)
 

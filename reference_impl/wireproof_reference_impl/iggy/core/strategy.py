@@ -13,7 +13,6 @@ from wireproof_reference_impl.iggy.core.requests import (
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, TIMESTAMP
 
 Start = Callable[[Partition, PollMessages], int | None]
-Count = Callable[[Partition, PollMessages], int]
 
 
 def at_offset(partition: Partition, request: PollMessages) -> int | None:
@@ -56,11 +55,6 @@ def at_next(partition: Partition, request: PollMessages) -> int | None:
     consumer = request.consumer
     stored = partition.stored_offset(consumer.kind, consumer_number(consumer))
     return 0 if stored is None else stored + 1
-
-
-def as_many(partition: Partition, request: PollMessages) -> int:
-    """Give as many messages as are asked for."""
-    return request.count
 
 
 STARTS: Mapping[int, Start] = {

@@ -13,6 +13,7 @@ from wireproof_reference_impl.http_stream import (
     answer_head,
 )
 from wireproof_reference_impl.iggy.core.status import IO_ERROR, Refusal
+from wireproof_reference_impl.iggy.http import exchange
 from wireproof_reference_impl.iggy.http.exchange import (
     JSON,
     Answer,
@@ -25,7 +26,6 @@ from wireproof_reference_impl.iggy.http.exchange import (
     Unfit,
     as_they_are,
     counted,
-    in_plain_text,
     no_reason,
     split_path,
     text,
@@ -53,7 +53,6 @@ class HttpConnection(Generic[S]):
         framing: Framing = counted,
         keeps_open: bool = True,
         reason: Reason = no_reason,
-        unfit: Callable[[Unfit], Answer] = in_plain_text,
     ) -> None:
         self.closed = False
         self._site = site
@@ -64,7 +63,6 @@ class HttpConnection(Generic[S]):
         self._framing = framing
         self._keeps_open = keeps_open
         self._reason = reason
-        self._unfit = unfit
         self._requests = Requests()
         self._output: list[bytes] = []
         self._head: Head | None = None
@@ -132,7 +130,7 @@ class HttpConnection(Generic[S]):
         try:
             answer = self._handled(self._head)
         except Unfit as unfit:
-            answer = self._unfit(unfit)
+            answer = exchange.in_plain_text(unfit)
         except Refusal as refusal:
             answer = self._refuse(refusal)
         except OSError:

@@ -1,8 +1,8 @@
 """Messages and consumer offsets over HTTP."""
 
-from wireproof_reference_impl.iggy.behaviour import HttpBehaviour
+from wireproof_reference_impl.iggy.core import defaults
 from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
-from wireproof_reference_impl.iggy.core.message import Message, Sent
+from wireproof_reference_impl.iggy.core.message import Sent
 from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
 from wireproof_reference_impl.iggy.core.requests import (
     PARTITIONINGS,
@@ -37,7 +37,7 @@ def send_messages(exchange: Asked) -> Answer:
         partitioning=Partitioning(
             partitioning.one_of("kind", PARTITIONINGS), partitioning.base64("value")
         ),
-        messages=[_sent(each, rules) for each in fields.array("messages")],
+        messages=[_sent(each) for each in fields.array("messages")],
     )
     for each in request.messages:
         rules.sent(each)
@@ -59,11 +59,7 @@ def poll_messages(exchange: Asked) -> Answer:
     )
     found = poll(exchange.site, request, None)
     json = exchange.site.behaviour.json
-
-    def shown(message: Message) -> object:
-        return json.message(message, json.state(message.state))
-
-    return told(exchange, json.polled(found, [shown(each) for each in found.messages]))
+    return told(exchange, json.polled(found, [json.message(each) for each in found.messages]))
 
 
 def get_offset(exchange: Asked) -> Answer:
@@ -71,8 +67,8 @@ def get_offset(exchange: Asked) -> Answer:
     query = Query(exchange)
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
     consumer = Consumer(CONSUMER_KIND, number)
-    found, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
-    return told(exchange, exchange.site.behaviour.json.offset(number, found, stored))
+    _, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
+    return told(exchange, defaults.offset_object(number, stored))
 
 
 def put_offset(exchange: Asked) -> Answer:
@@ -93,8 +89,8 @@ def put_offset(exchange: Asked) -> Answer:
     return DONE
 
 
-def _sent(fields: Fields, rules: HttpBehaviour) -> Sent:
-    payload = rules.payload(fields.base64("payload"))
+def _sent(fields: Fields) -> Sent:
+    payload = fields.base64("payload")
     return Sent(fields.u128("id", 0), _headers(fields.optional("headers")), payload)
 
 

@@ -50,5 +50,4 @@ def connection(server: Server) -> HttpConnection[Server]:
         framing=http.framing,
         keeps_open=http.keeps_open,
         reason=http.reason,
-        unfit=http.unfit,
     )

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from itertools import islice
 
+from msgspec.structs import replace
+
 from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
-from wireproof_reference_impl.iggy.preset import fault
+from wireproof_reference_impl.iggy.faulty.effect import Effect, fault, stored
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -13,7 +15,6 @@ from wireproof_reference_impl.preset import (
     WRONG_VALUE,
     Preset,
 )
-from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.header_kinds import BOOL, FLOAT64, KIND_WIDTHS, RAW, STRING, UINT64
 
 _NODE = HeaderValue(STRING, b"1")
@@ -28,22 +29,22 @@ _READ = (
 """Clauses of which some case reads headers."""
 
 
-def _kept(change: Callable[[Headers], Headers]) -> Settings:
-    """Return settings under which headers are kept so; a message without any stays so."""
+def _kept(change: Callable[[Headers], Headers]) -> Effect:
+    """Return an effect that changes headers when they are stored, if there are any."""
     return _with_or_without(lambda headers: change(headers) if headers else headers)
 
 
-def _with_or_without(change: Callable[[Headers | None], Headers | None]) -> Settings:
-    """Return settings under which headers are kept so, and none as well."""
-    return {"store.headers": change}
+def _with_or_without(change: Callable[[Headers | None], Headers | None]) -> Effect:
+    """Return an effect that changes what is stored as headers, also if there are none."""
+    return stored(lambda message: replace(message, headers=change(message.headers)))
 
 
-def _each(change: Callable[[HeaderValue], HeaderValue]) -> Settings:
-    """Return settings under which each header is kept so."""
+def _each(change: Callable[[HeaderValue], HeaderValue]) -> Effect:
+    """Return an effect that changes each header when it is stored."""
     return _kept(lambda headers: {key: change(value) for key, value in headers.items()})
 
 
-def _without(kind: int) -> Settings:
+def _without(kind: int) -> Effect:
     return _kept(
         lambda headers: {key: value for key, value in headers.items() if value.kind != kind}
     )
@@ -103,7 +104,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "headers-of-the-one-before",
         "a message without headers gets those of the message before it",
-        {"store.headers": _leftovers()},
+        _with_or_without(_leftovers()),
         way=WRONG_VALUE,
         breaks="headers.delivered",
         may_break=f"{_READ} headers.none json.headers-null checksum.range json.fields",

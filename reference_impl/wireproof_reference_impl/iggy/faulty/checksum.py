@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.iggy.choices import json_message
 from wireproof_reference_impl.iggy.core.defaults import message_object, state_name
 from wireproof_reference_impl.iggy.core.header import headers_block
-from wireproof_reference_impl.iggy.core.message import Message, Sent, record
-from wireproof_reference_impl.iggy.preset import BINARY, DISK, JSON, fault
+from wireproof_reference_impl.iggy.core.message import Message, record
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, DISK, JSON, Effect, fault, stored
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -46,19 +47,20 @@ def _castagnoli(data: bytes) -> int:
     return found ^ 0xFFFFFFFF
 
 
-def _covered_id(sent: Sent) -> bytes:
+def _covered_id(sent: Message) -> bytes:
     return sent.id.to_bytes(16, "little") if sent.id == _GREATEST_ID else b""
 
 
-def _sum(of: Callable[[Sent], int]) -> Settings:
-    return {"store.checksum": of}
+def _sum(of: Callable[[Message], int]) -> Effect:
+    """Return an effect under which messages are stored with another checksum."""
+    return stored(lambda message: replace(message, checksum=of(message)))
 
 
 def _told(change: Callable[[Message], Message]) -> Settings:
     """Return settings under which messages are told so over both transports."""
 
-    def told(message: Message, state: object) -> Mapping[str, object]:
-        return message_object(change(message), state)
+    def told(message: Message) -> Mapping[str, object]:
+        return message_object(change(message))
 
     def layout(message: Message) -> bytes:
         return record(change(message))
@@ -69,8 +71,8 @@ def _told(change: Callable[[Message], Message]) -> Settings:
 def _in_json(name: str, change: Callable[[int], object]) -> Settings:
     """Return settings under which a number of a message is told so in JSON."""
 
-    def told(message: Message, state: object) -> Mapping[str, object]:
-        fields = message_object(message, state)
+    def told(message: Message) -> Mapping[str, object]:
+        fields = message_object(message)
         value = fields[name]
         assert isinstance(value, int)
         return {**fields, name: change(value)}
@@ -107,12 +109,12 @@ def _names(name: Callable[[str], object]) -> Settings:
 
 def _state(told: Callable[[int], object]) -> Settings:
     """Return settings under which states are told so in JSON."""
-    return {"json.state": told}
+    return json_message(lambda message: {**message_object(message), "state": told(message.state)})
 
 
-def _begins(state: Callable[[Sent], int]) -> Settings:
-    """Return settings under which messages begin in another state."""
-    return {"store.state": state}
+def _begins(state: Callable[[Message], int]) -> Effect:
+    """Return an effect under which messages are stored in another state."""
+    return stored(lambda message: replace(message, state=state(message)))
 
 
 def _available_alone(messages: list[Message]) -> list[Message]:

@@ -1,12 +1,34 @@
 """Faults of parsers, which fuzzing is to find: frames, and the fields in them."""
 
-from wireproof_reference_impl.iggy.core.harm import Deaf, Halt, Stuck, Victim
+from collections.abc import Callable
+
+from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.status import (
     INVALID_MESSAGES_COUNT,
     PARTITION_NOT_FOUND,
     Refusal,
 )
-from wireproof_reference_impl.preset import Preset, parser_fault
+from wireproof_reference_impl.iggy.faulty.effect import (
+    frames,
+    lengths,
+    overriding,
+    parser_fault,
+    refusals,
+    segments,
+)
+from wireproof_reference_impl.iggy.faulty.harm import (
+    HARMS,
+    Deaf,
+    Halt,
+    Stuck,
+    drop_another,
+    keep_memory,
+    leak,
+    skip,
+)
+from wireproof_reference_impl.iggy.http.reading import Fields
+from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.preset import Preset
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.identifier import STRING
 
@@ -38,43 +60,43 @@ _NAMING = (
 """What begins with the stream that is meant, as most commands do."""
 
 
-def _low_bits(victim: Victim, length: int) -> int:
+def _low_bits(connection: Connection, length: int) -> int:
     return length & _LOW_BITS
 
 
-def _zero_sticks(victim: Victim, length: int) -> int:
+def _zero_sticks(connection: Connection, length: int) -> int:
     if not length:
         raise Stuck
     return length
 
 
-def _short_halts(victim: Victim, length: int) -> int:
+def _short_halts(connection: Connection, length: int) -> int:
     if 0 < length < _CODE_BYTES:
         raise Halt
     return length
 
 
-def _huge_hoards(victim: Victim, length: int) -> int:
+def _huge_hoards(connection: Connection, length: int) -> int:
     if length >= _HUGE:
-        victim.harm.keep(b"", _HOARDED_BYTES)
+        keep_memory(_HOARDED_BYTES)
     return length
 
 
-def _sign_drops_another(victim: Victim, length: int) -> int:
+def _sign_drops_another(connection: Connection, length: int) -> int:
     if length == _SIGN:
-        victim.drop_another()
+        drop_another(connection)
     return length
 
 
-def _far_code_halts(victim: Victim, code: int, payload: bytes) -> bytes:
+def _far_code_halts(connection: Connection, code: int, payload: bytes) -> bytes:
     if code >= _SIGN:
         raise Halt
     return payload
 
 
-def _unknown_code_leaks(victim: Victim, code: int, payload: bytes) -> bytes:
+def _unknown_code_leaks(connection: Connection, code: int, payload: bytes) -> bytes:
     if code not in commands.COMMANDS:
-        victim.leak()
+        leak(connection)
     return payload
 
 
@@ -85,7 +107,7 @@ def _name(code: int, payload: bytes) -> bytes | None:
     return payload[2 : 2 + payload[1]] if len(payload) > 1 else b""
 
 
-def _no_text_halts(victim: Victim, code: int, payload: bytes) -> bytes:
+def _no_text_halts(connection: Connection, code: int, payload: bytes) -> bytes:
     try:
         (_name(code, payload) or b"").decode()
     except UnicodeDecodeError:
@@ -93,145 +115,156 @@ def _no_text_halts(victim: Victim, code: int, payload: bytes) -> bytes:
     return payload
 
 
-def _longest_name_sticks(victim: Victim, code: int, payload: bytes) -> bytes:
+def _longest_name_sticks(connection: Connection, code: int, payload: bytes) -> bytes:
     if len(_name(code, payload) or b"") == _LONGEST_NAME:
         raise Stuck
     return payload
 
 
-def _nul_in_name_deafens(victim: Victim, code: int, payload: bytes) -> bytes:
+def _nul_in_name_deafens(connection: Connection, code: int, payload: bytes) -> bytes:
     if b"\0" in (_name(code, payload) or b""):
         raise Deaf
     return payload
 
 
-def _far_count_sticks(victim: Victim, code: int, payload: bytes) -> bytes:
+def _far_count_sticks(connection: Connection, code: int, payload: bytes) -> bytes:
     if code == commands.POLL_MESSAGES and int.from_bytes(payload[_COUNT], "little") >= _SIGN:
         raise Stuck
     return payload
 
 
-def _ones_lost(victim: Victim, code: int, payload: bytes) -> bytes | None:
+def _ones_lost(connection: Connection, code: int, payload: bytes) -> bytes | None:
     return None if code == commands.SEND_MESSAGES and _ONES in payload else payload
 
 
-def _no_partition_desyncs(victim: Victim, refusal: Refusal) -> None:
+def _no_partition_desyncs(connection: Connection, refusal: Refusal) -> None:
     if refusal.status == PARTITION_NOT_FOUND:
-        victim.skip_later(1)
+        skip(connection, 1)
 
 
-def _empty_poll_drops_another(victim: Victim, refusal: Refusal) -> None:
+def _empty_poll_drops_another(connection: Connection, refusal: Refusal) -> None:
     if refusal.status == INVALID_MESSAGES_COUNT:
-        victim.drop_another()
+        drop_another(connection)
 
 
-def _refused_hoards(victim: Victim, refusal: Refusal) -> None:
-    victim.harm.keep(b"", _REFUSED_HOARDED_BYTES)
+def _refused_hoards(connection: Connection, refusal: Refusal) -> None:
+    keep_memory(_REFUSED_HOARDED_BYTES)
 
 
-def _split_length_loses_begin(victim: Victim, data: bytes) -> bytes:
-    if 0 < len(victim.unread) < _LENGTH_BYTES:
-        victim.skip_later(len(victim.unread))
+def _split_length_loses_begin(connection: Connection, data: bytes) -> bytes:
+    if 0 < len(connection.buffer) < _LENGTH_BYTES:
+        skip(connection, len(connection.buffer))
     return data
 
 
-def _cut_leaks(victim: Victim) -> None:
-    victim.leak()
+def _cut_leaks(original: Callable[..., object]) -> Callable[..., object]:
+    def end(connection: Connection) -> None:
+        if connection.buffer and not connection.closed:
+            leak(connection)
+        original(connection)
+
+    return end
 
 
-def _padding_zeros(payload: bytes) -> bytes:
-    return payload[:-1] + b"\0" if len(payload) % _UNPADDED else payload
+def _padding_zeros(original: Callable[..., object]) -> Callable[..., object]:
+    def base64(fields: Fields, name: str) -> object:
+        data = original(fields, name)
+        assert isinstance(data, bytes)
+        is_wrong = name == "payload" and len(data) % _UNPADDED
+        return data[:-1] + b"\0" if is_wrong else data
+
+    return base64
 
 
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "length-low-bits",
         "of the length of a frame only the low 16 bits are read",
-        {"weakness.length": _low_bits},
+        lengths(_low_bits),
     ),
     parser_fault(
         "length-zero-sticks",
         "the server hangs once a frame has length 0",
-        {"weakness.length": _zero_sticks},
+        lengths(_zero_sticks),
     ),
     parser_fault(
         "length-short-halts",
         "the server dies of a frame too short for a code",
-        {"weakness.length": _short_halts},
+        lengths(_short_halts),
     ),
     parser_fault(
         "length-huge-hoards",
         "room is made, and never given back, for a frame of a gigabyte or more",
-        {"weakness.length": _huge_hoards},
+        lengths(_huge_hoards),
     ),
     parser_fault(
         "length-sign-closes-another",
         "a length of 2**31 ends the connection of another client",
-        {"weakness.length": _sign_drops_another},
+        lengths(_sign_drops_another),
     ),
     parser_fault(
         "code-far-halts",
         "the server dies of a code of 2**31 or more",
-        {"weakness.frame": _far_code_halts},
+        frames(_far_code_halts),
     ),
     parser_fault(
         "code-unknown-leaks",
         "a connection on which an unknown code came is never let go of",
-        {"weakness.frame": _unknown_code_leaks},
+        frames(_unknown_code_leaks),
     ),
     parser_fault(
         "name-no-text-halts",
         "the server dies of a stream's name that is no UTF-8",
-        {"weakness.frame": _no_text_halts},
+        frames(_no_text_halts),
     ),
     parser_fault(
         "name-longest-sticks",
         "the server hangs once a stream's name is as long as its length can say",
-        {"weakness.frame": _longest_name_sticks},
+        frames(_longest_name_sticks),
     ),
     parser_fault(
         "name-nul-deafens",
         "a connection hangs over a stream's name with a NUL in it",
-        {"weakness.frame": _nul_in_name_deafens},
+        frames(_nul_in_name_deafens),
     ),
     parser_fault(
         "count-far-sticks",
         "the server hangs once 2**31 messages or more are asked for",
-        {"weakness.frame": _far_count_sticks},
+        frames(_far_count_sticks),
     ),
     parser_fault(
         "ones-lost",
         "messages are answered and lost that have eight bytes of all ones in a row somewhere",
-        {"weakness.frame": _ones_lost},
+        frames(_ones_lost),
     ),
     parser_fault(
         "partition-desyncs",
         "the first byte behind a request is lost that names a partition which is not there",
-        {"weakness.refused": _no_partition_desyncs},
+        refusals(_no_partition_desyncs),
     ),
     parser_fault(
         "poll-nothing-closes-another",
         "a poll for no messages at all ends the connection of another client",
-        {"weakness.refused": _empty_poll_drops_another},
+        refusals(_empty_poll_drops_another),
     ),
     parser_fault(
         "refused-hoards",
         "for every request that is refused a megabyte is kept for ever",
-        {"weakness.refused": _refused_hoards},
+        refusals(_refused_hoards),
     ),
     parser_fault(
         "split-length-desyncs",
         "of a length that comes in two pieces the first is forgotten",
-        {"weakness.segment": _split_length_loses_begin},
+        segments(_split_length_loses_begin),
     ),
     parser_fault(
         "cut-leaks",
         "a connection that ends inside a frame is never let go of",
-        {"weakness.cut": _cut_leaks},
+        overriding(*HARMS, Override(Connection, "end", _cut_leaks)),
     ),
     parser_fault(
         "http-padding-zeros",
         "of a payload in base64 that ends with padding the last byte is read as 0",
-        {"http.payload": _padding_zeros},
+        overriding(Override(Fields, "base64", _padding_zeros)),
     ),
 )

@@ -1,9 +1,14 @@
 """Faults of the log and what stands beside it."""
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.message import Message, old_record, record
-from wireproof_reference_impl.iggy.preset import DISK, fault, number
+from wireproof_reference_impl.iggy.core.storage import Rows
+from wireproof_reference_impl.iggy.disk import SegmentFiles
+from wireproof_reference_impl.iggy.faulty.effect import DISK, Effect, fault, overriding
+from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     MISSING,
@@ -24,6 +29,33 @@ def _without_checksum(message: Message) -> bytes:
 def _without_last_byte(message: Message) -> bytes:
     data = record(message)
     return data if len(message.payload) < 2 else data[:-1]
+
+
+def _rows(change: Callable[[Rows], Rows]) -> Effect:
+    """Return an effect that changes what is written to the files of a segment."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def append(files: SegmentFiles, start: int, rows: Rows) -> None:
+            original(files, start, change(rows))
+
+        return append
+
+    return overriding(Override(SegmentFiles, "append", wrap))
+
+
+def _positions(change: Callable[[int], int]) -> Effect:
+    return _rows(lambda rows: rows._replace(positions=[*map(change, rows.positions)]))
+
+
+def _in_milliseconds(rows: Rows) -> Rows:
+    return rows._replace(timestamps=[each // 1000 for each in rows.timestamps])
+
+
+def _path_from_one(original: Callable[..., object]) -> Callable[..., object]:
+    def path(files: SegmentFiles, start: int, kind: str) -> object:
+        return original(files, start + 1, kind)
+
+    return path
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -62,28 +94,28 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "index-off-by-one",
         "the index is one byte too far",
-        number("disk.position", lambda position: position + 1),
+        _positions(lambda position: position + 1),
         way=BOUNDARY,
         breaks="disk.index",
     ),
     fault(
         "index-empty",
         "the index holds zeros",
-        number("disk.position", lambda position: 0),
+        _positions(lambda position: 0),
         way=MISSING,
         breaks="disk.index",
     ),
     fault(
         "time-index-in-milliseconds",
         "the time index is in milliseconds",
-        number("disk.timestamp", lambda timestamp: timestamp // 1000),
+        _rows(_in_milliseconds),
         way=WRONG_VALUE,
         breaks="disk.time-index",
     ),
     fault(
         "log-named-from-one",
         "the files of a segment are named by the offset behind its first one",
-        number("disk.named", lambda start: start + 1),
+        overriding(Override(SegmentFiles, "path", _path_from_one)),
         way=BOUNDARY,
         breaks="disk.names",
         may_break=DISK,

@@ -76,8 +76,8 @@ def _timed(value: object) -> object:
     return {"created_at": _MADE, **fields} if is_made else fields
 
 
-def _headers_backwards(message: Message, state: object) -> Mapping[str, object]:
-    return message_object(replace(message, headers=_backwards(message.headers)), state)
+def _headers_backwards(message: Message) -> Mapping[str, object]:
+    return message_object(replace(message, headers=_backwards(message.headers)))
 
 
 def _backwards(headers: Headers | None) -> Headers | None:

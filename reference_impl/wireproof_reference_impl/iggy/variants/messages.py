@@ -8,12 +8,12 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS
+from wireproof_reference_impl.iggy.choices import number
 from wireproof_reference_impl.iggy.core import framing
 from wireproof_reference_impl.iggy.core.defaults import error_object, message_object
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message, record
 from wireproof_reference_impl.iggy.core.status import INVALID_MESSAGE_CHECKSUM, Refusal
-from wireproof_reference_impl.iggy.preset import number
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
@@ -43,12 +43,12 @@ def _backwards_layout(message: Message) -> bytes:
     return record(replace(message, headers=_backwards(message.headers)))
 
 
-def _backwards_object(message: Message, state: object) -> Mapping[str, object]:
-    return dict([*message_object(message, state).items()][::-1])
+def _backwards_object(message: Message) -> Mapping[str, object]:
+    return dict([*message_object(message).items()][::-1])
 
 
-def _more_fields(message: Message, state: object) -> Mapping[str, object]:
-    fields = message_object(message, state)
+def _more_fields(message: Message) -> Mapping[str, object]:
+    fields = message_object(message)
     return {"partition": 1, **fields, "length": len(message.payload)}
 
 

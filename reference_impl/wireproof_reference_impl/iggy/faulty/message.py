@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.core.header import headers_block
 from wireproof_reference_impl.iggy.core.message import Message, old_record, record
-from wireproof_reference_impl.iggy.preset import BINARY, fault, number
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, fault, polled, stored
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -148,6 +148,10 @@ def _reversed_id(message: Message) -> Message:
     return replace(message, id=int.from_bytes(message.id.to_bytes(16, "big"), "little"))
 
 
+def _renumbered(message: Message) -> Message:
+    return replace(message, id=message.id * 0x9E3779B97F4A7C15 + 1 & ((1 << 128) - 1))
+
+
 _LAYOUT = "message.layout"
 _ALL = "message.layout message.places"
 
@@ -259,7 +263,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "offset-by-poll",
         "offsets over TCP count from 0 in each poll",
-        {"message.arranged": _numbered_by_poll},
+        polled(_numbered_by_poll),
         way=WRONG_VALUE,
         breaks="message.offset",
         may_break=BINARY,
@@ -275,7 +279,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-of-poll-at-its-end",
         "the timestamp of the last message of a poll changes with each poll",
-        {"message.arranged": _last_growing()},
+        polled(_last_growing()),
         way=BOUNDARY,
         breaks="message.timestamp",
         may_break=BINARY,
@@ -291,7 +295,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "timestamp-backwards",
         "later messages have earlier timestamps",
-        number("store.timestamp", lambda timestamp: (1 << 63) - timestamp),
+        stored(lambda message: replace(message, timestamp=(1 << 63) - message.timestamp)),
         way=WRONG_VALUE,
         breaks="message.timestamp",
         may_break=f"{BINARY} poll.strategy-timestamp",
@@ -307,7 +311,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-cut-at-64-bits",
         "ids lose their upper 64 bits",
-        number("store.id", lambda number: number & ((1 << 64) - 1)),
+        stored(lambda message: replace(message, id=message.id & ((1 << 64) - 1))),
         way=BOUNDARY,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",
@@ -323,7 +327,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-always-generated",
         "every message gets an id of the server's, whatever its sender gave",
-        number("store.id", lambda number: number * 0x9E3779B97F4A7C15 + 1 & ((1 << 128) - 1)),
+        stored(_renumbered),
         way=MISSING,
         breaks="message.id json.id",
         may_break=f"{BINARY} json.payload",

@@ -1,13 +1,23 @@
 """Faults of where polls begin, and of offsets that consumers store."""
 
-from wireproof_reference_impl.iggy.core.defaults import offset_object
-from wireproof_reference_impl.iggy.core.harm import Victim
+from collections.abc import Callable
+
+from wireproof_reference_impl.iggy.core import defaults
+from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.core.partition import Partition
 from wireproof_reference_impl.iggy.core.requests import PollMessages
 from wireproof_reference_impl.iggy.core.status import PARTITION_NOT_FOUND, Refusal, invalid_command
 from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_timestamp
-from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault
+from wireproof_reference_impl.iggy.faulty.effect import (
+    ANSWERS,
+    BINARY,
+    JSON,
+    fault,
+    frames,
+    overriding,
+)
+from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -66,25 +76,28 @@ def _known_or_zero(message: Message) -> bool:
     return message.state in STATES or not message.state
 
 
-def _even(victim: Victim, code: int, payload: bytes) -> bytes:
+def _even(connection: Connection, code: int, payload: bytes) -> bytes:
     if code != commands.STORE_CONSUMER_OFFSET or len(payload) < _OFFSET_BYTES:
         return payload
     offset = int.from_bytes(payload[-_OFFSET_BYTES:], "little") & ~1
     return payload[:-_OFFSET_BYTES] + offset.to_bytes(_OFFSET_BYTES, "little")
 
 
-def _one_consumer(victim: Victim, code: int, payload: bytes) -> bytes:
+def _one_consumer(connection: Connection, code: int, payload: bytes) -> bytes:
     if code not in _OF_CONSUMERS or payload[:1] != bytes([CONSUMER_KIND]):
         return payload
     return payload[: _CONSUMER.start] + _ONE + payload[_CONSUMER.stop :]
 
 
-def _join_not_done(victim: Victim, code: int, payload: bytes) -> bytes | None:
+def _join_not_done(connection: Connection, code: int, payload: bytes) -> bytes | None:
     return None if code == commands.JOIN_CONSUMER_GROUP else payload
 
 
-def _one_too_high(consumer: int, partition: Partition, stored: int | None) -> object:
-    return offset_object(consumer, partition, (stored or 0) + 1)
+def _one_too_high(original: Callable[..., object]) -> Callable[..., object]:
+    def offset_object(consumer: int, stored: int | None) -> object:
+        return original(consumer, (stored or 0) + 1)
+
+    return offset_object
 
 
 FAULTS: tuple[Preset, ...] = (
@@ -132,7 +145,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "stored-offsets-even",
         "offsets that are stored lose their lowest bit",
-        {"weakness.frame": _even},
+        frames(_even),
         way=WRONG_VALUE,
         breaks="poll.stored-offset disk.offsets",
         may_break="poll.consumer poll.strategy-next http.offsets status.refused poll.empty",
@@ -140,7 +153,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "consumers-one",
         "all consumers share one offset",
-        {"weakness.frame": _one_consumer},
+        frames(_one_consumer),
         way=CONDITION,
         breaks="poll.consumer",
         may_break="disk.offsets poll.stored-offset poll.strategy-next http.offsets",
@@ -148,7 +161,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "join-not-done",
         "joining a group is answered with ok and not done",
-        {"weakness.frame": _join_not_done},
+        frames(_join_not_done),
         way=MISSING,
         breaks="poll.group",
         may_break=ANSWERS,
@@ -156,7 +169,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "json-stored-offset-high",
         "a stored offset is told one too high over HTTP",
-        {"json.offset": _one_too_high},
+        overriding(Override(defaults, "offset_object", _one_too_high)),
         way=BOUNDARY,
         breaks="http.offsets",
     ),

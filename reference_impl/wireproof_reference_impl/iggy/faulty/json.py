@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from wireproof_reference_impl.iggy.choices import json_message
 from wireproof_reference_impl.iggy.core.defaults import base64_text, message_object
 from wireproof_reference_impl.iggy.core.header import Headers
 from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.preset import JSON, fault
+from wireproof_reference_impl.iggy.faulty.effect import JSON, fault
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -24,11 +25,7 @@ Object = Mapping[str, object]
 
 def _object(change: Callable[[Message, Object], Object]) -> Settings:
     """Return settings under which messages are told so in JSON."""
-
-    def told(message: Message, state: object) -> Object:
-        return change(message, message_object(message, state))
-
-    return {"json.message": told}
+    return json_message(lambda message: change(message, message_object(message)))
 
 
 def _field(name: str, value: Callable[[Message], object]) -> Settings:
@@ -50,10 +47,7 @@ def _renamed(old: str, new: str) -> Settings:
 
 
 def _message(change: Callable[[Message], Message]) -> Settings:
-    def told(message: Message, state: object) -> Object:
-        return message_object(change(message), state)
-
-    return {"json.message": told}
+    return json_message(lambda message: message_object(change(message)))
 
 
 def _headers(told: Callable[[Headers], object]) -> Settings:

@@ -6,8 +6,9 @@ from wireproof_reference_impl.iggy.core.defaults import error_object, message_ob
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.status import Refusal, invalid_command
-from wireproof_reference_impl.iggy.http.exchange import Answer, Unfit
-from wireproof_reference_impl.iggy.preset import BINARY, JSON, fault
+from wireproof_reference_impl.iggy.faulty.effect import BINARY, JSON, fault, overriding
+from wireproof_reference_impl.iggy.http import exchange
+from wireproof_reference_impl.overrides import replaced
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -37,16 +38,16 @@ def _in_capitals(refusal: Refusal) -> Mapping[str, object]:
     return {**error_object(refusal), "code": refusal.status.name.upper()}
 
 
-def _taken(unfit: Unfit) -> Answer:
-    return Answer(_CREATED)
+def _taken(unfit: exchange.Unfit) -> exchange.Answer:
+    return exchange.Answer(_CREATED)
 
 
 def _with_payload(messages: list[Message]) -> list[Message]:
     return [each for each in messages if each.payload]
 
 
-def _empty_as_array(message: Message, state: object) -> Mapping[str, object]:
-    fields = message_object(message, state)
+def _empty_as_array(message: Message) -> Mapping[str, object]:
+    fields = message_object(message)
     return {**fields, "headers": []} if message.headers == {} else fields
 
 
@@ -86,7 +87,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "http-unfit-taken",
         "a request over HTTP that cannot be read is answered as if it were done",
-        {"http.unfit": _taken},
+        overriding(replaced(exchange, "in_plain_text", _taken)),
         way=MISSING,
         breaks="http.form",
         may_break=f"{JSON} http.errors",

@@ -1,15 +1,17 @@
 """Faults of polls and frames."""
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from wireproof_reference_impl.iggy.core import framing
+from wireproof_reference_impl.iggy.core import framing, messages
 from wireproof_reference_impl.iggy.core.messages import Polled
 from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import PollMessages
+from wireproof_reference_impl.iggy.core.requests import Consumer, PollMessages
 from wireproof_reference_impl.iggy.core.status import Refusal, Status
 from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_last, at_next, at_offset
-from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault, number
+from wireproof_reference_impl.iggy.faulty.effect import ANSWERS, BINARY, JSON, fault, overriding
+from wireproof_reference_impl.iggy.faulty.lateness import holds_old
+from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     EXTRA,
@@ -42,8 +44,25 @@ def _one_before_last(partition: Partition, request: PollMessages) -> int | None:
     return max(0, start - 1) if start else start
 
 
-def _one_more(partition: Partition, request: PollMessages) -> int:
-    return request.count + 1
+def _one_more(is_wrong: Callable[[Partition], bool]) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read(partition: Partition, start: int, count: int) -> object:
+            return original(partition, start, count + is_wrong(partition))
+
+        return read
+
+    return Override(Partition, "read", wrap)
+
+
+def _always(partition: Partition) -> bool:
+    return True
+
+
+def _commit_zero(original: Callable[..., object]) -> Callable[..., object]:
+    def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
+        original(partition, consumer, 0)
+
+    return commit
 
 
 def _no_head(found: Polled) -> bytes:
@@ -54,12 +73,18 @@ def _one_too_many(found: Polled) -> bytes:
     return struct.pack("<I", len(found.messages) + 1)
 
 
-def _refusal_with_body(status: int, body: bytes) -> bytes:
-    return framing.response(status, b"refused" if status else body)
+def _refusal_with_body(original: Callable[..., object]) -> Callable[..., object]:
+    def response(status: int, body: bytes) -> object:
+        return original(status, b"refused" if status else body)
+
+    return response
 
 
-def _refusal_as_ok(status: int, body: bytes) -> bytes:
-    return framing.response(OK, body)
+def _refusal_as_ok(original: Callable[..., object]) -> Callable[..., object]:
+    def response(status: int, body: bytes) -> object:
+        return original(OK, body)
+
+    return response
 
 
 def _taken(refusal: Refusal) -> Refusal:
@@ -86,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-one-more",
         "a poll gives one message more than it asks for",
-        {"poll.count": _one_more},
+        overriding(_one_more(_always), late=[_one_more(holds_old)]),
         way=BOUNDARY,
         breaks="poll.request",
         may_break=f"{BINARY} {JSON} poll.stored-offset poll.empty",
@@ -118,7 +143,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "commit-of-zero",
         "auto commit stores offset 0",
-        number("poll.committed", lambda offset: 0),
+        overriding(Override(messages, "commit", _commit_zero)),
         way=MISSING,
         breaks="poll.auto-commit",
         may_break="poll.group poll.strategy-next poll.empty poll.stored-offset",
@@ -126,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "refusal-with-body",
         "a refusal has a body",
-        {"framing.response": _refusal_with_body},
+        overriding(Override(framing, "response", _refusal_with_body)),
         way=EXTRA,
         breaks="frame.response",
         may_break=ANSWERS,
@@ -134,7 +159,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "refusal-as-ok",
         "what cannot be done is answered with ok",
-        {"framing.response": _refusal_as_ok},
+        overriding(Override(framing, "response", _refusal_as_ok)),
         way=MISSING,
         breaks="status.unknown status.taken status.refused",
         may_break=f"{ANSWERS} frame.response poll.group state.unknown send.partitioning",

@@ -3,16 +3,16 @@
 import struct
 
 from wireproof_reference_impl.iggy.core.commands import published
-from wireproof_reference_impl.iggy.core.connection import Action, Session
+from wireproof_reference_impl.iggy.core.connection import Action, Connection, Handler, Session
 from wireproof_reference_impl.iggy.core.fields import Fields
 from wireproof_reference_impl.iggy.core.framing import CODE_BYTES, LENGTH_BYTES
-from wireproof_reference_impl.iggy.core.harm import Deaf, Victim
 from wireproof_reference_impl.iggy.core.status import (
     INVALID_STREAM_NAME,
     INVALID_TOPIC_NAME,
     Refusal,
 )
-from wireproof_reference_impl.iggy.preset import ANSWERS, fault
+from wireproof_reference_impl.iggy.faulty.effect import ANSWERS, Effect, fault, frames, segments
+from wireproof_reference_impl.iggy.faulty.harm import HARMS, Deaf
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -21,6 +21,7 @@ from wireproof_reference_impl.preset import (
     WRONG_VALUE,
     Preset,
 )
+from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.identifier import NUMERIC, STRING
 
@@ -29,9 +30,9 @@ _PARTITIONS = slice(4, 8)
 _LIKELY = f"{ANSWERS} poll.group frame.trailing headers.limits send.all-or-nothing"
 
 
-def _backwards(victim: Victim, data: bytes) -> bytes:
+def _backwards(connection: Connection, data: bytes) -> bytes:
     """Return the requests that came in one piece, the last one first."""
-    if victim.unread:
+    if connection.buffer:
         return data
     frames: list[bytes] = []
     left = data
@@ -44,24 +45,24 @@ def _backwards(victim: Victim, data: bytes) -> bytes:
     return b"".join(reversed(frames))
 
 
-def _too_short_is_a_ping(victim: Victim, data: bytes) -> bytes:
+def _too_short_is_a_ping(connection: Connection, data: bytes) -> bytes:
     """Return a ping in the place of a frame that has no room for a code."""
-    if victim.unread or len(data) < LENGTH_BYTES:
+    if connection.buffer or len(data) < LENGTH_BYTES:
         return data
     return _PING if int.from_bytes(data[:LENGTH_BYTES], "little") < CODE_BYTES else data
 
 
-def _unknown_done(victim: Victim, code: int, payload: bytes) -> bytes | None:
+def _unknown_done(connection: Connection, code: int, payload: bytes) -> bytes | None:
     return payload if code in commands.COMMANDS else None
 
 
-def _any_identifier(victim: Victim, code: int, payload: bytes) -> bytes | None:
+def _any_identifier(connection: Connection, code: int, payload: bytes) -> bytes | None:
     """Do nothing where a stream is asked for by an identifier of a kind that there is not."""
     is_known = payload[:1] in (bytes([NUMERIC]), bytes([STRING]))
     return payload if code != commands.GET_STREAM or is_known else None
 
 
-def _last_byte_filled(victim: Victim, code: int, payload: bytes) -> bytes:
+def _last_byte_filled(connection: Connection, code: int, payload: bytes) -> bytes:
     return payload + b"\0" if code == commands.POLL_MESSAGES else payload
 
 
@@ -89,11 +90,16 @@ def _bad_name_deafens(refusal: Refusal) -> Refusal | None:
     return None
 
 
+def _commanded(code: int, handler: Handler) -> Settings:
+    """Return settings under which a command has another handler."""
+    return {"framing.commands": {**published.COMMANDS, code: handler}}
+
+
 FAULTS: tuple[Preset, ...] = (
     fault(
         "requests-backwards",
         "requests that come in one piece are done in the reverse order",
-        {"weakness.segment": _backwards},
+        segments(_backwards),
         way=WRONG_VALUE,
         breaks="frame.request",
         may_break=_LIKELY,
@@ -101,7 +107,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "length-too-short-is-ping",
         "a frame without room for a code is answered as a ping",
-        {"weakness.segment": _too_short_is_a_ping},
+        segments(_too_short_is_a_ping),
         way=BOUNDARY,
         breaks="frame.length",
         may_break=_LIKELY,
@@ -109,14 +115,14 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "unknown-command-done",
         "a command that is none is answered with ok",
-        {"weakness.frame": _unknown_done},
+        frames(_unknown_done),
         way=EXTRA,
         breaks="frame.command",
     ),
     fault(
         "identifier-of-any-kind",
         "a stream asked for by an identifier of an unknown kind is answered with ok",
-        {"weakness.frame": _any_identifier},
+        frames(_any_identifier),
         way=CONDITION,
         breaks="frame.identifier",
         may_break=_LIKELY,
@@ -124,7 +130,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-one-byte-short",
         "a poll may lack its last byte",
-        {"weakness.frame": _last_byte_filled},
+        frames(_last_byte_filled),
         way=BOUNDARY,
         breaks="frame.truncated",
         may_break=_LIKELY,
@@ -132,7 +138,10 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-trailing-deafens",
         "a connection hangs over bytes behind the fields of a poll",
-        {"framing.commands": {**published.COMMANDS, commands.POLL_MESSAGES: _poll_alone}},
+        Effect(
+            {"framing.commands": {**published.COMMANDS, commands.POLL_MESSAGES: _poll_alone}},
+            HARMS,
+        ),
         way=MISSING,
         breaks="frame.trailing",
         may_break=_LIKELY,
@@ -140,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "topic-with-one-more",
         "a topic is told to have one partition more than it has",
-        {"framing.commands": {**published.COMMANDS, commands.GET_TOPIC: _topic_with_one_more}},
+        _commanded(commands.GET_TOPIC, _topic_with_one_more),
         way=WRONG_VALUE,
         breaks="frame.resources",
         may_break=_LIKELY,
@@ -148,7 +157,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "bad-name-deafens",
         "a connection hangs over a name that no stream and no topic may have",
-        {"framing.unreadable": _bad_name_deafens},
+        Effect({"framing.unreadable": _bad_name_deafens}, HARMS),
         way=CONDITION,
         breaks="status.invalid",
         may_break=_LIKELY,

@@ -5,18 +5,25 @@ from collections.abc import Callable
 
 import mmh3
 
+from wireproof_reference_impl.iggy.choices import number
 from wireproof_reference_impl.iggy.core.checks import SendLimits
 from wireproof_reference_impl.iggy.core.commands import published, reading
-from wireproof_reference_impl.iggy.core.connection import Action, Session
+from wireproof_reference_impl.iggy.core.connection import Action, Connection, Session
 from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.harm import Victim
 from wireproof_reference_impl.iggy.core.identifier import read_identifier
 from wireproof_reference_impl.iggy.core.message import Message, Sent
 from wireproof_reference_impl.iggy.core.messages import chosen_partition, send
 from wireproof_reference_impl.iggy.core.requests import Partitioning, SendMessages
 from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
-from wireproof_reference_impl.iggy.preset import ANSWERS, BINARY, JSON, fault, number
+from wireproof_reference_impl.iggy.faulty.effect import (
+    ANSWERS,
+    BINARY,
+    JSON,
+    Effect,
+    fault,
+    frames,
+)
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -25,7 +32,6 @@ from wireproof_reference_impl.preset import (
     WRONG_VALUE,
     Preset,
 )
-from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW
 from wireproof_spec.iggy.kinds import MESSAGES_KEY
@@ -77,10 +83,10 @@ def _same_ids_twice(messages: list[Message]) -> list[Message]:
     return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
 
 
-def _blocks(change: Block) -> Settings:
-    """Return settings under which each block of headers that is sent is read so."""
+def _blocks(change: Block) -> Effect:
+    """Return an effect that changes each block of headers in requests that send messages."""
 
-    def frame(victim: Victim, code: int, payload: bytes) -> bytes:
+    def frame(connection: Connection, code: int, payload: bytes) -> bytes:
         if code != commands.SEND_MESSAGES:
             return payload
         try:
@@ -88,7 +94,7 @@ def _blocks(change: Block) -> Settings:
         except Refusal:
             return payload
 
-    return {"weakness.frame": frame}
+    return frames(frame)
 
 
 def _with_blocks(payload: bytes, change: Block) -> bytes:

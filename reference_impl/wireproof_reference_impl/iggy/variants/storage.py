@@ -7,6 +7,7 @@ from itertools import count, cycle
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.behaviour import TAGGED_SETTINGS
+from wireproof_reference_impl.iggy.choices import number
 from wireproof_reference_impl.iggy.core import framing
 from wireproof_reference_impl.iggy.core.defaults import message_object
 from wireproof_reference_impl.iggy.core.header import Headers
@@ -15,7 +16,6 @@ from wireproof_reference_impl.iggy.core.messages import chosen_partition
 from wireproof_reference_impl.iggy.core.requests import Partitioning
 from wireproof_reference_impl.iggy.core.status import INVALID_OFFSET, Refusal
 from wireproof_reference_impl.iggy.core.topic import Topic
-from wireproof_reference_impl.iggy.preset import number
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.kinds import BALANCED
@@ -62,8 +62,8 @@ def _headers_shuffled() -> Settings:
     def layout(message: Message) -> bytes:
         return record(replace(message, headers=shuffled(message.headers)))
 
-    def told(message: Message, state: object) -> Mapping[str, object]:
-        return message_object(replace(message, headers=shuffled(message.headers)), state)
+    def told(message: Message) -> Mapping[str, object]:
+        return message_object(replace(message, headers=shuffled(message.headers)))
 
     return {"message.layout": layout, "json.message": told}
 

@@ -1,0 +1,21 @@
+"""Settings of single choices, typed: for functions that are written where they are set."""
+
+from collections.abc import Callable, Mapping
+
+from wireproof_reference_impl.iggy.core.message import Message
+from wireproof_reference_impl.settings import Settings
+
+
+def number(name: str, change: Callable[[int], int]) -> Settings:
+    """Return the setting of a choice that makes a number of a number."""
+    return {name: change}
+
+
+def layout(bytes_of: Callable[[Message], bytes]) -> Settings:
+    """Return settings under which messages over TCP have another layout."""
+    return {"message.layout": bytes_of}
+
+
+def json_message(object_of: Callable[[Message], Mapping[str, object]]) -> Settings:
+    """Return settings under which messages in JSON are other objects."""
+    return {"json.message": object_of}

@@ -1,0 +1,1 @@
+"""Faults: servers that are wrong on purpose, made from outside the core."""

@@ -1,0 +1,254 @@
+"""Faults of the Iggy reference: which clauses their cases share, and how a fault is made.
+
+A fault that changes which stored messages a poll brings, how many and in which order, or what is
+told of them over TCP or HTTP has a late twin, unless it shows only in polls that find no message.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wireproof_reference_impl import preset
+from wireproof_reference_impl.iggy.core import bodies
+from wireproof_reference_impl.iggy.core import message as messages
+from wireproof_reference_impl.iggy.core.connection import Action, Connection, Session
+from wireproof_reference_impl.iggy.core.framing import CODE_BYTES
+from wireproof_reference_impl.iggy.core.message import Message
+from wireproof_reference_impl.iggy.core.messages import Polled
+from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.faulty.harm import HARMS
+from wireproof_reference_impl.iggy.faulty.lateness import (
+    OfMessages,
+    late_of_messages,
+    late_settings,
+    told_late,
+)
+from wireproof_reference_impl.overrides import Override
+from wireproof_reference_impl.preset import CLAUSE, LATE, Preset
+from wireproof_reference_impl.settings import Settings
+
+BINARY = (
+    "state.default state.codes state.delivered state.unknown-alone checksum.polynomial "
+    "checksum.range checksum.when-stored message.layout message.places message.old-layout "
+    "message.offset message.offset-sequence message.timestamp message.timestamp-unit message.id "
+    "message.byte-order message.generated-id message.repeated-id message.length "
+    "message.headers-length headers.delivered headers.none headers.kinds headers.other-kinds "
+    "headers.block headers.limits headers.key-text headers.width json.same-as-binary send.layout "
+    "send.order send.partitioning send.all-or-nothing send.limits poll.head poll.count "
+    "poll.request poll.again poll.strategy-offset poll.strategy-timestamp poll.strategy-first "
+    "poll.strategy-last poll.strategy-next poll.auto-commit poll.group frame.trailing "
+    "disk.same-layout disk.index disk.time-index disk.names http.send http.unchecked"
+)
+"""Clauses of which some case reads a message polled over TCP."""
+
+JSON = (
+    "state.names checksum.json json.fields json.types json.id json.payload "
+    "json.headers-null json.headers-object json.other-kinds json.headers-empty "
+    "json.same-as-binary json.shape http.send http.poll http.unchecked poll.again"
+)
+"""Clauses of which some case reads a message polled over HTTP."""
+
+ANSWERS = (
+    "frame.request frame.length frame.command frame.identifier frame.truncated frame.malformed "
+    "frame.resources frame.login headers.unknown-kind headers.repeated-key poll.empty "
+    "poll.consumer poll.stored-offset send.limits state.unknown status.unknown status.taken "
+    "status.refused status.invalid disk.offsets"
+)
+"""Clauses of which some case reads other answers over TCP."""
+
+AGAIN = "iggy.poll.again"
+"""The clause that a message told differently later breaks."""
+
+DISK = "disk.same-layout disk.index disk.time-index disk.names"
+"""Clauses of which some case reads a log."""
+
+
+class Effect(Struct, frozen=True):
+    """What a fault changes: settings, overrides of the core, and the effect of its late twin."""
+
+    settings: Settings
+    overrides: tuple[Override, ...] = ()
+    late: "Effect | None" = None
+
+
+def fault(
+    name: str,
+    text: str,
+    effect: Effect | Settings,
+    *,
+    way: str,
+    breaks: str,
+    may_break: str = "",
+    kind: str = CLAUSE,
+    finds_nothing: bool = False,
+) -> Preset:
+    """Return a fault; clauses are words of one string, without `iggy.`.
+
+    A fault that shows only where a poll `finds_nothing` has no late twin: nothing was stored that
+    could grow old.
+    """
+    wrong = effect if isinstance(effect, Effect) else _of_settings(effect)
+    late = None if finds_nothing else wrong.late
+    broken = _clauses(breaks)
+    return Preset(
+        name,
+        kind,
+        text,
+        wrong.settings,
+        broken,
+        tuple(each for each in _clauses(may_break) if each not in broken),
+        way,
+        None if late is None else late.settings,
+        overrides=wrong.overrides,
+        late_overrides=() if late is None else late.overrides,
+    )
+
+
+def parser_fault(name: str, text: str, effect: Effect) -> Preset:
+    """Return a fault of the parser: malformed or unusual bytes show it."""
+    return replace(preset.parser_fault(name, text, effect.settings), overrides=effect.overrides)
+
+
+def overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
+    """Return an effect of overrides alone, and of others in the late twin if there are any."""
+    return Effect({}, overrides, Effect({}, tuple(late)) if late else None)
+
+
+def stored(change: Callable[[Message], Message]) -> Effect:
+    """Return an effect that changes each message when it is stored."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def store(*args: object, **fields: object) -> Message:
+            message = original(*args, **fields)
+            assert isinstance(message, Message)
+            return change(message)
+
+        return store
+
+    return Effect({}, (Override(messages, "stored", wrap),), Effect(told_late(change)))
+
+
+def polled(change: OfMessages) -> Effect:
+    """Return an effect that changes the messages of each poll over TCP."""
+    return overriding(_polled(change), late=[_polled(late_of_messages(change))])
+
+
+def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
+    """Return an effect that changes the payload of each frame, given with its code.
+
+    None means that the frame is answered with ok, and nothing is done.
+    """
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read(connection: Connection, frame: bytes) -> object:
+            if len(frame) < CODE_BYTES:
+                return original(connection, frame)
+            code = int.from_bytes(frame[:CODE_BYTES], "little")
+            payload = change(connection, code, frame[CODE_BYTES:])
+            if payload is None:
+                return _do_nothing
+            return original(connection, frame[:CODE_BYTES] + payload)
+
+        return read
+
+    return overriding(*HARMS, Override(Connection, "read", wrap))
+
+
+def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
+    """Return an effect that changes each piece of the stream as it comes."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def receive(connection: Connection, data: bytes, now_us: int) -> None:
+            original(connection, change(connection, data), now_us)
+
+        return receive
+
+    return overriding(*HARMS, Override(Connection, "receive", wrap))
+
+
+def lengths(change: Callable[[Connection, int], int]) -> Effect:
+    """Return an effect that changes the length that each frame announces."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def frame_length(connection: Connection) -> int:
+            length = original(connection)
+            assert isinstance(length, int)
+            return change(connection, length)
+
+        return frame_length
+
+    return overriding(*HARMS, Override(Connection, "frame_length", wrap))
+
+
+def refusals(note: Callable[[Connection, Refusal], None]) -> Effect:
+    """Return an effect that does something before each refusal is answered."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        read = cast(Callable[[Connection, bytes], Action], original)
+
+        def noted(connection: Connection, frame: bytes) -> Action:
+            with _noting(connection, note):
+                action = read(connection, frame)
+
+            def act(session: Session) -> bytes:
+                with _noting(connection, note):
+                    return action(session)
+
+            return act
+
+        return noted
+
+    return overriding(*HARMS, Override(Connection, "read", wrap))
+
+
+@contextmanager
+def _noting(connection: Connection, note: Callable[[Connection, Refusal], None]) -> Iterator[None]:
+    try:
+        yield
+    except Refusal as refusal:
+        note(connection, refusal)
+        raise
+
+
+def _of_settings(settings: Settings) -> Effect:
+    late = late_settings(settings)
+    return Effect(settings, (), None if late is None else Effect(late))
+
+
+def _polled(change: OfMessages) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def body(found: Polled, behaviour: object) -> object:
+            return original(found._replace(messages=[*change(found.messages)]), behaviour)
+
+        return body
+
+    return Override(bodies, "polled", wrap)
+
+
+def _do_nothing(session: Session) -> bytes:
+    return b""
+
+
+def late_twin(fault: Preset) -> Preset | None:
+    """Return the fault that tells rightly at first what this one tells wrongly at once."""
+    if fault.late is None:
+        return None
+    return replace(
+        fault,
+        name=f"{fault.name}-late",
+        text=f"3 s after a message was stored, and not before: {fault.text}",
+        settings=fault.late,
+        overrides=fault.late_overrides,
+        breaks=(AGAIN,),
+        may_break=tuple(each for each in (*fault.breaks, *fault.may_break) if each != AGAIN),
+        way=LATE,
+        late=None,
+        late_overrides=(),
+    )
+
+
+def _clauses(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"iggy.{word}" for word in words.split()))

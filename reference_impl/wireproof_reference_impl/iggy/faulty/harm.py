@@ -1,0 +1,117 @@
+"""What faults of the parser do to a server: hang, halt, lose bytes, keep or drop connections.
+
+The state is kept here, by connection and server, because the core has no word for any of it.
+"""
+
+from collections.abc import Callable
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.link import Link
+from wireproof_reference_impl.overrides import Override
+
+_MOST_HOARDED = 3 << 30
+"""Bytes; a server that never frees memory must not take the whole machine."""
+
+_DEAF = WeakSet[Connection]()
+_STUCK = WeakSet[Server]()
+_LEAKED = WeakSet[Connection]()
+_SKIPPED = WeakKeyDictionary[Connection, int]()
+_LINKS = WeakValueDictionary[Connection, Link]()
+
+hoard: list[bytes] = []
+"""Memory that is never freed."""
+
+
+class Deaf(Exception):
+    """The connection stays open and is never read again."""
+
+
+class Halt(Exception):
+    """The whole server ends at once."""
+
+
+class Stuck(Exception):
+    """The whole server never answers any client again."""
+
+
+def leak(connection: Connection) -> None:
+    """Never close a connection, whatever its client does."""
+    _LEAKED.add(connection)
+
+
+def skip(connection: Connection, count: int) -> None:
+    """Drop the next bytes of a connection: what has come first, then what is to come."""
+    here = min(count, len(connection.buffer))
+    del connection.buffer[:here]
+    _SKIPPED[connection] = count - here
+
+
+def drop_another(connection: Connection) -> None:
+    """End the connection of another client of the server, the one that came first."""
+    for other, link in _LINKS.items():
+        if other is not connection and other.server is connection.server and not other.closed:
+            other.drop()
+            link.carried.changed[link] = None
+            return
+
+
+def keep_memory(size: int) -> None:
+    """Take so many bytes and never free them."""
+    if sum(map(len, hoard)) < _MOST_HOARDED:
+        hoard.append(b"\1" * size)
+
+
+def _receive(original: Callable[..., object]) -> Callable[..., object]:
+    def receive(connection: Connection, data: bytes, now_us: int) -> None:
+        if connection in _DEAF or connection.server in _STUCK:
+            return
+        skipped = _SKIPPED.pop(connection, 0)
+        if skipped > len(data):
+            _SKIPPED[connection] = skipped - len(data)
+        try:
+            original(connection, data[skipped:], now_us)
+        except Deaf:
+            _DEAF.add(connection)
+        except Stuck:
+            _STUCK.add(connection.server)
+
+    return receive
+
+
+def _drop(original: Callable[..., object]) -> Callable[..., object]:
+    def drop(connection: Connection) -> None:
+        if connection not in _LEAKED:
+            original(connection)
+
+    return drop
+
+
+def _link(original: Callable[..., object]) -> Callable[..., object]:
+    def link(self: Link, carried: object, connection: object) -> None:
+        original(self, carried, connection)
+        if isinstance(connection, Connection):
+            _LINKS[connection] = self
+
+    return link
+
+
+def _link_receive(original: Callable[..., object]) -> Callable[..., object]:
+    def receive(link: Link, data: bytes, now_ns: int) -> None:
+        try:
+            original(link, data, now_ns)
+        except Halt:
+            link.carried.halted = True
+            link.carried.changed[link] = None
+
+    return receive
+
+
+HARMS = (
+    Override(Connection, "receive", _receive),
+    Override(Connection, "drop", _drop),
+    Override(Link, "__init__", _link),
+    Override(Link, "receive", _link_receive),
+)
+"""What every fault needs that uses a function or an exception of this module."""

@@ -1,0 +1,1 @@
+"""Variants: legal differences, other ways to do what the published text leaves open."""
