@@ -15,11 +15,11 @@ from wireproof_reference_impl.addresses import (
 )
 from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
 from wireproof_reference_impl.iggy import control
-from wireproof_reference_impl.iggy.behaviour import Behaviour, of_dialect
+from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.defaults import one_piece
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
-from wireproof_reference_impl.iggy.core.storage import MemoryStorage, Storage
+from wireproof_reference_impl.iggy.defaults import one_piece
+from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.link import AtOnce, Carried, connector
 from wireproof_reference_impl.iggy.machine import this_host
@@ -31,6 +31,7 @@ from wireproof_reference_impl.iggy.options import (
     TAGGED,
     ServeOptions,
 )
+from wireproof_reference_impl.iggy.streams.storage import MemoryStorage, Storage
 from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.choices import json_message
-from wireproof_reference_impl.iggy.core.defaults import message_object, state_name
-from wireproof_reference_impl.iggy.core.header import headers_block
-from wireproof_reference_impl.iggy.core.message import Message, record
 from wireproof_reference_impl.iggy.faulty.effect import BINARY, DISK, JSON, Effect, fault, stored
+from wireproof_reference_impl.iggy.wire.header import headers_block
+from wireproof_reference_impl.iggy.wire.message import Message, record
+from wireproof_reference_impl.iggy.wire.message_json import message_object, state_name
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,

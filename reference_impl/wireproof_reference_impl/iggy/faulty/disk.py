@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core.message import Message, old_record, record
-from wireproof_reference_impl.iggy.core.storage import Rows
 from wireproof_reference_impl.iggy.disk import SegmentFiles
 from wireproof_reference_impl.iggy.faulty.effect import DISK, Effect, fault, overriding
+from wireproof_reference_impl.iggy.streams.storage import Rows
+from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
@@ -62,7 +62,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "log-in-old-layout",
         "the log holds messages without state and checksum",
-        {"disk.record": old_record},
+        {"log.record": old_record},
         way=MISSING,
         breaks="disk.same-layout",
         may_break=DISK,
@@ -70,7 +70,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "log-with-lengths",
         "a length stands before each message of the log",
-        {"disk.record": _counted_record},
+        {"log.record": _counted_record},
         way=WRONG_VALUE,
         breaks="disk.same-layout",
         may_break=DISK,
@@ -78,7 +78,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "log-without-checksum",
         "the checksums of the log are 0",
-        {"disk.record": _without_checksum},
+        {"log.record": _without_checksum},
         way=MISSING,
         breaks="disk.same-layout",
         may_break=DISK,
@@ -86,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "log-cut",
         "the log lacks the last byte of every payload of more than one",
-        {"disk.record": _without_last_byte},
+        {"log.record": _without_last_byte},
         way=BOUNDARY,
         breaks="disk.same-layout",
         may_break=DISK,

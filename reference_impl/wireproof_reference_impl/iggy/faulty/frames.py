@@ -3,16 +3,24 @@
 import struct
 
 from wireproof_reference_impl.iggy.core.commands import published
-from wireproof_reference_impl.iggy.core.connection import Action, Connection, Handler, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.framing import CODE_BYTES, LENGTH_BYTES
-from wireproof_reference_impl.iggy.core.status import (
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.core.session import Action, Session
+from wireproof_reference_impl.iggy.faulty.effect import (
+    ANSWERS,
+    Effect,
+    fault,
+    frames,
+    handler,
+    segments,
+)
+from wireproof_reference_impl.iggy.faulty.harm import HARMS, Deaf
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.framing import CODE_BYTES, LENGTH_BYTES
+from wireproof_reference_impl.iggy.wire.status import (
     INVALID_STREAM_NAME,
     INVALID_TOPIC_NAME,
     Refusal,
 )
-from wireproof_reference_impl.iggy.faulty.effect import ANSWERS, Effect, fault, frames, segments
-from wireproof_reference_impl.iggy.faulty.harm import HARMS, Deaf
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -21,9 +29,8 @@ from wireproof_reference_impl.preset import (
     WRONG_VALUE,
     Preset,
 )
-from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.identifier import NUMERIC, STRING
+from wireproof_spec.iggy.bodies.identifier import NUMERIC, STRING
 
 _PING = struct.pack("<II", CODE_BYTES, commands.PING)
 _PARTITIONS = slice(4, 8)
@@ -90,11 +97,6 @@ def _bad_name_deafens(refusal: Refusal) -> Refusal | None:
     return None
 
 
-def _commanded(code: int, handler: Handler) -> Settings:
-    """Return settings under which a command has another handler."""
-    return {"framing.commands": {**published.COMMANDS, code: handler}}
-
-
 FAULTS: tuple[Preset, ...] = (
     fault(
         "requests-backwards",
@@ -138,10 +140,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-trailing-deafens",
         "a connection hangs over bytes behind the fields of a poll",
-        Effect(
-            {"framing.commands": {**published.COMMANDS, commands.POLL_MESSAGES: _poll_alone}},
-            HARMS,
-        ),
+        handler(commands.POLL_MESSAGES, _poll_alone),
         way=MISSING,
         breaks="frame.trailing",
         may_break=_LIKELY,
@@ -149,7 +148,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "topic-with-one-more",
         "a topic is told to have one partition more than it has",
-        _commanded(commands.GET_TOPIC, _topic_with_one_more),
+        handler(commands.GET_TOPIC, _topic_with_one_more),
         way=WRONG_VALUE,
         breaks="frame.resources",
         may_break=_LIKELY,

@@ -5,8 +5,8 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
 from wireproof_reference_impl.iggy.faulty.effect import Effect, fault, stored
+from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,

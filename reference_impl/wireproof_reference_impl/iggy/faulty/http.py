@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from wireproof_reference_impl.iggy.core.defaults import error_object, message_object, unchecked
-from wireproof_reference_impl.iggy.core.message import Message, Sent
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.status import Refusal, invalid_command
 from wireproof_reference_impl.iggy.faulty.effect import BINARY, JSON, fault, overriding
-from wireproof_reference_impl.iggy.http import exchange
+from wireproof_reference_impl.iggy.wire import exchange
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.message_json import error_object, message_object, unchecked
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.status import Refusal, invalid_command
 from wireproof_reference_impl.overrides import replaced
 from wireproof_reference_impl.preset import (
     BOUNDARY,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.choices import json_message
-from wireproof_reference_impl.iggy.core.defaults import base64_text, message_object
-from wireproof_reference_impl.iggy.core.header import Headers
-from wireproof_reference_impl.iggy.core.message import Message
 from wireproof_reference_impl.iggy.faulty.effect import JSON, fault
+from wireproof_reference_impl.iggy.wire.header import Headers
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.message_json import base64_text, message_object
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,

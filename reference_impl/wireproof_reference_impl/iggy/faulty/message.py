@@ -6,9 +6,9 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core.header import headers_block
-from wireproof_reference_impl.iggy.core.message import Message, old_record, record
 from wireproof_reference_impl.iggy.faulty.effect import BINARY, fault, polled, stored
+from wireproof_reference_impl.iggy.wire.header import headers_block
+from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,

@@ -2,13 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.iggy.core import defaults
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import PollMessages
-from wireproof_reference_impl.iggy.core.status import PARTITION_NOT_FOUND, Refusal, invalid_command
-from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_timestamp
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
@@ -17,6 +11,12 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     frames,
     overriding,
 )
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.strategy import STARTS, Start, at_timestamp
+from wireproof_reference_impl.iggy.wire import message_json
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.requests import PollMessages
+from wireproof_reference_impl.iggy.wire.status import PARTITION_NOT_FOUND, Refusal, invalid_command
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
@@ -137,7 +137,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "state-zero-known",
         "state 0 is delivered, other unknown states are errors",
-        {"poll.is_known": _known_or_zero},
+        {"log.is_known": _known_or_zero},
         way=BOUNDARY,
         breaks="state.unknown",
         may_break=f"{BINARY} {JSON}",
@@ -169,7 +169,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "json-stored-offset-high",
         "a stored offset is told one too high over HTTP",
-        overriding(Override(defaults, "offset_object", _one_too_high)),
+        overriding(Override(message_json, "offset_object", _one_too_high)),
         way=BOUNDARY,
         breaks="http.offsets",
     ),

@@ -3,11 +3,6 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.status import (
-    INVALID_MESSAGES_COUNT,
-    PARTITION_NOT_FOUND,
-    Refusal,
-)
 from wireproof_reference_impl.iggy.faulty.effect import (
     frames,
     lengths,
@@ -27,10 +22,15 @@ from wireproof_reference_impl.iggy.faulty.harm import (
     skip,
 )
 from wireproof_reference_impl.iggy.http.reading import Fields
+from wireproof_reference_impl.iggy.wire.status import (
+    INVALID_MESSAGES_COUNT,
+    PARTITION_NOT_FOUND,
+    Refusal,
+)
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.identifier import STRING
+from wireproof_spec.iggy.bodies.identifier import STRING
 
 _LENGTH_BYTES = 4
 _CODE_BYTES = 4

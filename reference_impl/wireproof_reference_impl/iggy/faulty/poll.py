@@ -3,14 +3,21 @@
 import struct
 from collections.abc import Callable, Mapping
 
-from wireproof_reference_impl.iggy.core import framing, messages
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import Consumer, PollMessages
-from wireproof_reference_impl.iggy.core.status import Refusal, Status
-from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_last, at_next, at_offset
+from wireproof_reference_impl.iggy.core import messages
 from wireproof_reference_impl.iggy.faulty.effect import ANSWERS, BINARY, JSON, fault, overriding
 from wireproof_reference_impl.iggy.faulty.lateness import holds_old
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.strategy import (
+    STARTS,
+    Start,
+    at_last,
+    at_next,
+    at_offset,
+)
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.requests import Consumer, PollMessages
+from wireproof_reference_impl.iggy.wire.status import Refusal, Status
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,

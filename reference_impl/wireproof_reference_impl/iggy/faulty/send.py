@@ -6,16 +6,10 @@ from collections.abc import Callable
 import mmh3
 
 from wireproof_reference_impl.iggy.choices import number
-from wireproof_reference_impl.iggy.core.checks import SendLimits
-from wireproof_reference_impl.iggy.core.commands import published, reading
-from wireproof_reference_impl.iggy.core.connection import Action, Connection, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.identifier import read_identifier
-from wireproof_reference_impl.iggy.core.message import Message, Sent
-from wireproof_reference_impl.iggy.core.messages import chosen_partition, send
-from wireproof_reference_impl.iggy.core.requests import Partitioning, SendMessages
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_reference_impl.iggy.core.commands import reading
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.core.messages import send
+from wireproof_reference_impl.iggy.core.session import Action, Session
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
@@ -23,7 +17,16 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     Effect,
     fault,
     frames,
+    handler,
 )
+from wireproof_reference_impl.iggy.streams.partitioning import chosen_partition
+from wireproof_reference_impl.iggy.streams.topic import Topic
+from wireproof_reference_impl.iggy.wire.checks import SendLimits
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.identifier import read_identifier
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.requests import Partitioning, SendMessages
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -156,7 +159,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "send-half",
         "of a request the messages in front of one that cannot be read are kept",
-        {"framing.commands": {**published.COMMANDS, commands.SEND_MESSAGES: _what_can_be_read}},
+        handler(commands.SEND_MESSAGES, _what_can_be_read),
         way=MISSING,
         breaks="send.all-or-nothing",
         may_break=f"{BINARY} {ANSWERS} frame.malformed",
@@ -187,7 +190,7 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "new-ids-alike",
         "every id that the server gives is the same",
-        number("store.new_id", lambda random: 1),
+        number("log.new_id", lambda random: 1),
         way=CONDITION,
         breaks="message.generated-id",
         may_break=f"{BINARY} {JSON}",

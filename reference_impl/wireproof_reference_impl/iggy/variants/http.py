@@ -7,10 +7,10 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core.defaults import message_object
-from wireproof_reference_impl.iggy.core.header import Headers
-from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.http.exchange import JSON, HeaderFields
+from wireproof_reference_impl.iggy.wire.exchange import JSON, HeaderFields
+from wireproof_reference_impl.iggy.wire.header import Headers
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.message_json import message_object
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings

@@ -7,13 +7,13 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.behaviour import DEPLOYED_SETTINGS, TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.choices import number
-from wireproof_reference_impl.iggy.core import framing
-from wireproof_reference_impl.iggy.core.defaults import error_object, message_object
-from wireproof_reference_impl.iggy.core.header import Headers
-from wireproof_reference_impl.iggy.core.message import Message, record
-from wireproof_reference_impl.iggy.core.status import INVALID_MESSAGE_CHECKSUM, Refusal
+from wireproof_reference_impl.iggy.generations import DEPLOYED_SETTINGS, TAGGED_SETTINGS
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.header import Headers
+from wireproof_reference_impl.iggy.wire.message import Message, record
+from wireproof_reference_impl.iggy.wire.message_json import error_object, message_object
+from wireproof_reference_impl.iggy.wire.status import INVALID_MESSAGE_CHECKSUM, Refusal
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
@@ -79,7 +79,7 @@ def _verified(messages: list[Message]) -> list[Message]:
 def _numbered() -> Settings:
     """Return settings under which new ids are 2, 4, 6 and so on."""
     numbers = count(1)
-    return number("store.new_id", lambda random: 2 * next(numbers))
+    return number("log.new_id", lambda random: 2 * next(numbers))
 
 
 def _deployed(*names: str) -> Settings:
@@ -146,12 +146,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "clock-ahead",
         "timestamps are an hour ahead",
-        number("store.timestamp", lambda timestamp: timestamp + _HOUR_US),
+        number("log.timestamp", lambda timestamp: timestamp + _HOUR_US),
     ),
     variant(
         "unknown-state-passed",
         "a message whose state is none is delivered as it is",
-        {"poll.is_known": _any_state},
+        {"log.is_known": _any_state},
     ),
     variant(
         "checksum-verified",

@@ -6,16 +6,16 @@ from itertools import count, cycle
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.behaviour import TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.choices import number
-from wireproof_reference_impl.iggy.core import framing
-from wireproof_reference_impl.iggy.core.defaults import message_object
-from wireproof_reference_impl.iggy.core.header import Headers
-from wireproof_reference_impl.iggy.core.message import Message, record
-from wireproof_reference_impl.iggy.core.messages import chosen_partition
-from wireproof_reference_impl.iggy.core.requests import Partitioning
-from wireproof_reference_impl.iggy.core.status import INVALID_OFFSET, Refusal
-from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_reference_impl.iggy.generations import TAGGED_SETTINGS
+from wireproof_reference_impl.iggy.streams.partitioning import chosen_partition
+from wireproof_reference_impl.iggy.streams.topic import Topic
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.header import Headers
+from wireproof_reference_impl.iggy.wire.message import Message, record
+from wireproof_reference_impl.iggy.wire.message_json import message_object
+from wireproof_reference_impl.iggy.wire.requests import Partitioning
+from wireproof_reference_impl.iggy.wire.status import INVALID_OFFSET, Refusal
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.kinds import BALANCED
@@ -49,7 +49,7 @@ def _clients_counted() -> Settings:
 def _greatest_ids() -> Settings:
     """Return settings under which new ids come down from the greatest."""
     numbers = count((1 << 128) - 2, -1)
-    return number("store.new_id", lambda random: next(numbers))
+    return number("log.new_id", lambda random: next(numbers))
 
 
 def _headers_shuffled() -> Settings:
@@ -132,17 +132,17 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "repeated-ids-dropped",
         "of messages with the same id a partition keeps the first",
-        {"store.repeats": False},
+        {"log.repeats": False},
     ),
     variant(
         "clock-behind",
         "timestamps are an hour behind",
-        number("store.timestamp", lambda timestamp: timestamp - _HOUR_US),
+        number("log.timestamp", lambda timestamp: timestamp - _HOUR_US),
     ),
     variant(
         "clock-of-milliseconds",
         "timestamps are whole milliseconds, so that messages may have the same",
-        number("store.timestamp", lambda timestamp: timestamp - timestamp % 1000),
+        number("log.timestamp", lambda timestamp: timestamp - timestamp % 1000),
     ),
     variant(
         "headers-shuffled",
@@ -152,12 +152,12 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "headers-sorted-on-disk",
         "headers stand sorted in the log, whatever their order over TCP",
-        {"disk.record": _sorted_record},
+        {"log.record": _sorted_record},
     ),
     variant(
         "headers-empty-as-none",
         "no difference is kept between headers of which there are none and no headers",
-        {"store.headers": _no_headers_as_none},
+        {"log.headers": _no_headers_as_none},
     ),
     variant(
         "balanced-from-the-last",
@@ -177,7 +177,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "segments-small",
         "a segment is begun after 300 bytes, so that a topic has many",
-        number("disk.segment_size", lambda size: min(size, _SMALL_BYTES)),
+        number("log.segment_size", lambda size: min(size, _SMALL_BYTES)),
     ),
     variant(
         "names-as-given",
