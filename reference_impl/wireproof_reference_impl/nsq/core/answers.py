@@ -65,11 +65,6 @@ def oldest(waiting: int) -> int:
     return 0
 
 
-def own_code(command: bytes, code: str) -> str:
-    """Return the code with which a command is refused."""
-    return code
-
-
 def as_fatal_as_it_is(command: bytes, code: str, fatal: bool) -> bool:
     """Tell whether a refusal ends the connection."""
     return fatal

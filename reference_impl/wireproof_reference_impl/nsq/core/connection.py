@@ -17,7 +17,6 @@ from wireproof_reference_impl.nsq.core.refusal import (
     Deaf,
     EndOfStream,
     Halt,
-    Manner,
     Refusal,
     Silence,
     Stuck,
@@ -144,6 +143,11 @@ class Connection:
         """Send frames that are packed already."""
         self._output.append(frames)
         self.node.changed[self] = None
+
+    def report(self, code: str, text: str | None) -> None:
+        """Send an error frame: a code and, unless that is None, a text behind it."""
+        said = code if text is None else f"{code} {text}"
+        self._send(packed.ERROR, said.encode("utf-8", "surrogateescape"))
 
     def push(self, data: bytes) -> None:
         """Send a message frame."""
@@ -338,15 +342,10 @@ class Connection:
         if self._weakness.refused is not None:
             self._weakness.refused(self, refusal)
         self._spill()
-        manner = self.node.behaviour.output.manner(self.command, refusal.code)
-        if manner is Manner.CLOSED:
-            self.drop()
-            return
-        said = self.node.behaviour.output.error_code(self.command, refusal.code)
-        if refusal.text is not None:
-            said += f" {self.node.behaviour.output.error_text(said, refusal.text)}"
-        frame_type = packed.RESPONSE if manner is Manner.RESPONSE else packed.ERROR
-        self._send(frame_type, said.encode("utf-8", "surrogateescape"))
+        text = refusal.text
+        if text is not None:
+            text = self.node.behaviour.output.error_text(refusal.code, text)
+        self.report(refusal.code, text)
         fatal = self.node.behaviour.output.fatal
         if fatal(self.command, refusal.code, refusal.fatal):
             self.drop()

@@ -1,6 +1,5 @@
 """What the broker says when it does not do what it was told."""
 
-from enum import Enum, auto
 
 
 class Refusal(Exception):
@@ -14,19 +13,6 @@ class Refusal(Exception):
         self.code = code
         self.text = text
         self.fatal = fatal
-
-
-class Manner(Enum):
-    """How a refusal shows: as an error, as a response, or as the end of the connection alone."""
-
-    SAID = auto()
-    RESPONSE = auto()
-    CLOSED = auto()
-
-
-def said(command: bytes, code: str) -> Manner:
-    """Return how a refusal of a command shows."""
-    return Manner.SAID
 
 
 class EndOfStream(Exception):

@@ -62,7 +62,7 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
         Refusal: it is not on this node, or the topic is ordered and the line names none.
     """
     node = connection.node
-    partition = node.find(to.topic, to.partition) or _instead(node, to)
+    partition = node.find(to.topic, to.partition)
     if partition is None:
         ends = connection.node.behaviour.publish.missing_topic_ends
         if not ends:
@@ -75,13 +75,6 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
         raise Refusal(error_codes.E_BAD_PARTITION, text)
     connection.authorize("PUB")
     return partition
-
-
-def _instead(node: Node, to: Address) -> Partition | None:
-    """Return the partition of this node that takes what is for one it does not keep."""
-    topic = node.topics.get(to.topic)
-    number = None if topic is None else node.behaviour.cluster.instead(tuple(topic.partitions))
-    return None if topic is None or number is None else topic.partition(number)
 
 
 def body_size(connection: Connection) -> sized.Number:
@@ -130,7 +123,7 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
     connection.suffer()
     _refuse_gone(node, partition)
     partition = _landed(connection, partition, entries)
-    check_role(node, partition, connection.command)
+    check_role(partition)
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
     if connection.cut:
@@ -182,15 +175,18 @@ def _late(node: Node, partition: Partition, entries: Sequence[Entry], now_ns: in
     node.touch(partition)
 
 
-def check_role(node: Node, partition: Partition, command: bytes) -> None:
+def check_role(partition: Partition) -> None:
     """Let a publish through where the partition is led and may be written.
+
+    Clause: smart.cluster
 
     Raises:
         Refusal: another node leads it, or it takes no messages at present; not fatal.
     """
-    refusal = node.behaviour.cluster.refusal(partition.role(command))
-    if refusal is not None:
-        raise refusal
+    if not partition.leads:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER, fatal=False)
+    if not partition.writable:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_WRITABLE, fatal=False)
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:

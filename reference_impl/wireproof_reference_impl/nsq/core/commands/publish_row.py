@@ -15,7 +15,6 @@ from wireproof_reference_impl.nsq.behaviour import (
     ParserBehaviour,
     PublishBehaviour,
 )
-from wireproof_reference_impl.nsq.cluster.rules import Role
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -24,7 +23,7 @@ from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_spec.nsq.names import OK, PUB
+from wireproof_spec.nsq.names import OK
 
 _SIZE_BYTES = 4
 _TAKEN = packed.frame(packed.RESPONSE, OK)
@@ -57,13 +56,12 @@ def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes,
 class Row:
     """The line of a PUB that was taken, and where it led."""
 
-    __slots__ = ("_head_bytes", "_role", "_to", "line")
+    __slots__ = ("_head_bytes", "_to", "line")
 
     def __init__(self, line: bytes, to: publish.Address) -> None:
         self.line = line
         self._head_bytes = len(line) + _SIZE_BYTES
         self._to = to
-        self._role: Role | None = None
 
     def take(self, connection: Connection, buffer: bytearray, place: int) -> int:
         """Store the messages that stand in a row from a place on; return the place behind them.
@@ -88,12 +86,7 @@ class Row:
         partition = node.find(self._to.topic, self._to.partition)
         if partition is None or (partition.topic.ordered and self._to.partition is None):
             return None
-        role = partition.role(PUB)
-        if role is not self._role:
-            if node.behaviour.cluster.refusal(role) is not None:
-                return None
-            self._role = role
-        return partition
+        return partition if partition.leads and partition.writable else None
 
     def _alone(self, data: bytes, limit: int) -> tuple[list[bytes], int] | None:
         """Return the body of the one frame that there is, and its end; None for any other data."""

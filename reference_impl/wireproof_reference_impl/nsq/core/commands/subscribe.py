@@ -142,7 +142,6 @@ def _start_at(channel: Channel, offset: Offset) -> None:
 def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
     """Return the connection as a client of a channel that it has not joined yet."""
     identity = connection.identity
-    order = connection.node.behaviour.order
     subscriber = Subscriber(
         connection,
         topic_extend=wish.topic_extend,
@@ -152,7 +151,7 @@ def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Sub
     )
     subscriber.desired_tag = subscribe_rules.desired_tag(wish)
     subscriber.takes = _sampled(identity) or ext_filter.wanted(identity.ext_filter)
-    if channel.ordered and not order.ready_needed:
+    if channel.ignores_ready:
         subscriber.ready = 1
     connection.subscriber = subscriber
     connection.channel = channel
