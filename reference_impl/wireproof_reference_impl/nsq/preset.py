@@ -60,7 +60,6 @@ PUBLISHERS = (
 _DOCUMENTS = ("ext.", "smart.")
 _LATE_COUNTERPARTS: Mapping[str, str] = {
     "dispatch.choose": "dispatch.late_choose",
-    "parser.cut_body": "parser.late_cut_body",
 }
 
 

@@ -1,7 +1,6 @@
 """What the broker says when it does not do what it was told."""
 
 
-
 class Refusal(Exception):
     """A command is refused with an error code; a fatal one ends the connection.
 
@@ -25,15 +24,3 @@ class EndOfStream(Exception):
 
 class Silence(Exception):
     """The connection ends without a word."""
-
-
-class Deaf(Exception):
-    """The connection stays open and is never listened to again."""
-
-
-class Halt(Exception):
-    """The whole broker ends at once."""
-
-
-class Stuck(Exception):
-    """The whole broker never answers anybody again."""
