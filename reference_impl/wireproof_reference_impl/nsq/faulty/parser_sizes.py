@@ -8,6 +8,7 @@ from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.frame_reading import Split, split_header
 from wireproof_reference_impl.nsq.core.message import Entry, Message
+from wireproof_reference_impl.nsq.faulty.consume import losing
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
     Deaf,
@@ -198,6 +199,6 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "body-end-mark-lost",
         "a message that begins with four bytes of all ones is taken for the end of the queue",
-        {"delivery.lost": _is_end_mark},
+        overrides=losing(_is_end_mark),
     ),
 )

@@ -14,6 +14,7 @@ from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     storing_elsewhere,
     storing_elsewhere_late,
 )
+from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -34,11 +35,9 @@ def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Pr
         text,
         breaks=breaks,
         may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
-        settings={"cluster.together": True},
-        overrides=(storing_elsewhere(choose),),
+        overrides=(TOGETHER, storing_elsewhere(choose)),
         way=way,
-        late={"cluster.together": True},
-        late_overrides=(storing_elsewhere_late(choose),),
+        late_overrides=(TOGETHER, storing_elsewhere_late(choose)),
     )
 
 
@@ -191,8 +190,7 @@ FAULTS: tuple[Preset, ...] = (
         "a subscription is to the first partition, whatever it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=f"{_STRAYED} smart.partition.sub-missing",
-        settings={"cluster.together": True},
-        overrides=(Override(subscribe, "find_partition", _always_first),),
+        overrides=(TOGETHER, Override(subscribe, "find_partition", _always_first)),
         way=WRONG_VALUE,
     ),
     fault(

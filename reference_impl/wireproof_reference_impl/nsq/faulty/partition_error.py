@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed, subscribe_rules
 from wireproof_reference_impl.nsq.core.commands import publish, sized
 from wireproof_reference_impl.nsq.core.commands.sized import Refuse
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.refusal import Manner
 from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_reference_impl.nsq.faulty.errors import (
+    When,
+    answered_with_a_response,
+    coded,
+    ended_without_a_word,
+)
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -33,22 +37,17 @@ from wireproof_spec.nsq.error_codes import (
 from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
 
 
-def _coded(command: bytes, code: str, said: str) -> Settings:
-    """Return settings under which one command is refused with another code."""
+def _coded(command: bytes, code: str, said: str) -> tuple[Override, ...]:
+    """Return overrides under which one command is refused with another code."""
 
     def error_code(name: bytes, found: str) -> str:
         return said if name == command and found == code else found
 
-    return {"output.error_code": error_code}
+    return (coded(error_code),)
 
 
-def _mannered(command: bytes, code: str, manner: Manner) -> Settings:
-    """Return settings under which one refusal of a command shows otherwise."""
-
-    def shown(name: bytes, found: str) -> Manner:
-        return manner if name == command and found == code else Manner.SAID
-
-    return {"output.manner": shown}
+def _is(command: bytes, code: str) -> When:
+    return lambda name, found: name == command and found == code
 
 
 def _invalid_twice(frame_type: int, data: bytes) -> bytes:
@@ -110,7 +109,7 @@ def _refused(
             f"{text} is refused with {said}",
             breaks=clause,
             may_break=_REFUSED,
-            settings=_coded(command, code, said),
+            overrides=_coded(command, code, said),
             way=WRONG_VALUE,
         ),
         fault(
@@ -118,7 +117,7 @@ def _refused(
             f"{text} ends the connection without a word",
             breaks=f"{clause} {as_well}",
             may_break=_REFUSED,
-            settings=_mannered(command, code, Manner.CLOSED),
+            overrides=(ended_without_a_word(_is(command, code)),),
             way=MISSING,
         ),
         fault(
@@ -126,7 +125,7 @@ def _refused(
             f"{text} is refused with a response frame",
             breaks=f"{clause} {as_well}",
             may_break=_REFUSED,
-            settings=_mannered(command, code, Manner.RESPONSE),
+            overrides=(answered_with_a_response(_is(command, code)),),
             way=WRONG_VALUE,
         ),
     )
@@ -161,7 +160,7 @@ FAULTS: tuple[Preset, ...] = (
         "batch-topic-not-exist-other-code",
         "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
         breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
-        settings=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
+        overrides=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
         way=CONDITION,
     ),
     fault(
@@ -254,7 +253,7 @@ FAULTS: tuple[Preset, ...] = (
         "sub-bad-partition-other-code",
         "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
         breaks="smart.partition.sub-missing",
-        settings=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
+        overrides=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
         way=CONDITION,
     ),
 )

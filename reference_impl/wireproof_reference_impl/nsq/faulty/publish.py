@@ -11,6 +11,7 @@ from wireproof_reference_impl.nsq.core.header import Fields, Header, checked_obj
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.faulty.consume import losing
 from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -198,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ACCEPT,
         may_break="consume.header-intact",
-        settings={"delivery.lost": _lost_with_many_names},
+        overrides=losing(_lost_with_many_names),
     ),
     fault(
         "accept-but-lose-tagged",
@@ -210,7 +211,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.shared-tag http.header-stored http.x-nsqext publish.accept "
             "publish.mpub-ext"
         ),
-        settings={"delivery.lost": _lost_with_tag},
+        overrides=losing(_lost_with_tag),
     ),
     fault(
         "header-anything",
