@@ -1,7 +1,7 @@
 """The model of a channel: what is owed, to whom it may go, in which order."""
 
 from wireproof_kit.history import KEPT
-from wireproof_suites.nsq.channel_model import (
+from wireproof_suites.nsq.history.channel_model import (
     MISDELIVERED,
     OUT_OF_ORDER,
     TAGGED_GOT_OTHER,

@@ -12,12 +12,12 @@ import h11
 from wireproof_reference_impl.iggy import control
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
-from wireproof_reference_impl.iggy.core.storage import MemoryStorage
 from wireproof_reference_impl.iggy.disk import DiskStorage
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.http.connection import HttpConnection
 from wireproof_reference_impl.iggy.options import PUBLISHED
 from wireproof_reference_impl.iggy.presets import build
+from wireproof_reference_impl.iggy.streams.storage import MemoryStorage
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import response
 

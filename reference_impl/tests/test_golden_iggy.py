@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from iggy_bench import Bench, Client, exchange
 
-from wireproof_reference_impl.iggy.core.header import read_headers
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.options import DEPLOYED
+from wireproof_reference_impl.iggy.wire.header import read_headers
 from wireproof_spec.iggy import golden
 from wireproof_spec.iggy.golden import Fixture, HttpScenario, HttpStep, TcpScenario, TcpStep
 

@@ -14,11 +14,11 @@ from iggy_bench import OK, STREAM, TOPIC, frame, polling, sending, sent, u32
 
 from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
-from wireproof_reference_impl.iggy.core.storage import MemoryStorage
 from wireproof_reference_impl.iggy.faulty import harm
 from wireproof_reference_impl.iggy.http import routes
 from wireproof_reference_impl.iggy.link import Carried, connector
 from wireproof_reference_impl.iggy.presets import FAULTS, build, overrides
+from wireproof_reference_impl.iggy.streams.storage import MemoryStorage
 from wireproof_reference_impl.overrides import applied
 from wireproof_reference_impl.preset import PARSER
 from wireproof_spec.iggy import commands

@@ -99,21 +99,20 @@ DELIVERING = {
     "message.head",
     "message.layout",
     "poll.delivered",
-    "poll.is_known",
+    "log.is_known",
     "poll.starts",
-    "store.new_id",
+    "log.new_id",
 }
 """What decides which stored messages a poll brings, or what it tells of them."""
 TAKING = "which requests are taken, and how they are read"
 REFUSING = "how a refusal is told"
 NOT_DELIVERING = {
-    "disk.record": "the log",
-    "disk.segment_size": "the log",
+    "log.record": "the log",
+    "log.segment_size": "the log",
     "framing.client_id": "who a client is told to be",
-    "framing.commands": TAKING,
+    "framing.generation": TAKING,
     "framing.goes_on": TAKING,
     "framing.unreadable": REFUSING,
-    "framing.without_login": TAKING,
     "http.error": REFUSING,
     "http.fields": "what stands in front of any body",
     "http.framing": "where a body ends, and how it is cut",
@@ -127,11 +126,11 @@ NOT_DELIVERING = {
     "poll.stored": "offsets of consumers",
     "poll.takes_trailing": TAKING,
     "store.choose": "the partition that a message is sent to",
-    "store.headers": "what is stored: a fault of that is an override",
+    "log.headers": "what is stored: a fault of that is an override",
     "store.limits": TAKING,
     "store.name": "names of streams and topics",
-    "store.repeats": TAKING,
-    "store.timestamp": "what is stored: a fault of that is an override",
+    "log.repeats": TAKING,
+    "log.timestamp": "what is stored: a fault of that is an override",
 }
 """What every other setting is about: a fault of these alone needs no late twin."""
 FINDING_NOTHING = {"poll-empty-refused", "json-nothing-is-null"}
@@ -140,7 +139,7 @@ TAKEN_BESIDES = {"http-empty-payload-lost-late": "http-unchecked"}
 """Late faults that take more from the beginning: the variant that takes the same."""
 
 DELIVERING_OVERRIDES = {
-    ("core.message", "stored"),
+    ("wire.message", "stored"),
     ("core.bodies", "polled"),
     ("Partition", "read"),
 }

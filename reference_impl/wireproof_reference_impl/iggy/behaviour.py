@@ -1,36 +1,22 @@
 """The behaviour table: every choice of the server, with the published text's as the default.
 
-The core looks here and nowhere else; generations, dialects, faults and variants are other
-values of it. Where a choice is a function, the default stands in the core beside what it
-decides for.
+Generations, dialects and variants are other values of it, and so are some faults; what only a
+fault does is an override of the core (`faulty/`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from wireproof_reference_impl.iggy.core import (
-    bodies,
-    defaults,
-    framing,
-    message,
-    messages,
-    strategy,
-    tagged_bodies,
-)
-from wireproof_reference_impl.iggy.core.checks import LIMITS, SendLimits
-from wireproof_reference_impl.iggy.core.client import client_id
-from wireproof_reference_impl.iggy.core.commands import published, tagged
-from wireproof_reference_impl.iggy.core.connection import Handler
-from wireproof_reference_impl.iggy.core.header import Headers
-from wireproof_reference_impl.iggy.core.message import Message, Sent
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.requests import (
-    Partitioning,
-)
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.topic import Topic
-from wireproof_reference_impl.iggy.http.exchange import (
+from wireproof_reference_impl.iggy import defaults
+from wireproof_reference_impl.iggy.options import PUBLISHED
+from wireproof_reference_impl.iggy.streams import partitioning, strategy
+from wireproof_reference_impl.iggy.streams.client import client_id
+from wireproof_reference_impl.iggy.streams.log_behaviour import LogBehaviour
+from wireproof_reference_impl.iggy.streams.topic import Topic
+from wireproof_reference_impl.iggy.wire import framing, message, message_json, polled
+from wireproof_reference_impl.iggy.wire.checks import LIMITS, SendLimits
+from wireproof_reference_impl.iggy.wire.exchange import (
     Framing,
     HeaderFields,
     Reason,
@@ -38,43 +24,34 @@ from wireproof_reference_impl.iggy.http.exchange import (
     counted,
     no_reason,
 )
-from wireproof_reference_impl.iggy.options import DEPLOYED, PUBLISHED, TAGGED
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.requests import Partitioning
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.settings import Settings, changed
 from wireproof_spec.iggy.limits import (
     MAX_PAYLOADS_SIZE,
-    TAGGED_MAX_HEADER_VALUES_SIZE,
-    TAGGED_MAX_PAYLOADS_SIZE,
 )
 from wireproof_spec.iggy.names import stored_name
 
 
 class FramingBehaviour(Struct, frozen=True):
-    """Frames over TCP: which commands there are, and what becomes of what is none.
+    """Commands and frames over TCP: which generation they are of, and what answers bad ones.
 
-    `unreadable` answers a frame that cannot be read, or ends the connection with None; the
-    connection `goes_on` after such an answer, or not. `without_login` are the codes of what
-    anybody may do.
+    `unreadable` returns the answer to a frame that cannot be read, or None to end the connection;
+    the connection `goes_on` after such an answer, or not.
     """
 
-    commands: Mapping[int, Handler] = field(default_factory=lambda: published.COMMANDS)
-    without_login: frozenset[int] = frozenset(published.COMMANDS)
+    generation: str = PUBLISHED
     unreadable: Callable[[Refusal], Refusal | None] = framing.ends
     goes_on: bool = True
     client_id: Callable[[str], int] = client_id
 
 
 class StoreBehaviour(Struct, frozen=True):
-    """What is made of a message that was sent; `new_id` is made of a random one.
+    """Which partition a request is sent to, how large it may be, and how names are stored."""
 
-    A message is kept even if its id `repeats` that of another one in the partition, or not.
-    """
-
-    timestamp: Callable[[int], int] = defaults.same_number
-    new_id: Callable[[int], int] = defaults.same_number
-    repeats: bool = True
-    headers: Callable[[Headers | None], Headers | None] = defaults.same_headers
-    choose: Callable[[Topic, Partitioning], int] = messages.chosen_partition
+    choose: Callable[[Topic, Partitioning], int] = partitioning.chosen_partition
     limits: SendLimits = LIMITS
     name: Callable[[str], str] = stored_name
 
@@ -82,13 +59,12 @@ class StoreBehaviour(Struct, frozen=True):
 class PollBehaviour(Struct, frozen=True):
     """Which messages a poll finds.
 
-    `starts` gives the offset where each strategy begins; a message that is not `is_known` is an
-    error; `stored` is what is answered about a stored offset. Bytes behind the fields of a poll
-    over TCP are ignored if it `takes_trailing`, else refused.
+    `starts` gives the offset where each strategy begins; `stored` is what is answered about a
+    stored offset. Bytes behind the fields of a poll over TCP are ignored if it `takes_trailing`,
+    else refused.
     """
 
     starts: Mapping[int, strategy.Start] = field(default_factory=lambda: strategy.STARTS)
-    is_known: Callable[[Message], bool] = defaults.has_state
     delivered: Callable[[list[Message]], list[Message]] = defaults.all_messages
     stored: Callable[[int | None], int | None] = defaults.same_offset
     takes_trailing: bool = True
@@ -97,22 +73,15 @@ class PollBehaviour(Struct, frozen=True):
 class MessageBehaviour(Struct, frozen=True):
     """What polled messages look like over TCP."""
 
-    head: Callable[[Polled], bytes] = bodies.count_head
+    head: Callable[[Polled], bytes] = polled.count_head
     layout: Callable[[Message], bytes] = message.record
-
-
-class DiskBehaviour(Struct, frozen=True):
-    """How messages are written to the log."""
-
-    record: Callable[[Message], bytes] = message.record
-    segment_size: Callable[[int], int] = defaults.same_number
 
 
 class JsonBehaviour(Struct, frozen=True):
     """What polled messages look like in JSON."""
 
-    message: Callable[[Message], Mapping[str, object]] = defaults.message_object
-    polled: Callable[[Polled, Sequence[object]], object] = defaults.bare_array
+    message: Callable[[Message], Mapping[str, object]] = message_json.message_object
+    polled: Callable[[Polled, Sequence[object]], object] = polled.bare_array
     encode: Callable[[object], bytes] = compact_json
 
 
@@ -125,8 +94,8 @@ class HttpBehaviour(Struct, frozen=True):
     """
 
     most_body_bytes: int = 4 * MAX_PAYLOADS_SIZE
-    sent: Callable[[Sent], None] = defaults.check_as_over_tcp
-    error: Callable[[Refusal], Mapping[str, object]] = defaults.error_object
+    sent: Callable[[Sent], None] = message_json.check_as_over_tcp
+    error: Callable[[Refusal], Mapping[str, object]] = message_json.error_object
     fields: Callable[[HeaderFields], HeaderFields] = as_they_are
     framing: Framing = counted
     keeps_open: bool = True
@@ -152,38 +121,7 @@ class Behaviour(Struct, frozen=True):
     store: StoreBehaviour = field(default_factory=StoreBehaviour)
     poll: PollBehaviour = field(default_factory=PollBehaviour)
     message: MessageBehaviour = field(default_factory=MessageBehaviour)
-    disk: DiskBehaviour = field(default_factory=DiskBehaviour)
+    log: LogBehaviour = field(default_factory=LogBehaviour)
     json: JsonBehaviour = field(default_factory=JsonBehaviour)
     http: HttpBehaviour = field(default_factory=HttpBehaviour)
     pacing: Pacing = field(default_factory=Pacing)
-
-
-TAGGED_SETTINGS: Settings = {
-    "framing.commands": tagged.COMMANDS,
-    "framing.without_login": tagged.WITHOUT_LOGIN,
-    "framing.unreadable": framing.refused,
-    "store.choose": messages.tagged_partition,
-    "store.limits": SendLimits(TAGGED_MAX_PAYLOADS_SIZE, TAGGED_MAX_HEADER_VALUES_SIZE),
-    "store.name": defaults.same_text,
-    "message.head": tagged_bodies.partition_offset_count_head,
-    "json.polled": tagged_bodies.polled_object,
-}
-"""What the tagged generation does where it parts from the published one."""
-
-DEPLOYED_MOST_BODY_BYTES = 2 * 1024 * 1024
-"""The default of the measured server's HTTP library."""
-
-DEPLOYED_SETTINGS: Settings = {
-    "poll.starts": {**strategy.STARTS, **strategy.DEPLOYED_STARTS},
-    "http.sent": defaults.unchecked,
-    "http.most_body_bytes": DEPLOYED_MOST_BODY_BYTES,
-}
-"""What the measured server does where it parts from a sane reading of the published text."""
-
-_GENERATIONS: Mapping[str, Settings] = {PUBLISHED: {}, TAGGED: TAGGED_SETTINGS}
-_DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
-
-
-def of_dialect(generation: str, dialect: str) -> Behaviour:
-    """Return what a generation and a dialect do, with nothing wrong or otherwise on purpose."""
-    return changed(changed(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from wireproof_reference_impl.iggy.core.message import Message
+from wireproof_reference_impl.iggy.wire.message import Message
 from wireproof_reference_impl.settings import Settings
 
 

@@ -13,17 +13,11 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core.defaults import state_name
-from wireproof_reference_impl.iggy.core.identifier import identifier_of
-from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.core.partition import Partition, flipped
-from wireproof_reference_impl.iggy.core.requests import (
-    Place,
-)
 from wireproof_reference_impl.iggy.core.server import Server
-from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
-from wireproof_reference_impl.iggy.http.exchange import (
+from wireproof_reference_impl.iggy.http.reading import whole_number
+from wireproof_reference_impl.iggy.streams.partition import Partition, flipped
+from wireproof_reference_impl.iggy.wire.exchange import (
     Answer,
     Exchange,
     Routes,
@@ -31,7 +25,11 @@ from wireproof_reference_impl.iggy.http.exchange import (
     split_query,
     text,
 )
-from wireproof_reference_impl.iggy.http.reading import whole_number
+from wireproof_reference_impl.iggy.wire.identifier import identifier_of
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.message_json import state_name
+from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_spec.iggy.states import STATES, state_code
 

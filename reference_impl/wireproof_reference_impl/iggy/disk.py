@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import FileIO
 from pathlib import Path
 
-from wireproof_reference_impl.iggy.core.storage import (
+from wireproof_reference_impl.iggy.streams.storage import (
     KeptSegment,
     KeptStream,
     KeptTopic,

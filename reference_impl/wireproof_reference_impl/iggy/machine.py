@@ -5,7 +5,7 @@ import platform
 import resource
 import sys
 
-from wireproof_reference_impl.iggy.core.host import Host, Measures
+from wireproof_reference_impl.iggy.streams.host import Host, Measures
 
 _KILOBYTE = 1024
 

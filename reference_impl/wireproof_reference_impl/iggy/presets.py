@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from wireproof_reference_impl.iggy.behaviour import Behaviour, of_dialect
+from wireproof_reference_impl.iggy.behaviour import Behaviour
 from wireproof_reference_impl.iggy.faulty import (
     checksum,
     disk,
@@ -17,6 +17,7 @@ from wireproof_reference_impl.iggy.faulty import (
     send,
 )
 from wireproof_reference_impl.iggy.faulty.effect import late_twin
+from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.variants import http as http_variants
 from wireproof_reference_impl.iggy.variants import messages, storage
 from wireproof_reference_impl.overrides import Override

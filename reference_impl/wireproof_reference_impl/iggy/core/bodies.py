@@ -2,17 +2,14 @@
 
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from wireproof_reference_impl.iggy.core.client import Client
-from wireproof_reference_impl.iggy.core.group import Group, Member
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.partition import Partition
+from wireproof_reference_impl.iggy.behaviour import MessageBehaviour
 from wireproof_reference_impl.iggy.core.stats import Stats
-from wireproof_reference_impl.iggy.core.topic import Stream, Topic
-
-if TYPE_CHECKING:
-    from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.streams.client import Client
+from wireproof_reference_impl.iggy.streams.group import Group, Member
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.topic import Stream, Topic
+from wireproof_reference_impl.iggy.wire.polled import Polled
 
 TCP = 1
 """The transport; QUIC, the other one, is not served."""
@@ -94,15 +91,9 @@ def consumer_offset(consumer: int, stored: int | None) -> bytes:
     return struct.pack("<IQ", consumer, stored or 0)
 
 
-def polled(found: Polled, behaviour: "Behaviour") -> bytes:
+def polled(found: Polled, behaviour: MessageBehaviour) -> bytes:
     """Return a head and messages one after the other."""
-    message = behaviour.message
-    return message.head(found) + b"".join(map(message.layout, found.messages))
-
-
-def count_head(found: Polled) -> bytes:
-    """Return how many messages there are, u32."""
-    return struct.pack("<I", len(found.messages))
+    return behaviour.head(found) + b"".join(map(behaviour.layout, found.messages))
 
 
 def _client(who: Client) -> bytes:

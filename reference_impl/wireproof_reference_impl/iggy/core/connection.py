@@ -1,35 +1,19 @@
 """One client over TCP: frames in, commands run in order, answers out."""
 
-from collections.abc import Callable
-
-from wireproof_reference_impl.iggy.core import framing
-from wireproof_reference_impl.iggy.core.client import Client
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.framing import CODE_BYTES, LENGTH_BYTES
+from wireproof_reference_impl.iggy.core.commands.table import COMMAND_TABLES
 from wireproof_reference_impl.iggy.core.server import Server
-from wireproof_reference_impl.iggy.core.status import (
+from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.streams.client import Client
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.framing import CODE_BYTES, LENGTH_BYTES
+from wireproof_reference_impl.iggy.wire.status import (
     IO_ERROR,
     UNAUTHENTICATED,
     Refusal,
     invalid_command,
 )
 from wireproof_spec.iggy.statuses import OK
-
-
-class Session:
-    """What a command sees: the server, who asks, and the time."""
-
-    def __init__(self, server: Server, client: Client, now_us: int) -> None:
-        self.server = server
-        self.client = client
-        self.now_us = now_us
-
-
-Action = Callable[[Session], bytes]
-"""Does what a command asks for and returns the body of the answer, or raises `Refusal`."""
-
-Handler = Callable[[Fields], Action]
-"""Reads the fields of a command; raises `Refusal` when they are not as they must be."""
 
 
 class Connection:
@@ -41,6 +25,7 @@ class Connection:
         self.buffer = bytearray()
         number = server.behaviour.framing.client_id(address)
         self._session = Session(server, Client(number, address), now_us)
+        self._commands = COMMAND_TABLES[server.behaviour.framing.generation]
         self._output: list[bytes] = []
         server.clients[self._session.client.id] = self._session.client
 
@@ -79,16 +64,19 @@ class Connection:
         Raises:
             Refusal: the command is unknown or its fields cannot be read.
         """
-        table = self.server.behaviour.framing
         fields = Fields(frame)
         code = int.from_bytes(fields.take(CODE_BYTES), "little")
-        handler = table.commands.get(code)
+        handler = self.handler(code)
         if handler is None:
             raise invalid_command()
         action = handler(fields)
-        if self._session.client.user is None and code not in table.without_login:
+        if self._session.client.user is None and code not in self._commands.without_login:
             return _login_first
         return action
+
+    def handler(self, code: int) -> Handler | None:
+        """Return what reads the fields of a command; None if the generation does not have it."""
+        return self._commands.handlers.get(code)
 
     def _next_frame(self) -> bytes | None:
         """Take the next frame, without its length, if all of it is here."""

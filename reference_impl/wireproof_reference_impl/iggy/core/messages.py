@@ -1,35 +1,22 @@
 """Sending and polling: how messages find their partition, and their reader."""
 
-import zlib
-from typing import NamedTuple
-
-import mmh3
-
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.checks import check_sent
-from wireproof_reference_impl.iggy.core.client import Client
-from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import (
+from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.streams.client import Client
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.topic import Topic
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.checks import check_sent
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.requests import (
     Consumer,
-    Partitioning,
     Place,
     PollMessages,
     SendMessages,
+    consumer_number,
 )
-from wireproof_reference_impl.iggy.core.server import Server
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.topic import Topic
-from wireproof_spec.iggy.key_hash import xxh32
-from wireproof_spec.iggy.kinds import BALANCED, CONSUMER_KIND, PARTITION_ID
-
-
-class Polled(NamedTuple):
-    """What a poll found, and where."""
-
-    partition: int
-    current_offset: int
-    messages: list[Message]
+from wireproof_reference_impl.iggy.wire.status import Refusal
+from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
 
 def send(server: Server, request: SendMessages, now_us: int) -> None:
@@ -103,47 +90,6 @@ def store_offset(
     if consumer.kind != CONSUMER_KIND and client is not None:
         partition = topic.group(number).member(client.id).current
     topic.partition(partition).store_offset(consumer.kind, number, offset)
-
-
-def chosen_partition(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to.
-
-    Balanced: in turns, one for each request. A key: its MurmurHash3 (x64, 128 bits, seed 0)
-    modulo the number of partitions, 0 standing for the last.
-
-    Raises:
-        Refusal: the id of a partition is not of four bytes.
-    """
-    kind, value = partitioning
-    if kind == BALANCED:
-        return topic.take_turn()
-    if kind == PARTITION_ID:
-        if len(value) != 4:
-            raise Refusal(status.CANNOT_PARSE_SLICE, "Cannot parse integer")
-        return int.from_bytes(value, "little")
-    hashed = mmh3.hash128(value, seed=0, x64arch=True, signed=False)
-    return hashed % len(topic.partitions) or len(topic.partitions)
-
-
-def tagged_partition(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to in the tagged generation: keys by their XXH32.
-
-    Raises:
-        Refusal: the id of a partition is not of four bytes.
-    """
-    kind, value = partitioning
-    if kind == PARTITION_ID and len(value) != 4:
-        raise Refusal(status.INVALID_NUMBER_ENCODING, "Invalid number encoding")
-    if kind in (BALANCED, PARTITION_ID):
-        return chosen_partition(topic, partitioning)
-    return xxh32(value) % len(topic.partitions) or len(topic.partitions)
-
-
-def consumer_number(consumer: Consumer) -> int:
-    """Return the number of a consumer; that of one with a name is made of the name."""
-    if isinstance(consumer.id, int):
-        return consumer.id
-    return zlib.crc32(consumer.id.encode())
 
 
 def _partition(topic: Topic, request: PollMessages, client: Client | None) -> int:

@@ -1,33 +1,33 @@
 """The server: streams, topics, partitions, groups and clients, and what is done with them."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from wireproof_reference_impl.iggy.core import status
-from wireproof_reference_impl.iggy.core.client import Client, Joined
-from wireproof_reference_impl.iggy.core.group import Group
-from wireproof_reference_impl.iggy.core.host import Host
-from wireproof_reference_impl.iggy.core.identifier import Identifier
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.partitions import Partitions
-from wireproof_reference_impl.iggy.core.requests import (
-    Place,
+from wireproof_reference_impl.iggy.behaviour import Behaviour
+from wireproof_reference_impl.iggy.streams.client import Client, Joined
+from wireproof_reference_impl.iggy.streams.group import Group
+from wireproof_reference_impl.iggy.streams.host import Host
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.partitions import Partitions
+from wireproof_reference_impl.iggy.streams.storage import (
+    KeptTopic,
+    NoFiles,
+    PartitionFiles,
+    Storage,
 )
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.storage import KeptTopic, NoFiles, PartitionFiles, Storage
-from wireproof_reference_impl.iggy.core.topic import (
+from wireproof_reference_impl.iggy.streams.topic import (
     Stream,
     Topic,
     found,
     is_taken,
     missing_stream,
 )
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.identifier import Identifier
+from wireproof_reference_impl.iggy.wire.requests import Place
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_spec.iggy.limits import MAX_PARTITIONS
-
-if TYPE_CHECKING:
-    from wireproof_reference_impl.iggy.behaviour import Behaviour
 
 
 class Surroundings(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Surroundings(Struct, frozen=True):
 class Server:
     """Everything that is not a connection."""
 
-    def __init__(self, behaviour: "Behaviour", around: Surroundings) -> None:
+    def __init__(self, behaviour: Behaviour, around: Surroundings) -> None:
         self.behaviour = behaviour
         self.around = around
         self.streams: dict[int, Stream] = {}
@@ -232,7 +232,7 @@ class Server:
     ) -> Partitions:
         def opened(number: int, files: PartitionFiles) -> Partition:
             size = self.around.segment_size
-            return Partition(number, files, behaviour=self.behaviour, segment_size=size)
+            return Partition(number, files, behaviour=self.behaviour.log, segment_size=size)
 
         return Partitions(
             lambda number: opened(number, self._storage.partition(stream, topic, number)),

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from wireproof_reference_impl.iggy.core.host import Host, Measures
 from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.streams.host import Host, Measures
 
 _SECOND_US = 1_000_000
 

@@ -4,12 +4,11 @@ Only what a session of that crate needs; what is not here is as published.
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from wireproof_reference_impl.iggy.core.client import Client
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.topic import Stream, Topic
+from wireproof_reference_impl.iggy.streams.client import Client
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.topic import Stream, Topic
 from wireproof_spec.iggy.kinds import TCP
 
 _NO_COMPRESSION = 1
@@ -56,20 +55,6 @@ def client(who: Client) -> bytes:
 def clients(every: Iterable[Client]) -> bytes:
     """Return clients without their groups."""
     return b"".join(_client(each) for each in every)
-
-
-def partition_offset_count_head(found: Polled) -> bytes:
-    """Return the partition u32, its current offset u64, how many messages there are u32."""
-    return struct.pack("<IQI", found.partition, found.current_offset, len(found.messages))
-
-
-def polled_object(found: Polled, messages: Sequence[object]) -> object:
-    """Return a poll as JSON has it."""
-    return {
-        "partition_id": found.partition,
-        "current_offset": found.current_offset,
-        "messages": messages,
-    }
 
 
 def _stream(found: Stream) -> bytes:

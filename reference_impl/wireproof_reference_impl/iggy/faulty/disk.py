@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.core.message import Message, old_record, record
-from wireproof_reference_impl.iggy.core.storage import Rows
 from wireproof_reference_impl.iggy.disk import SegmentFiles
 from wireproof_reference_impl.iggy.faulty.effect import DISK, Effect, fault, overriding
+from wireproof_reference_impl.iggy.streams.storage import Rows
+from wireproof_reference_impl.iggy.wire.message import Message, old_record, record
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
@@ -61,60 +61,60 @@ def _path_from_one(original: Callable[..., object]) -> Callable[..., object]:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "log-in-old-layout",
-        "the log holds messages without state and checksum",
-        {"disk.record": old_record},
+        "log files hold messages in the old layout, without state and checksum",
+        {"log.record": old_record},
         way=MISSING,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
     fault(
         "log-with-lengths",
-        "a length stands before each message of the log",
-        {"disk.record": _counted_record},
+        "in log files, each message follows its length in 4 bytes",
+        {"log.record": _counted_record},
         way=WRONG_VALUE,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
     fault(
         "log-without-checksum",
-        "the checksums of the log are 0",
-        {"disk.record": _without_checksum},
+        "in log files, the checksum of every message is 0",
+        {"log.record": _without_checksum},
         way=MISSING,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
     fault(
         "log-cut",
-        "the log lacks the last byte of every payload of more than one",
-        {"disk.record": _without_last_byte},
+        "in log files, every payload of two bytes or more lacks its last byte",
+        {"log.record": _without_last_byte},
         way=BOUNDARY,
         breaks="disk.same-layout",
         may_break=DISK,
     ),
     fault(
         "index-off-by-one",
-        "the index is one byte too far",
+        "each position in an index file is one byte too far",
         _positions(lambda position: position + 1),
         way=BOUNDARY,
         breaks="disk.index",
     ),
     fault(
         "index-empty",
-        "the index holds zeros",
+        "each position in an index file is 0",
         _positions(lambda position: 0),
         way=MISSING,
         breaks="disk.index",
     ),
     fault(
         "time-index-in-milliseconds",
-        "the time index is in milliseconds",
+        "timestamps in time index files are in milliseconds instead of microseconds",
         _rows(_in_milliseconds),
         way=WRONG_VALUE,
         breaks="disk.time-index",
     ),
     fault(
         "log-named-from-one",
-        "the files of a segment are named by the offset behind its first one",
+        "the files of a segment are named after its first offset plus one",
         overriding(Override(SegmentFiles, "path", _path_from_one)),
         way=BOUNDARY,
         breaks="disk.names",

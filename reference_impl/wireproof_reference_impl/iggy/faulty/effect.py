@@ -13,12 +13,8 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl import preset
 from wireproof_reference_impl.iggy.core import bodies
-from wireproof_reference_impl.iggy.core import message as messages
-from wireproof_reference_impl.iggy.core.connection import Action, Connection, Session
-from wireproof_reference_impl.iggy.core.framing import CODE_BYTES
-from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.status import Refusal
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
 from wireproof_reference_impl.iggy.faulty.harm import HARMS
 from wireproof_reference_impl.iggy.faulty.lateness import (
     OfMessages,
@@ -26,6 +22,11 @@ from wireproof_reference_impl.iggy.faulty.lateness import (
     late_settings,
     told_late,
 )
+from wireproof_reference_impl.iggy.wire import message as messages
+from wireproof_reference_impl.iggy.wire.framing import CODE_BYTES
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.polled import Polled
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import CLAUSE, LATE, Preset
 from wireproof_reference_impl.settings import Settings
@@ -109,7 +110,7 @@ def fault(
 
 def parser_fault(name: str, text: str, effect: Effect) -> Preset:
     """Return a fault of the parser: malformed or unusual bytes show it."""
-    return replace(preset.parser_fault(name, text, effect.settings), overrides=effect.overrides)
+    return preset.parser_fault(name, text, effect.settings, overrides=effect.overrides)
 
 
 def overriding(*overrides: Override, late: Sequence[Override] = ()) -> Effect:
@@ -155,6 +156,18 @@ def frames(change: Callable[[Connection, int, bytes], bytes | None]) -> Effect:
         return read
 
     return overriding(*HARMS, Override(Connection, "read", wrap))
+
+
+def handler(code: int, wrong: Handler) -> Effect:
+    """Return an effect under which a command has another handler."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def of_code(connection: Connection, asked: int) -> object:
+            return wrong if asked == code else original(connection, asked)
+
+        return of_code
+
+    return overriding(*HARMS, Override(Connection, "handler", wrap))
 
 
 def segments(change: Callable[[Connection, bytes], bytes]) -> Effect:
@@ -239,7 +252,7 @@ def late_twin(fault: Preset) -> Preset | None:
     return replace(
         fault,
         name=f"{fault.name}-late",
-        text=f"3 s after a message was stored, and not before: {fault.text}",
+        text=f"only once a message has been stored for 3 s: {fault.text}",
         settings=fault.late,
         overrides=fault.late_overrides,
         breaks=(AGAIN,),

@@ -11,18 +11,18 @@ from typing import TypeVar, cast
 from msgspec.structs import replace
 
 from wireproof_reference_impl.iggy.choices import json_message, layout
-from wireproof_reference_impl.iggy.core.bodies import count_head
-from wireproof_reference_impl.iggy.core.defaults import bare_array, has_state, message_object
-from wireproof_reference_impl.iggy.core.message import Message, record
-from wireproof_reference_impl.iggy.core.messages import Polled
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import PollMessages
-from wireproof_reference_impl.iggy.core.strategy import STARTS, Start
+from wireproof_reference_impl.iggy.defaults import has_state
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.strategy import STARTS, Start
+from wireproof_reference_impl.iggy.wire.message import Message, record
+from wireproof_reference_impl.iggy.wire.message_json import message_object
+from wireproof_reference_impl.iggy.wire.polled import Polled, bare_array, count_head
+from wireproof_reference_impl.iggy.wire.requests import PollMessages
 from wireproof_reference_impl.settings import Settings
 
 _LATE_US = 3_000_000
 _MICROSECOND_NS = 1_000
-_NEW_ID = "store.new_id"
+_NEW_ID = "log.new_id"
 
 T = TypeVar("T")
 Change = Callable[[Message], Message]
@@ -128,7 +128,7 @@ def _late_ids(wrong: _OfNumber) -> Settings:
 _LATE: Mapping[str, Callable[[object], object]] = {
     "poll.delivered": _late_delivered,
     "poll.starts": _late_starts,
-    "poll.is_known": _late_of_message(has_state),
+    "log.is_known": _late_of_message(has_state),
     "message.head": _late_head,
     "message.layout": _late_of_message(record),
     "json.message": _late_of_message(message_object),

@@ -2,13 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.iggy.core import defaults
 from wireproof_reference_impl.iggy.core.connection import Connection
-from wireproof_reference_impl.iggy.core.message import Message
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import PollMessages
-from wireproof_reference_impl.iggy.core.status import PARTITION_NOT_FOUND, Refusal, invalid_command
-from wireproof_reference_impl.iggy.core.strategy import STARTS, Start, at_timestamp
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
@@ -17,6 +11,12 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     frames,
     overriding,
 )
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.strategy import STARTS, Start, at_timestamp
+from wireproof_reference_impl.iggy.wire import message_json
+from wireproof_reference_impl.iggy.wire.message import Message
+from wireproof_reference_impl.iggy.wire.requests import PollMessages
+from wireproof_reference_impl.iggy.wire.status import PARTITION_NOT_FOUND, Refusal, invalid_command
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import (
     BOUNDARY,
@@ -103,7 +103,7 @@ def _one_too_high(original: Callable[..., object]) -> Callable[..., object]:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-behind-time",
-        "a poll from a time begins one message too late",
+        "a poll by timestamp begins one message too late",
         {"poll.starts": {**STARTS, TIMESTAMP: _behind_time}},
         way=BOUNDARY,
         breaks="poll.strategy-timestamp",
@@ -111,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-first-by-value",
-        "a poll of the first messages begins with the offset that stands beside it",
+        "a poll for the first messages begins at the offset in its value field",
         {"poll.starts": {**STARTS, FIRST: _first_by_value}},
         way=CONDITION,
         breaks="poll.strategy-first http.poll",
@@ -128,7 +128,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "unknown-state-spoils-all",
-        "a message of unknown state makes every poll of its partition an error",
+        "one message in an unknown state makes every poll of its partition an error",
         _every(_every_state_known),
         way=MISSING,
         breaks="state.unknown-alone",
@@ -136,15 +136,15 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "state-zero-known",
-        "state 0 is delivered, other unknown states are errors",
-        {"poll.is_known": _known_or_zero},
+        "messages in the unknown state 0 are delivered; other unknown states are errors",
+        {"log.is_known": _known_or_zero},
         way=BOUNDARY,
         breaks="state.unknown",
         may_break=f"{BINARY} {JSON}",
     ),
     fault(
         "stored-offsets-even",
-        "offsets that are stored lose their lowest bit",
+        "consumer offsets are stored without their lowest bit",
         frames(_even),
         way=WRONG_VALUE,
         breaks="poll.stored-offset disk.offsets",
@@ -152,7 +152,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "consumers-one",
-        "all consumers share one offset",
+        "all consumers share one stored offset",
         frames(_one_consumer),
         way=CONDITION,
         breaks="poll.consumer",
@@ -160,7 +160,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "join-not-done",
-        "joining a group is answered with ok and not done",
+        "joining a consumer group is answered with ok but has no effect",
         frames(_join_not_done),
         way=MISSING,
         breaks="poll.group",
@@ -168,8 +168,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-stored-offset-high",
-        "a stored offset is told one too high over HTTP",
-        overriding(Override(defaults, "offset_object", _one_too_high)),
+        "a stored consumer offset is one too high over HTTP",
+        overriding(Override(message_json, "offset_object", _one_too_high)),
         way=BOUNDARY,
         breaks="http.offsets",
     ),

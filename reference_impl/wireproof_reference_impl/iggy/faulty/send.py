@@ -6,16 +6,10 @@ from collections.abc import Callable
 import mmh3
 
 from wireproof_reference_impl.iggy.choices import number
-from wireproof_reference_impl.iggy.core.checks import SendLimits
-from wireproof_reference_impl.iggy.core.commands import published, reading
-from wireproof_reference_impl.iggy.core.connection import Action, Connection, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.identifier import read_identifier
-from wireproof_reference_impl.iggy.core.message import Message, Sent
-from wireproof_reference_impl.iggy.core.messages import chosen_partition, send
-from wireproof_reference_impl.iggy.core.requests import Partitioning, SendMessages
-from wireproof_reference_impl.iggy.core.status import Refusal
-from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_reference_impl.iggy.core.commands import reading
+from wireproof_reference_impl.iggy.core.connection import Connection
+from wireproof_reference_impl.iggy.core.messages import send
+from wireproof_reference_impl.iggy.core.session import Action, Session
 from wireproof_reference_impl.iggy.faulty.effect import (
     ANSWERS,
     BINARY,
@@ -23,7 +17,16 @@ from wireproof_reference_impl.iggy.faulty.effect import (
     Effect,
     fault,
     frames,
+    handler,
 )
+from wireproof_reference_impl.iggy.streams.partitioning import chosen_partition
+from wireproof_reference_impl.iggy.streams.topic import Topic
+from wireproof_reference_impl.iggy.wire.checks import SendLimits
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.identifier import read_identifier
+from wireproof_reference_impl.iggy.wire.message import Message, Sent
+from wireproof_reference_impl.iggy.wire.requests import Partitioning, SendMessages
+from wireproof_reference_impl.iggy.wire.status import Refusal
 from wireproof_reference_impl.preset import (
     BOUNDARY,
     CONDITION,
@@ -148,29 +151,29 @@ def _repeated_renamed() -> Block:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "key-hash-from-one",
-        "a key leads to the partition of its hash, counted from 1",
+        "a message key selects partition hash modulo count plus one",
         {"store.choose": _first_for_zero},
         way=WRONG_VALUE,
         breaks="send.partitioning",
     ),
     fault(
         "send-half",
-        "of a request the messages in front of one that cannot be read are kept",
-        {"framing.commands": {**published.COMMANDS, commands.SEND_MESSAGES: _what_can_be_read}},
+        "if a message of a request is malformed, the messages before it are still stored",
+        handler(commands.SEND_MESSAGES, _what_can_be_read),
         way=MISSING,
         breaks="send.all-or-nothing",
         may_break=f"{BINARY} {ANSWERS} frame.malformed",
     ),
     fault(
         "send-limit-one-less",
-        "the payloads of a request may not be quite as big as allowed",
+        "the size limit for the payloads of one request is one byte too low",
         {"store.limits": SendLimits(MAX_PAYLOADS_SIZE - 1, MAX_HEADER_VALUES_SIZE)},
         way=BOUNDARY,
         breaks="send.limits",
     ),
     fault(
         "poll-backwards",
-        "messages of a poll come in the reverse order",
+        "a poll returns its messages in the reverse order",
         {"poll.delivered": _backwards},
         way=WRONG_VALUE,
         breaks="send.order send.layout",
@@ -178,7 +181,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "same-ids-twice",
-        "messages that share an id are delivered twice",
+        "a poll returns messages that share an id twice",
         {"poll.delivered": _same_ids_twice},
         way=EXTRA,
         breaks="message.repeated-id",
@@ -186,15 +189,15 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "new-ids-alike",
-        "every id that the server gives is the same",
-        number("store.new_id", lambda random: 1),
+        "the server generates the same id for every message sent without one",
+        number("log.new_id", lambda random: 1),
         way=CONDITION,
         breaks="message.generated-id",
         may_break=f"{BINARY} {JSON}",
     ),
     fault(
         "header-kind-unknown-taken",
-        "a header of an unknown kind is taken as raw",
+        "a header of an unknown kind is accepted as `raw`",
         _blocks(_unknown_as_raw),
         way=MISSING,
         breaks="headers.unknown-kind",
@@ -202,7 +205,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-key-repeated-renamed",
-        "a header whose key was there before is kept under another key",
+        "a header that repeats a key is accepted under another key",
         _blocks(_repeated_renamed()),
         way=EXTRA,
         breaks="headers.repeated-key",

@@ -12,9 +12,8 @@ from wireproof_reference_impl.http_stream import (
     Requests,
     answer_head,
 )
-from wireproof_reference_impl.iggy.core.status import IO_ERROR, Refusal
-from wireproof_reference_impl.iggy.http import exchange
-from wireproof_reference_impl.iggy.http.exchange import (
+from wireproof_reference_impl.iggy.wire import exchange
+from wireproof_reference_impl.iggy.wire.exchange import (
     JSON,
     Answer,
     Exchange,
@@ -30,6 +29,7 @@ from wireproof_reference_impl.iggy.http.exchange import (
     split_path,
     text,
 )
+from wireproof_reference_impl.iggy.wire.status import IO_ERROR, Refusal
 
 S = TypeVar("S")
 

@@ -1,18 +1,6 @@
 """Messages and consumer offsets over HTTP."""
 
-from wireproof_reference_impl.iggy.core import defaults
-from wireproof_reference_impl.iggy.core.header import Headers, HeaderValue
-from wireproof_reference_impl.iggy.core.message import Sent
 from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
-from wireproof_reference_impl.iggy.core.requests import (
-    PARTITIONINGS,
-    STRATEGY_NAMES,
-    Consumer,
-    Partitioning,
-    PollMessages,
-    SendMessages,
-)
-from wireproof_reference_impl.iggy.http.exchange import Answer
 from wireproof_reference_impl.iggy.http.reading import (
     Fields,
     Query,
@@ -21,6 +9,18 @@ from wireproof_reference_impl.iggy.http.reading import (
     whole_number,
 )
 from wireproof_reference_impl.iggy.http.streams import CREATED, DONE, Asked, place_of, told
+from wireproof_reference_impl.iggy.wire import message_json
+from wireproof_reference_impl.iggy.wire.exchange import Answer
+from wireproof_reference_impl.iggy.wire.header import Headers, HeaderValue
+from wireproof_reference_impl.iggy.wire.message import Sent
+from wireproof_reference_impl.iggy.wire.requests import (
+    PARTITIONINGS,
+    STRATEGY_NAMES,
+    Consumer,
+    Partitioning,
+    PollMessages,
+    SendMessages,
+)
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
@@ -68,7 +68,7 @@ def get_offset(exchange: Asked) -> Answer:
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
     consumer = Consumer(CONSUMER_KIND, number)
     _, stored = stored_offset(exchange.site, place_of(exchange), consumer, partition)
-    return told(exchange, defaults.offset_object(number, stored))
+    return told(exchange, message_json.offset_object(number, stored))
 
 
 def put_offset(exchange: Asked) -> Answer:

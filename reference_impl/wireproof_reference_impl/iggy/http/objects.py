@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from wireproof_reference_impl.iggy.core.client import Client
-from wireproof_reference_impl.iggy.core.group import Group
 from wireproof_reference_impl.iggy.core.stats import Stats
-from wireproof_reference_impl.iggy.core.topic import Stream, Topic
+from wireproof_reference_impl.iggy.streams.client import Client
+from wireproof_reference_impl.iggy.streams.group import Group
+from wireproof_reference_impl.iggy.streams.topic import Stream, Topic
 
 Object = Mapping[str, object]
 

@@ -5,7 +5,7 @@ from binascii import Error as BadBase64
 from collections.abc import Mapping
 from decimal import Decimal
 
-from wireproof_reference_impl.iggy.http.exchange import Exchange, Unfit, bad_query, split_query
+from wireproof_reference_impl.iggy.wire.exchange import Exchange, Unfit, bad_query, split_query
 from wireproof_spec import strict_json
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError

@@ -1,10 +1,10 @@
 """Which path is served by whom."""
 
 from wireproof_reference_impl.iggy.core.server import Server
-from wireproof_reference_impl.iggy.core.status import Refusal
 from wireproof_reference_impl.iggy.http import messages, streams, system
 from wireproof_reference_impl.iggy.http.connection import HttpConnection, json_answer
-from wireproof_reference_impl.iggy.http.exchange import Answer, Routes
+from wireproof_reference_impl.iggy.wire.exchange import Answer, Routes
+from wireproof_reference_impl.iggy.wire.status import Refusal
 
 _STREAM = "/streams/{}"
 _TOPIC = f"{_STREAM}/topics/{{}}"

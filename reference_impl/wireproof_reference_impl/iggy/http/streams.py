@@ -1,20 +1,18 @@
 """Streams, topics, partitions and consumer groups over HTTP."""
 
-from wireproof_reference_impl.iggy.core.checks import (
+from wireproof_reference_impl.iggy.core.server import Server
+from wireproof_reference_impl.iggy.http import objects
+from wireproof_reference_impl.iggy.http.connection import json_answer
+from wireproof_reference_impl.iggy.http.reading import Query, json_object, whole_number
+from wireproof_reference_impl.iggy.wire.checks import (
     check_group,
     check_partitions,
     check_stream,
     check_topic,
 )
-from wireproof_reference_impl.iggy.core.identifier import identifier_of
-from wireproof_reference_impl.iggy.core.requests import (
-    Place,
-)
-from wireproof_reference_impl.iggy.core.server import Server
-from wireproof_reference_impl.iggy.http import objects
-from wireproof_reference_impl.iggy.http.connection import json_answer
-from wireproof_reference_impl.iggy.http.exchange import Answer, Exchange, Unfit
-from wireproof_reference_impl.iggy.http.reading import Query, json_object, whole_number
+from wireproof_reference_impl.iggy.wire.exchange import Answer, Exchange, Unfit
+from wireproof_reference_impl.iggy.wire.identifier import identifier_of
+from wireproof_reference_impl.iggy.wire.requests import Place
 
 CREATED = Answer(201)
 DONE = Answer(204)

@@ -2,8 +2,8 @@
 
 from wireproof_reference_impl.iggy.core.stats import count
 from wireproof_reference_impl.iggy.http import objects
-from wireproof_reference_impl.iggy.http.exchange import Answer, text
 from wireproof_reference_impl.iggy.http.streams import Asked, path_number, told
+from wireproof_reference_impl.iggy.wire.exchange import Answer, text
 
 
 def root(exchange: Asked) -> Answer:

@@ -6,16 +6,16 @@ from itertools import count, cycle
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.iggy.behaviour import TAGGED_SETTINGS
 from wireproof_reference_impl.iggy.choices import number
-from wireproof_reference_impl.iggy.core import framing
-from wireproof_reference_impl.iggy.core.defaults import message_object
-from wireproof_reference_impl.iggy.core.header import Headers
-from wireproof_reference_impl.iggy.core.message import Message, record
-from wireproof_reference_impl.iggy.core.messages import chosen_partition
-from wireproof_reference_impl.iggy.core.requests import Partitioning
-from wireproof_reference_impl.iggy.core.status import INVALID_OFFSET, Refusal
-from wireproof_reference_impl.iggy.core.topic import Topic
+from wireproof_reference_impl.iggy.generations import TAGGED_SETTINGS
+from wireproof_reference_impl.iggy.streams.partitioning import chosen_partition
+from wireproof_reference_impl.iggy.streams.topic import Topic
+from wireproof_reference_impl.iggy.wire import framing
+from wireproof_reference_impl.iggy.wire.header import Headers
+from wireproof_reference_impl.iggy.wire.message import Message, record
+from wireproof_reference_impl.iggy.wire.message_json import message_object
+from wireproof_reference_impl.iggy.wire.requests import Partitioning
+from wireproof_reference_impl.iggy.wire.status import INVALID_OFFSET, Refusal
 from wireproof_reference_impl.preset import Preset, variant
 from wireproof_reference_impl.settings import Settings
 from wireproof_spec.iggy.kinds import BALANCED
@@ -49,7 +49,7 @@ def _clients_counted() -> Settings:
 def _greatest_ids() -> Settings:
     """Return settings under which new ids come down from the greatest."""
     numbers = count((1 << 128) - 2, -1)
-    return number("store.new_id", lambda random: next(numbers))
+    return number("log.new_id", lambda random: next(numbers))
 
 
 def _headers_shuffled() -> Settings:
@@ -101,87 +101,87 @@ def _tagged(*names: str) -> Settings:
 VARIANTS: tuple[Preset, ...] = (
     variant(
         "head-apart",
-        "the head of an answer and its body are written one after the other",
+        "the first 8 bytes of an answer and the rest are written separately",
         {"pacing.pieces": _head_apart},
     ),
     variant(
         "always-slow",
-        "everything is written 30 ms late, answers to pipelined requests and the end together",
+        "every write is 30 ms late, so that answers to pipelined requests come together",
         {"pacing.delay_ms": _always_slow},
     ),
     variant(
         "answered-then-closed",
-        "a frame that cannot be read is answered with a status, then the connection ends",
+        "a malformed frame is answered with a status, and then the connection is closed",
         {"framing.unreadable": framing.refused, "framing.goes_on": False},
     ),
     variant(
         "trailing-refused",
-        "a poll with bytes behind its fields is refused",
+        "a poll request with extra bytes after its fields is refused",
         {"poll.takes_trailing": False},
     ),
     variant(
         "clients-counted",
-        "clients have large ids that are counted",
+        "client ids are large numbers that count up",
         _clients_counted(),
     ),
     variant(
         "ids-greatest",
-        "new ids come down from the greatest number of 128 bits",
+        "the server generates message ids by counting down from the greatest of 128 bits",
         _greatest_ids(),
     ),
     variant(
         "repeated-ids-dropped",
-        "of messages with the same id a partition keeps the first",
-        {"store.repeats": False},
+        "of messages with the same id, a partition stores only the first",
+        {"log.repeats": False},
     ),
     variant(
         "clock-behind",
-        "timestamps are an hour behind",
-        number("store.timestamp", lambda timestamp: timestamp - _HOUR_US),
+        "timestamps of messages are an hour behind",
+        number("log.timestamp", lambda timestamp: timestamp - _HOUR_US),
     ),
     variant(
         "clock-of-milliseconds",
-        "timestamps are whole milliseconds, so that messages may have the same",
-        number("store.timestamp", lambda timestamp: timestamp - timestamp % 1000),
+        "timestamps are whole milliseconds, so that messages may have the same one",
+        number("log.timestamp", lambda timestamp: timestamp - timestamp % 1000),
     ),
     variant(
         "headers-shuffled",
-        "headers come in another order with every poll, as with the measured server",
+        "headers come in another order in each poll, as from the measured server",
         _headers_shuffled(),
     ),
     variant(
         "headers-sorted-on-disk",
-        "headers stand sorted in the log, whatever their order over TCP",
-        {"disk.record": _sorted_record},
+        "in log files, headers are sorted by key, whatever their order over TCP",
+        {"log.record": _sorted_record},
     ),
     variant(
         "headers-empty-as-none",
-        "no difference is kept between headers of which there are none and no headers",
-        {"store.headers": _no_headers_as_none},
+        "an empty set of headers is stored as no headers",
+        {"log.headers": _no_headers_as_none},
     ),
     variant(
         "balanced-from-the-last",
-        "balanced sends take turns from the last partition on",
+        "balanced requests to send take turns beginning with the last partition",
         {"store.choose": _from_the_last},
     ),
     variant(
         "only-available-delivered",
-        "a poll leaves out messages whose state is not available",
+        "a poll leaves out messages whose state is not `available`",
         {"poll.delivered": _only_available},
     ),
     variant(
         "never-stored-refused",
-        "an offset that was never stored is an error to ask for",
+        "a request for an offset that was never stored is refused",
         {"poll.stored": _must_be_stored},
     ),
     variant(
         "segments-small",
-        "a segment is begun after 300 bytes, so that a topic has many",
-        number("disk.segment_size", lambda size: min(size, _SMALL_BYTES)),
+        "a new segment is begun after 300 bytes, so that a topic has many",
+        number("log.segment_size", lambda size: min(size, _SMALL_BYTES)),
     ),
     variant(
         "names-as-given",
-        "names of streams and topics keep upper case and blanks, as with the tagged generation",
+        "stream and topic names keep upper case and blanks, as in the tagged generation",
         _tagged("store.name"),
     ),
 )

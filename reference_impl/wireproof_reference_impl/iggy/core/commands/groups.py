@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.iggy.core import bodies
-from wireproof_reference_impl.iggy.core.checks import check_group
 from wireproof_reference_impl.iggy.core.commands import reading
-from wireproof_reference_impl.iggy.core.connection import Action, Handler, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.requests import Place
+from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.wire.checks import check_group
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.requests import Place
 
 
 def get_group(fields: Fields) -> Action:

@@ -3,19 +3,14 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.iggy.core import bodies
-from wireproof_reference_impl.iggy.core.checks import check_sent
 from wireproof_reference_impl.iggy.core.commands import reading
-from wireproof_reference_impl.iggy.core.connection import Action, Handler, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.messages import (
-    poll,
-    send,
-    store_offset,
-    stored_offset,
-)
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import Consumer, PollMessages, SendMessages
-from wireproof_reference_impl.iggy.core.status import invalid_command
+from wireproof_reference_impl.iggy.core.messages import poll, send, store_offset, stored_offset
+from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.wire.checks import check_sent
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.requests import Consumer, PollMessages, SendMessages
+from wireproof_reference_impl.iggy.wire.status import invalid_command
 from wireproof_spec.iggy.kinds import AUTO_COMMIT
 
 ReadConsumer = Callable[[Fields], Consumer]
@@ -45,7 +40,7 @@ def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
             if has_more and not session.server.behaviour.poll.takes_trailing:
                 raise invalid_command()
             found = poll(session.server, request, session.client)
-            return bodies.polled(found, session.server.behaviour)
+            return bodies.polled(found, session.server.behaviour.message)
 
         return act
 

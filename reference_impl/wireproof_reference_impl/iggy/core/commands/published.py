@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from wireproof_reference_impl.iggy.core import bodies
 from wireproof_reference_impl.iggy.core.commands import groups, messages, reading, streams, system
-from wireproof_reference_impl.iggy.core.connection import Handler
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.messages import consumer_number
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import Consumer
+from wireproof_reference_impl.iggy.core.session import Handler
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.requests import Consumer, consumer_number
 from wireproof_spec.iggy import commands
 
 

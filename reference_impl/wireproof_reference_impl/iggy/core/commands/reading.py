@@ -1,15 +1,12 @@
 """Fields that several commands share."""
 
-from wireproof_reference_impl.iggy.core.checks import empty_payload
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.header import read_headers
-from wireproof_reference_impl.iggy.core.identifier import read_identifier
-from wireproof_reference_impl.iggy.core.message import Sent
-from wireproof_reference_impl.iggy.core.requests import (
-    Partitioning,
-    Place,
-)
-from wireproof_reference_impl.iggy.core.status import invalid_command
+from wireproof_reference_impl.iggy.wire.checks import empty_payload
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.header import read_headers
+from wireproof_reference_impl.iggy.wire.identifier import read_identifier
+from wireproof_reference_impl.iggy.wire.message import Sent
+from wireproof_reference_impl.iggy.wire.requests import Partitioning, Place
+from wireproof_reference_impl.iggy.wire.status import invalid_command
 from wireproof_spec.iggy.kinds import (
     BALANCED,
     CONSUMER_KIND,

@@ -1,11 +1,11 @@
 """Commands about streams, topics and partitions."""
 
 from wireproof_reference_impl.iggy.core import bodies
-from wireproof_reference_impl.iggy.core.checks import check_partitions, check_stream, check_topic
 from wireproof_reference_impl.iggy.core.commands import reading
-from wireproof_reference_impl.iggy.core.connection import Action, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.identifier import read_identifier
+from wireproof_reference_impl.iggy.core.session import Action, Session
+from wireproof_reference_impl.iggy.wire.checks import check_partitions, check_stream, check_topic
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.identifier import read_identifier
 
 
 def get_streams(session: Session) -> bytes:

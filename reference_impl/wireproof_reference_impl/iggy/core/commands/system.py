@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.iggy.core import bodies, stats
-from wireproof_reference_impl.iggy.core.checks import check_client
-from wireproof_reference_impl.iggy.core.connection import Action, Handler, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.status import invalid_command
+from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.wire.checks import check_client
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.status import invalid_command
 
 
 def plain(act: Callable[[Session], bytes]) -> Handler:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from wireproof_reference_impl.iggy.core import tagged_bodies
-from wireproof_reference_impl.iggy.core.checks import check_client, check_stream, check_topic
 from wireproof_reference_impl.iggy.core.commands import messages, reading, streams, system
-from wireproof_reference_impl.iggy.core.connection import Action, Handler, Session
-from wireproof_reference_impl.iggy.core.fields import Fields
-from wireproof_reference_impl.iggy.core.identifier import read_identifier
-from wireproof_reference_impl.iggy.core.partition import Partition
-from wireproof_reference_impl.iggy.core.requests import Consumer
-from wireproof_reference_impl.iggy.core.status import INVALID_CREDENTIALS, Refusal
+from wireproof_reference_impl.iggy.core.session import Action, Handler, Session
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.wire.checks import check_client, check_stream, check_topic
+from wireproof_reference_impl.iggy.wire.fields import Fields
+from wireproof_reference_impl.iggy.wire.identifier import read_identifier
+from wireproof_reference_impl.iggy.wire.requests import Consumer
+from wireproof_reference_impl.iggy.wire.status import INVALID_CREDENTIALS, Refusal
 from wireproof_spec.iggy import commands
 
 USER_NAME = PASSWORD = "iggy"

@@ -1,0 +1,1 @@
+"""What the server keeps: streams, topics, partitions, groups and clients, and who reads where."""

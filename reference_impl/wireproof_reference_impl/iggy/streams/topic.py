@@ -1,0 +1,168 @@
+"""Streams and their topics: who is in them, and who is not found."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from wireproof_reference_impl.iggy.streams.group import Group
+from wireproof_reference_impl.iggy.streams.partition import Partition
+from wireproof_reference_impl.iggy.streams.partitions import Partitions
+from wireproof_reference_impl.iggy.wire import status
+from wireproof_reference_impl.iggy.wire.identifier import Identifier
+from wireproof_reference_impl.iggy.wire.status import Refusal
+
+T = TypeVar("T")
+
+
+class Topic:
+    """One topic: partitions from 1 on without gaps, and consumer groups."""
+
+    def __init__(
+        self, stream: int, number: int, name: str, *, partitions: Partitions, created_us: int
+    ) -> None:
+        self.stream = stream
+        self.id = number
+        self.name = name
+        self.created_us = created_us
+        self.partitions = partitions
+        self.groups: dict[int, Group] = {}
+        self._turn = 0
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its messages are."""
+        return self.partitions.size
+
+    @property
+    def count(self) -> int:
+        """Return how many messages there are."""
+        return self.partitions.messages
+
+    def partition(self, number: int) -> Partition:
+        """Return a partition.
+
+        Raises:
+            Refusal: there is none of that number.
+        """
+        found = self.partitions.get(number)
+        if found is None:
+            reason = f"Partition with ID: {number} was not found."
+            raise Refusal(status.PARTITION_NOT_FOUND, reason)
+        return found
+
+    def needs_partitions(self) -> None:
+        """Make sure that there is a partition.
+
+        Raises:
+            Refusal: there is none.
+        """
+        if not self.partitions:
+            raise Refusal(
+                status.NO_PARTITIONS,
+                f"Topic with ID: {self.id} for stream with ID: {self.stream} has no partitions.",
+            )
+
+    def take_turn(self) -> int:
+        """Return the partition that balanced messages go to now."""
+        self._turn = self._turn % len(self.partitions) + 1
+        return self._turn
+
+    def group(self, number: int) -> Group:
+        """Return a consumer group.
+
+        Raises:
+            Refusal: there is none of that number.
+        """
+        found = self.groups.get(number)
+        if found is None:
+            reason = (
+                f"Consumer group with ID: {number} for topic with ID: {self.id} was not found."
+            )
+            raise Refusal(status.CONSUMER_GROUP_NOT_FOUND, reason)
+        return found
+
+    def deal(self) -> None:
+        """Deal the partitions out anew, in every group."""
+        for group in self.groups.values():
+            group.deal(len(self.partitions))
+
+
+class Stream:
+    """One stream and its topics."""
+
+    def __init__(self, number: int, name: str, *, created_us: int) -> None:
+        self.id = number
+        self.name = name
+        self.created_us = created_us
+        self.topics: dict[int, Topic] = {}
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its messages are."""
+        return sum(each.size for each in self.topics.values())
+
+    @property
+    def count(self) -> int:
+        """Return how many messages there are."""
+        return sum(each.count for each in self.topics.values())
+
+    def topic(self, who: Identifier) -> Topic:
+        """Return a topic.
+
+        Raises:
+            Refusal: there is none of that number or name.
+        """
+        return found(who, self.topics, lambda each: each.name, self._missing)
+
+    def add(self, topic: Topic) -> None:
+        """Take a topic in.
+
+        Raises:
+            Refusal: its number or its name is taken.
+        """
+        where = f"for stream with ID: {self.id} already exists."
+        if topic.id in self.topics:
+            reason = f"Topic with ID: {topic.id} {where}"
+            raise Refusal(status.TOPIC_ID_ALREADY_EXISTS, reason)
+        if is_taken(topic.name, self.topics.values()):
+            reason = f"Topic with name: {topic.name} {where}"
+            raise Refusal(status.TOPIC_NAME_ALREADY_EXISTS, reason)
+        self.topics[topic.id] = topic
+
+    def _missing(self, who: Identifier) -> Refusal:
+        where = f"for stream with ID: {self.id} was not found."
+        if isinstance(who, int):
+            return Refusal(status.TOPIC_ID_NOT_FOUND, f"Topic with ID: {who} {where}")
+        return Refusal(status.TOPIC_NAME_NOT_FOUND, f"Topic with name: {who} {where}")
+
+
+def found(
+    who: Identifier,
+    among: Mapping[int, T],
+    name: Callable[[T], str],
+    missing: Callable[[Identifier], Refusal],
+) -> T:
+    """Return who is meant by a number or by the name exactly as it is kept.
+
+    Raises:
+        Refusal: nobody; `missing` makes it.
+    """
+    if isinstance(who, int):
+        if who in among:
+            return among[who]
+    else:
+        for each in among.values():
+            if name(each) == who:
+                return each
+    raise missing(who)
+
+
+def is_taken(name: str, among: Iterable[Stream] | Iterable[Topic]) -> bool:
+    """Tell whether a name is one of these."""
+    return name in [each.name for each in among]
+
+
+def missing_stream(who: Identifier) -> Refusal:
+    """Return the refusal of a stream that is not there."""
+    if isinstance(who, int):
+        return Refusal(status.STREAM_ID_NOT_FOUND, f"Stream with ID: {who} was not found.")
+    return Refusal(status.STREAM_NAME_NOT_FOUND, f"Stream with name: {who} was not found.")

@@ -1,0 +1,1 @@
+"""How requests are read and answers laid out: frames, fields, messages, JSON and HTTP."""

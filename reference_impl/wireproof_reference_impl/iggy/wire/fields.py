@@ -1,0 +1,68 @@
+"""Little-endian fields of a frame, read one after the other."""
+
+from wireproof_reference_impl.iggy.wire.status import invalid_command
+
+
+class Fields:
+    """The payload of a command and the place reached in it."""
+
+    __slots__ = ("_data", "_place")
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._place = 0
+
+    @property
+    def left(self) -> int:
+        """Return how many bytes are not read yet."""
+        return len(self._data) - self._place
+
+    def take(self, count: int) -> bytes:
+        """Return so many bytes.
+
+        Raises:
+            Refusal: the frame ends before.
+        """
+        end = self._place + count
+        if end > len(self._data):
+            raise invalid_command()
+        taken = self._data[self._place : end]
+        self._place = end
+        return taken
+
+    def number(self, width: int) -> int:
+        """Return an unsigned number of so many bytes.
+
+        Raises:
+            Refusal: the frame ends before.
+        """
+        return int.from_bytes(self.take(width), "little")
+
+    def u8(self) -> int:
+        """Return a number of one byte."""
+        return self.number(1)
+
+    def u32(self) -> int:
+        """Return a number of four bytes."""
+        return self.number(4)
+
+    def u64(self) -> int:
+        """Return a number of eight bytes."""
+        return self.number(8)
+
+    def u128(self) -> int:
+        """Return a number of sixteen bytes."""
+        return self.number(16)
+
+    def rest(self) -> bytes:
+        """Return what is left."""
+        return self.take(self.left)
+
+    def nothing(self) -> None:
+        """Make sure that nothing is left.
+
+        Raises:
+            Refusal: there is more.
+        """
+        if self.left:
+            raise invalid_command()

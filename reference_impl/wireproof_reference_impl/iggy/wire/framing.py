@@ -1,0 +1,37 @@
+"""Frames: length u32 and code u32 in requests, status u32 and length u32 in answers."""
+
+import struct
+
+from wireproof_reference_impl.iggy.wire.status import (
+    EMPTY_MESSAGE_PAYLOAD,
+    INVALID_COMMAND,
+    INVALID_HEADER_KEY,
+    INVALID_HEADER_VALUE,
+    Refusal,
+    invalid_command,
+)
+
+LENGTH_BYTES = 4
+CODE_BYTES = 4
+
+_UNREADABLE = (INVALID_COMMAND, INVALID_HEADER_KEY, INVALID_HEADER_VALUE, EMPTY_MESSAGE_PAYLOAD)
+
+_HEAD = struct.Struct("<II")
+
+
+def response(status: int, body: bytes) -> bytes:
+    """Return an answer; the length counts the body only."""
+    return _HEAD.pack(status, len(body)) + body
+
+
+def ends(refusal: Refusal) -> Refusal | None:
+    """Say nothing about a frame that cannot be read: the connection ends."""
+    return None
+
+
+def refused(refusal: Refusal) -> Refusal | None:
+    """Answer a frame that cannot be read, and go on.
+
+    What its fields are not is one status, whatever it is; what they may not be has its own.
+    """
+    return invalid_command() if refusal.status in _UNREADABLE else refusal

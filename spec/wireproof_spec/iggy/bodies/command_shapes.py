@@ -1,0 +1,99 @@
+"""The shapes of the payloads that the commands of a connection carry, in both generations."""
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies import (
+    consumer_groups,
+    consumer_offsets,
+    poll_messages,
+    send_messages,
+    streams,
+    system,
+    topics,
+    users,
+)
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.layout import Record
+
+
+class Nothing(Struct, frozen=True, gc=False):
+    """The payload of a command that takes none."""
+
+
+NOTHING = Schema("no payload", "iggy.frame.request", Nothing, Record(Nothing))
+"""No byte."""
+
+Payload: TypeAlias = (
+    Nothing
+    | send_messages.SendMessages
+    | poll_messages.PollMessages
+    | streams.StreamRequest
+    | streams.CreateStream
+    | topics.TopicRequest
+    | topics.CreateTopic
+    | topics.PartitionsRequest
+    | consumer_offsets.GetConsumerOffset
+    | consumer_offsets.StoreConsumerOffset
+    | consumer_groups.GroupRequest
+    | system.ClientRequest
+    | users.LoginUser
+)
+"""What a command carries."""
+
+_COMMON: dict[int, Schema[Any]] = {
+    commands.KILL: NOTHING,
+    commands.PING: NOTHING,
+    commands.GET_STATS: NOTHING,
+    commands.GET_ME: NOTHING,
+    commands.GET_CLIENT: system.CLIENT_REQUEST,
+    commands.GET_CLIENTS: NOTHING,
+    commands.GET_STREAMS: NOTHING,
+    commands.SEND_MESSAGES: send_messages.SEND_MESSAGES,
+    commands.GET_STREAM: streams.STREAM_REQUEST,
+    commands.DELETE_STREAM: streams.STREAM_REQUEST,
+    commands.GET_TOPIC: topics.TOPIC_REQUEST,
+    commands.GET_TOPICS: streams.STREAM_REQUEST,
+    commands.DELETE_TOPIC: topics.TOPIC_REQUEST,
+    commands.CREATE_PARTITIONS: topics.PARTITIONS_REQUEST,
+    commands.DELETE_PARTITIONS: topics.PARTITIONS_REQUEST,
+}
+_PUBLISHED: dict[int, Schema[Any]] = {
+    **_COMMON,
+    commands.POLL_MESSAGES: poll_messages.POLL_MESSAGES,
+    commands.GET_CONSUMER_OFFSET: consumer_offsets.GET_CONSUMER_OFFSET,
+    commands.STORE_CONSUMER_OFFSET: consumer_offsets.STORE_CONSUMER_OFFSET,
+    commands.CREATE_STREAM: streams.CREATE_STREAM,
+    commands.CREATE_TOPIC: topics.CREATE_TOPIC,
+    commands.GET_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
+    commands.GET_CONSUMER_GROUPS: topics.TOPIC_REQUEST,
+    commands.CREATE_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
+    commands.DELETE_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
+    commands.JOIN_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
+    commands.LEAVE_CONSUMER_GROUP: consumer_groups.GROUP_REQUEST,
+}
+_TAGGED: dict[int, Schema[Any]] = {
+    **_COMMON,
+    commands.LOGIN_USER: users.LOGIN_USER,
+    commands.POLL_MESSAGES: poll_messages.POLL_MESSAGES_TAGGED,
+    commands.GET_CONSUMER_OFFSET: consumer_offsets.GET_CONSUMER_OFFSET_TAGGED,
+    commands.STORE_CONSUMER_OFFSET: consumer_offsets.STORE_CONSUMER_OFFSET_TAGGED,
+    commands.CREATE_STREAM: streams.CREATE_STREAM_TAGGED,
+    commands.CREATE_TOPIC: topics.CREATE_TOPIC_TAGGED,
+}
+_SHAPES = {"published": _PUBLISHED, "tagged": _TAGGED}
+
+
+def payload_schema(code: int, generation: Generation = "published") -> Schema[Payload]:
+    """Return the shape of a command's payload.
+
+    Raises:
+        LookupError: no command has that code, or that generation's shape of it is not here.
+    """
+    shape = _SHAPES[generation].get(code)
+    if shape is None:
+        raise LookupError(f"no shape for the payload of command {code} ({generation})")
+    return shape

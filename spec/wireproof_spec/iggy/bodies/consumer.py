@@ -1,0 +1,29 @@
+"""Who polls or keeps an offset: a consumer, or a consumer group."""
+
+from msgspec import Struct
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
+from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
+
+
+class Consumer(Struct, frozen=True, gc=False):
+    """A kind and an id: a number, or an identifier where the server is a tagged one."""
+
+    kind: int
+    id: int | Identifier
+
+
+def _consumer(identity: Shape) -> Record:
+    return Record(
+        Consumer, field("kind", Ranged(Int8ub, CONSUMER_KIND, GROUP_KIND)), field("id", identity)
+    )
+
+
+CONSUMER = Schema("consumer", "iggy.poll.consumer", Consumer, _consumer(Int32ul))
+"""1-byte `kind` (1 consumer, 2 consumer group), 4-byte `id`."""
+CONSUMER_TAGGED = Schema(
+    "consumer, tagged", "iggy.poll.consumer", Consumer, _consumer(IDENTIFIER.shape)
+)
+"""1-byte `kind`, an identifier."""

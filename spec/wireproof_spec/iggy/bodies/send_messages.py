@@ -1,0 +1,60 @@
+"""The payload of a request to send: where to, and messages to the end of the frame.
+
+A message that is sent has neither offset, state, timestamp nor checksum: the server gives them.
+"""
+
+from construct import this
+from msgspec import Struct
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.bodies.partitioning import PARTITIONING, Partitioning
+from wireproof_spec.iggy.headers import Header, headers_field
+from wireproof_spec.layout import Bytes, Int32ul, Int128ul, Record, field
+from wireproof_spec.lengths import Declared, Each
+
+
+class SentMessage(Struct, frozen=True, gc=False):
+    """A message as sent; with id 0 the server makes one."""
+
+    id: int
+    headers: tuple[Header, ...]
+    payload: bytes
+
+
+class SendMessages(Struct, frozen=True, gc=False):
+    """One message or more for one topic."""
+
+    stream: Identifier
+    topic: Identifier
+    partitioning: Partitioning
+    messages: tuple[SentMessage, ...]
+
+
+SENT_MESSAGE = Schema(
+    "sent message",
+    "iggy.send.layout",
+    SentMessage,
+    Record(
+        SentMessage,
+        field("id", Int128ul),
+        headers_field(),
+        field("length", Declared(Int32ul, of="payload", bounds=(1, Int32ul.highest))),
+        field("payload", Bytes(this.length)),
+    ),
+)
+"""16-byte `id`, headers led by their 4-byte length, 4-byte `length` (not 0), `payload`."""
+
+SEND_MESSAGES = Schema(
+    "send_messages",
+    "iggy.send.layout",
+    SendMessages,
+    Record(
+        SendMessages,
+        field("stream", IDENTIFIER.shape),
+        field("topic", IDENTIFIER.shape),
+        field("partitioning", PARTITIONING.shape),
+        field("messages", Each(SENT_MESSAGE.shape, fewest=1)),
+    ),
+)
+"""`stream`, `topic`, `partitioning`, messages without a count; the same in both generations."""

@@ -1,0 +1,207 @@
+"""Topics and their partitions: requests about them, and how the server tells of them."""
+
+from msgspec import Struct
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.bodies.text_fields import long_text, rest_of_frame, short_text
+from wireproof_spec.iggy.names import NAME_BOUNDS
+from wireproof_spec.layout import Int8ub, Int32ul, Int64ul, Record, Shape, field
+from wireproof_spec.lengths import Each
+
+
+class TopicRequest(Struct, frozen=True, gc=False):
+    """One topic, to be told of or deleted, or the groups of it."""
+
+    stream: Identifier
+    topic: Identifier
+
+
+class CreateTopic(Struct, frozen=True, gc=False):
+    """A topic to be made; what only tagged servers know is None for a published one."""
+
+    stream: Identifier
+    topic_id: int
+    partitions_count: int
+    compression: int | None
+    message_expiry: int | None
+    max_topic_size: int | None
+    replication_factor: int | None
+    name: str
+
+
+class PartitionsRequest(Struct, frozen=True, gc=False):
+    """So many partitions of a topic, to be made or deleted (the highest ids first)."""
+
+    stream: Identifier
+    topic: Identifier
+    count: int
+
+
+class Topic(Struct, frozen=True, gc=False):
+    """What there is of a topic; what only tagged servers tell is None from a published one."""
+
+    id: int
+    created_at: int | None
+    partitions_count: int
+    message_expiry: int | None
+    compression: int | None
+    max_topic_size: int | None
+    replication_factor: int | None
+    size_bytes: int
+    messages_count: int
+    name: str
+
+
+class Topics(Struct, frozen=True, gc=False):
+    """All topics of a stream; there is no count."""
+
+    topics: tuple[Topic, ...]
+
+
+class Partition(Struct, frozen=True, gc=False):
+    """What there is of a partition; `current_offset` is that of its last message, or 0."""
+
+    id: int
+    created_at: int | None
+    segments_count: int
+    current_offset: int
+    size_bytes: int
+    messages_count: int
+
+
+class TopicDetails(Struct, frozen=True, gc=False):
+    """One topic and its partitions, in any order."""
+
+    topic: Topic
+    partitions: tuple[Partition, ...]
+
+
+_TOPIC_REQUEST = (field("stream", IDENTIFIER.shape), field("topic", IDENTIFIER.shape))
+
+TOPIC_REQUEST = Schema(
+    "topic request",
+    "iggy.frame.identifier",
+    TopicRequest,
+    Record(TopicRequest, *_TOPIC_REQUEST),
+)
+"""`stream`, `topic`."""
+
+PARTITIONS_REQUEST = Schema(
+    "partitions request",
+    "iggy.frame.resources",
+    PartitionsRequest,
+    Record(PartitionsRequest, *_TOPIC_REQUEST, field("count", Int32ul)),
+)
+"""`stream`, `topic`, 4-byte `count`."""
+
+_CREATE_TOPIC = (
+    field("stream", IDENTIFIER.shape),
+    field("topic_id", Int32ul),
+    field("partitions_count", Int32ul),
+)
+_ONLY_TAGGED = (
+    field("message_expiry", Int64ul),
+    field("max_topic_size", Int64ul),
+    field("replication_factor", Int8ub),
+)
+
+CREATE_TOPIC = Schema(
+    "create_topic",
+    "iggy.frame.resources",
+    CreateTopic,
+    Record(CreateTopic, *_CREATE_TOPIC, rest_of_frame("name")),
+)
+"""`stream`, `topic_id`, `partitions_count` (4 bytes each), `name` to the end of the frame."""
+CREATE_TOPIC_TAGGED = Schema(
+    "create_topic, tagged",
+    "iggy.frame.resources",
+    CreateTopic,
+    Record(
+        CreateTopic,
+        *_CREATE_TOPIC,
+        field("compression", Int8ub),
+        *_ONLY_TAGGED,
+        *short_text("name", bounds=NAME_BOUNDS),
+    ),
+)
+"""The same, then 1-byte `compression` (1 none, 2 gzip), 8-byte `message_expiry`, 8-byte
+`max_topic_size`, 1-byte `replication_factor`, 1-byte `name_length`, `name`."""
+
+TOPIC = Schema(
+    "topic",
+    "iggy.frame.resources",
+    Topic,
+    Record(
+        Topic,
+        field("id", Int32ul),
+        field("partitions_count", Int32ul),
+        field("size_bytes", Int64ul),
+        field("messages_count", Int64ul),
+        *long_text("name"),
+    ),
+)
+"""`id`, `partitions_count` (4 bytes each), `size_bytes`, `messages_count` (8 each), 4-byte
+`name_length`, `name`."""
+TOPIC_TAGGED = Schema(
+    "topic, tagged",
+    "iggy.frame.resources",
+    Topic,
+    Record(
+        Topic,
+        field("id", Int32ul),
+        field("created_at", Int64ul),
+        field("partitions_count", Int32ul),
+        field("message_expiry", Int64ul),
+        field("compression", Int8ub),
+        field("max_topic_size", Int64ul),
+        field("replication_factor", Int8ub),
+        field("size_bytes", Int64ul),
+        field("messages_count", Int64ul),
+        *short_text("name"),
+    ),
+)
+"""51 bytes and the name, whose length takes 1."""
+
+_PARTITION = (
+    field("segments_count", Int32ul),
+    field("current_offset", Int64ul),
+    field("size_bytes", Int64ul),
+    field("messages_count", Int64ul),
+)
+
+PARTITION = Schema(
+    "partition",
+    "iggy.frame.resources",
+    Partition,
+    Record(Partition, field("id", Int32ul), *_PARTITION),
+)
+"""`id`, `segments_count` (4 bytes each), `current_offset`, `size_bytes`, `messages_count` (8)."""
+PARTITION_TAGGED = Schema(
+    "partition, tagged",
+    "iggy.frame.resources",
+    Partition,
+    Record(Partition, field("id", Int32ul), field("created_at", Int64ul), *_PARTITION),
+)
+"""The same with 8-byte `created_at` behind the id."""
+
+
+def _topics(name: str, each: Shape) -> Schema[Topics]:
+    shape = Record(Topics, field("topics", Each(each)))
+    return Schema(name, "iggy.frame.resources", Topics, shape)
+
+
+def _details(name: str, topic: Shape, partition: Shape) -> Schema[TopicDetails]:
+    shape = Record(TopicDetails, field("topic", topic), field("partitions", Each(partition)))
+    return Schema(name, "iggy.frame.resources", TopicDetails, shape)
+
+
+TOPICS = _topics("topics", TOPIC.shape)
+TOPICS_TAGGED = _topics("topics, tagged", TOPIC_TAGGED.shape)
+"""Topics one after the other; no bytes when there is none."""
+
+TOPIC_DETAILS = _details("topic details", TOPIC.shape, PARTITION.shape)
+TOPIC_DETAILS_TAGGED = _details(
+    "topic details, tagged", TOPIC_TAGGED.shape, PARTITION_TAGGED.shape
+)
+"""A topic, then its partitions."""

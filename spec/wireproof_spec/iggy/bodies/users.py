@@ -1,0 +1,42 @@
+"""Getting in: tagged servers only, where nothing else is answered before it by default."""
+
+from msgspec import Struct
+
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.bodies.text_fields import long_text, short_text
+from wireproof_spec.layout import Int32ul, Record, field
+
+
+class LoginUser(Struct, frozen=True, gc=False):
+    """A name and a password; `version` and `context` are those of the client, or empty."""
+
+    username: str
+    password: str
+    version: str
+    context: str
+
+
+class Identity(Struct, frozen=True, gc=False):
+    """Who has got in."""
+
+    user_id: int
+
+
+LOGIN_USER = Schema(
+    "login_user",
+    "iggy.frame.login",
+    LoginUser,
+    Record(
+        LoginUser,
+        *short_text("username"),
+        *short_text("password"),
+        *long_text("version"),
+        *long_text("context"),
+    ),
+)
+"""`username` and `password` behind 1-byte lengths, `version` and `context` behind 4-byte ones."""
+
+IDENTITY = Schema(
+    "identity", "iggy.frame.login", Identity, Record(Identity, field("user_id", Int32ul))
+)
+"""4-byte `user_id`."""

@@ -1,0 +1,174 @@
+"""Frames: whole, in pieces, many at once, too short, too long, of no command."""
+
+import struct
+from dataclasses import replace
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.answers import Answer, Done, Refused
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.door import Credentials, log_in
+from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.outgoing import joined
+from wireproof_kit.patience import PUSH
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_suites.iggy.steps.requests import refused_polls
+
+PING_SIZE = 8
+BRIEFLY = 0.1
+UNKNOWN_COMMANDS = [2, 999, 4294967295]
+HUGE = {"half": 0x7FFFFFFF, "greatest": 0xFFFFFFFF}
+
+
+@case("iggy/frame/ping", clause="iggy.frame.request")
+def test_ping(server: Server) -> Observation:
+    """A ping is answered ok."""
+    with server.connect() as connection:
+        return observe(connection.ask(requests.ping()), then=connection.goes_on())
+
+
+@case("iggy/frame/split", clause="iggy.frame.request")
+def test_split(server: Server) -> Observation:
+    """A request may come byte by byte."""
+    with server.connect() as connection:
+        for piece in requests.ping().split(*range(1, PING_SIZE)):
+            connection.send(piece)
+
+        return observe(connection.receive(), then=connection.goes_on())
+
+
+@case("iggy/frame/pipelined", clause="iggy.frame.request")
+def test_pipelined(server: Server) -> Observation:
+    """Ten requests in one write are answered in their order."""
+    asked = [requests.ping(), *refused_polls(server).values()]
+    with server.connect() as connection:
+        due = [_status(connection.ask(each)) for each in asked]
+    if len(set(due)) < len(asked):
+        raise ArrangementFailed(f"answers cannot be told apart: statuses {due}")
+    order = [0, 1, 0, 2, 1, 0, 0, 2, 1, 2]
+    with server.connect() as connection:
+        connection.send(joined([asked[which] for which in order], "ten requests in one write"))
+        found = [_status(connection.receive()) for _ in order]
+    if found == [due[which] for which in order]:
+        return observed("answers:in-order")
+
+    return observed("answers:other", overdue=None in found, note=str(found))
+
+
+@case("iggy/frame/late", clause="iggy.frame.request")
+@pytest.mark.parametrize("at", range(1, PING_SIZE))
+def test_late(server: Server, at: int) -> Observation:
+    """A frame whose last bytes come later is answered once they have come."""
+    first, last = requests.ping().split(at)
+    with server.connect() as connection:
+        connection.send(first)
+        if server.others() != "others-open":
+            return observed("others-broken")
+        connection.send(last)
+
+        return observe(connection.receive(), then=connection.goes_on())
+
+
+@case("iggy/frame/error-body", clause="iggy.frame.response")
+@pytest.mark.parametrize("which", ["no-count", "no-stream"])
+def test_error_body(server: Server, which: str) -> Observation:
+    """An error has a status, and no body."""
+    with server.connect() as connection:
+        answer = connection.ask(refused_polls(server)[which])
+    if not isinstance(answer, Refused):
+        return observe(answer)
+
+    return observed("error:with-body" if answer.body else "error:no-body")
+
+
+@case("iggy/frame/length", clause="iggy.frame.length")
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_length(server: Server, length: int) -> Observation:
+    """A length that leaves no room for a code is refused, and harms no other connection."""
+    frame = struct.pack("<I", length) + bytes(length)
+
+    return server.refusal(requests.raw(frame, f"a frame of length {length}"))
+
+
+@case("iggy/frame/abandoned", clause="iggy.frame.length")
+@pytest.mark.parametrize("at", [1, 3, 4, 5, 8, 12, -1])
+def test_abandoned(server: Server, at: int) -> Observation:
+    """Who leaves in the middle of a frame harms no other connection."""
+    frame = server.request(commands.CREATE_STREAM, CreateStream(1, "wp_abandoned"))
+    with server.connect() as connection:
+        connection.send(frame.cut(at))
+    state = server.others()
+
+    return observed(state, overdue=state == "others-stuck")
+
+
+@case("iggy/frame/length-huge", clause="iggy.frame.length", hazard=True)
+@pytest.mark.parametrize("length", HUGE.values(), ids=HUGE)
+def test_huge_length(server: Server, length: int) -> Observation:
+    """A length beyond all that comes is refused or waited for, and harms no other connection.
+
+    A server that waits owes no answer: what is shown by a round trip elsewhere is enough.
+    """
+    frame = requests.raw(struct.pack("<I", length), f"length {length}, and no more of a frame")
+    with server.connect() as connection:
+        connection.send(frame)
+        server.others()
+        seen = observe(connection.receive_within(BRIEFLY))
+    state = server.others()
+
+    return replace(seen.then(state), overdue=state == "others-stuck")
+
+
+@case("iggy/frame/unknown-command", clause="iggy.frame.command")
+@pytest.mark.parametrize("code", UNKNOWN_COMMANDS)
+@pytest.mark.parametrize("size", [0, 4], ids=["no-payload", "payload"])
+def test_unknown_command(server: Server, code: int, size: int) -> Observation:
+    """A code that no command has is refused."""
+    return server.refusal(requests.framed(code, requests.raw(bytes(size), "")))
+
+
+@case("iggy/frame/trailing", clause="iggy.frame.trailing")
+@pytest.mark.parametrize("size", [1, 20])
+@pytest.mark.parametrize("what", ["ping", "poll"])
+def test_trailing(server: Server, topic: Topic, what: str, size: int) -> Observation:
+    """Bytes behind a whole payload are refused, or ignored."""
+    right = requests.ping() if what == "ping" else server.poll_request(topic, Polling())
+
+    return server.refusal(requests.lengthened(right, bytes(size)))
+
+
+@case("iggy/frame/login", clause="iggy.frame.login")
+def test_login(server: Server) -> Observation:
+    """A login with name and password is answered ok."""
+    with server.connect(enter=False) as connection:
+        answer = log_in(connection, server.access.door.credentials, PUSH)
+
+        return observe(answer, then=connection.goes_on())
+
+
+@case("iggy/frame/login-wrong", clause="iggy.frame.login")
+@pytest.mark.parametrize("part", ["password", "name"])
+def test_wrong_login(server: Server, part: str) -> Observation:
+    """A login with a wrong name or password is refused."""
+    right = server.access.door.credentials
+    wrong = {
+        "password": Credentials(right.name, right.password + "x"),
+        "name": Credentials("wp_nobody", right.password),
+    }
+    with server.connect(enter=False) as connection:
+        answer = log_in(connection, wrong[part], PUSH)
+
+    return observe(answer, then=server.others())
+
+
+def _status(answer: Answer) -> int | None:
+    if isinstance(answer, Refused):
+        return answer.status
+    return 0 if isinstance(answer, Done) else None

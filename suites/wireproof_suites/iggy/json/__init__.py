@@ -1,0 +1,1 @@
+"""Cases about messages in JSON."""

@@ -1,0 +1,1 @@
+"""Cases about the fields of a polled message."""

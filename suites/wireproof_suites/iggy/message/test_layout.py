@@ -1,0 +1,148 @@
+"""The polled message as the text draws it: its fields, their order, sizes and places."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.observing import (
+    MISSING,
+    as_drawn,
+    differing,
+    observe_messages,
+    observe_unread,
+)
+from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.checksum import payload_checksum
+from wireproof_spec.iggy.headers import HEADERS, Header
+from wireproof_spec.iggy.states import AVAILABLE
+from wireproof_suites.iggy.steps.message_contents import (
+    DISTINCT_ID,
+    EVERY_BYTE,
+    HEADER_SETS,
+    PAYLOADS,
+    THREE_HEADERS,
+    message,
+    numbered,
+    sized,
+)
+from wireproof_suites.iggy.steps.polled_messages import each_of
+
+STATE_AT = 8
+CHECKSUM_AT = slice(33, 37)
+HEADERS_LENGTH_AT = slice(37, 41)
+HEADERS_AT = 41
+LENGTH_SIZE = 4
+LENGTHS = [1, 255, 256, 65535, 65536]
+
+
+@case("iggy/message/layout", clause="iggy.message.layout")
+@pytest.mark.parametrize("headers", HEADER_SETS)
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
+def test_layout(server: Server, topic: Topic, payload: bytes, headers: str) -> Observation:
+    """A message is polled in the drawn layout, with what was sent and what the server adds."""
+    sent = message(payload, *HEADER_SETS[headers], id=DISTINCT_ID)
+
+    return observe_messages(server.sent_and_polled(topic, sent), [sent], as_drawn)
+
+
+@case("iggy/message/several", clause="iggy.message.layout")
+@pytest.mark.parametrize("count", [2, 10, 100])
+def test_several(server: Server, topic: Topic, count: int) -> Observation:
+    """Messages of growing sizes follow one another without a byte between."""
+    sent = [
+        message(sized(1 + 37 * number), *THREE_HEADERS[: number % 4], id=number + 1)
+        for number in range(count)
+    ]
+
+    return observe_messages(server.sent_and_polled(topic, *sent), sent, as_drawn)
+
+
+@case("iggy/message/places", clause="iggy.message.places")
+@pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
+def test_places(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
+    """The state is byte 8 of a message, the checksum bytes 33 to 36."""
+    ids = (DISTINCT_ID + (number << 125) for number in range(3))
+    payloads = (EVERY_BYTE, b"a", b"b")
+    sent = [SentMessage(id, headers, payload) for id, payload in zip(ids, payloads, strict=True)]
+
+    return each_of(server.sent_and_polled(topic, *sent), sent, "places:right", _places)
+
+
+@case("iggy/message/layout-of-before", clause="iggy.message.old-layout")
+@pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
+@pytest.mark.parametrize("count", [1, 3])
+def test_layout_of_before(
+    server: Server, topic: Topic, headers: tuple[Header, ...], count: int
+) -> Observation:
+    """No message comes without state and checksum."""
+    sent = [SentMessage(each.id, headers, each.payload) for each in numbered(count)]
+    polled = server.sent_and_polled(topic, *sent)
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    if not polled.seen:
+        return observed(MISSING, overdue=True)
+
+    return observed(f"layout:{polled.layout}")
+
+
+@case("iggy/message/length", clause="iggy.message.length")
+@pytest.mark.parametrize("size", LENGTHS)
+@pytest.mark.parametrize("headers", ["no-headers", "three-headers"])
+def test_length(server: Server, topic: Topic, size: int, headers: str) -> Observation:
+    """The length in front of the payload counts its bytes."""
+    sent = message(sized(size), *HEADER_SETS[headers])
+    polled = server.sent_and_polled(topic, sent)
+
+    def look(due: SentMessage, seen: Seen) -> Observation:
+        told = int.from_bytes(seen.raw[-size - LENGTH_SIZE : -size], "little")
+        if told == size and seen.raw.endswith(due.payload):
+            return observed("length:right")
+        return observed("length:wrong", difference=differing("length", seen, str(size), str(told)))
+
+    return _or_length(polled, each_of(polled, [sent], "length:right", look))
+
+
+@case("iggy/message/headers-length", clause="iggy.message.headers-length")
+@pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
+def test_headers_length(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
+    """The bytes of the headers are told in front of them, also when there are none."""
+    sent = SentMessage(0, headers, b"payload")
+    polled = server.sent_and_polled(topic, sent)
+
+    def look(due: SentMessage, seen: Seen) -> Observation:
+        size = len(encode(HEADERS, due.headers))
+        told = int.from_bytes(seen.raw[HEADERS_LENGTH_AT], "little")
+        right = seen.raw[HEADERS_AT + size :] == b"\x07\x00\x00\x00payload"
+        if told == size and right:
+            return observed("length:right")
+        return observed(
+            "length:wrong", difference=differing("headers", seen, str(size), str(told))
+        )
+
+    return _or_length(polled, each_of(polled, [sent], "length:right", look))
+
+
+def _places(due: SentMessage, seen: Seen) -> Observation:
+    state, checksum = seen.raw[STATE_AT], seen.raw[CHECKSUM_AT]
+    right = payload_checksum(due.payload).to_bytes(4, "little")
+    if state == AVAILABLE and checksum == right:
+        return observed("places:right")
+    if state != AVAILABLE:
+        return observed(
+            "places:state", difference=differing("state", seen, str(AVAILABLE), str(state))
+        )
+    return observed(
+        "places:checksum", difference=differing("checksum", seen, right.hex(), checksum.hex())
+    )
+
+
+def _or_length(polled: Polled, seen: Observation) -> Observation:
+    """Name what cannot be read a wrong length where a length is to blame."""
+    if polled.fault is None or not polled.fault.field.endswith("length"):
+        return seen
+    return observed("length:wrong", difference=seen.difference, note=seen.note)

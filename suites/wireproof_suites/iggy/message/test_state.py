@@ -1,0 +1,119 @@
+"""States: what a message has by default, what it has once set, what is withheld for it."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.observing import AS_SENT, observe, observe_messages, observe_unread
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
+from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message, numbered, sized
+from wireproof_suites.iggy.steps.polled_messages import first_unlike, observe_states
+from wireproof_suites.iggy.steps.stored_states import (
+    EVERY_STATE,
+    NOT_SET,
+    UNKNOWN_STATES,
+    WITHHELD,
+    are_set,
+    is_withheld,
+)
+
+SIZES = [1, 13, 4096, 4097, 65536]
+SOME_SET = {
+    "unavailable": {1: UNAVAILABLE},
+    "poisoned": {2: POISONED},
+    "marked-for-deletion": {3: MARKED_FOR_DELETION},
+    "one-of-each": {1: UNAVAILABLE, 2: POISONED, 3: MARKED_FOR_DELETION},
+    "the-first": {0: UNAVAILABLE},
+    "the-last": {4: POISONED},
+    "all-but-one": dict.fromkeys((0, 1, 3, 4), MARKED_FOR_DELETION),
+}
+
+
+@case("iggy/state/default", clause="iggy.state.default")
+@pytest.mark.parametrize("size", SIZES)
+def test_default(server: Server, topic: Topic, size: int) -> Observation:
+    """A message that nobody marked is available, whatever its size and headers."""
+    sent = [message(sized(size), *headers) for headers in HEADER_SETS.values()]
+
+    return observe_states(server.sent_and_polled(topic, *sent), sent)
+
+
+@case("iggy/state/default-again", clause="iggy.state.default")
+def test_default_again(server: Server, topic: Topic) -> Observation:
+    """A message that was polled before is still available."""
+    sent = numbered(1)
+    server.sent(topic, *sent)
+    seen = (observe_states(server.polled(topic, 1), sent) for _ in range(3))
+
+    return first_unlike(seen, "state:available")
+
+
+@case("iggy/state/code", clause="iggy.state.codes")
+@pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
+def test_code(server: Server, topic: Topic, state: int) -> Observation:
+    """A message whose state was set is polled with that state's code, or withheld."""
+    sent = numbered(1)
+    before = server.sent_and_polled(topic, *sent)
+    if not before.seen:
+        return observe_states(before, sent)
+    if not are_set(server, topic, {0: state}):
+        return observed(NOT_SET)
+    polled = server.poll(topic)
+    if is_withheld(state, polled, 1):
+        return observed(WITHHELD)
+
+    return observe_states(polled, sent, state=state, word="as-set")
+
+
+@case("iggy/state/delivered", clause="iggy.state.delivered")
+@pytest.mark.parametrize("states", SOME_SET.values(), ids=SOME_SET)
+def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Observation:
+    """Of messages in several states at least the available ones are polled."""
+    sent = numbered(5)
+    server.sent(topic, *sent)
+    if not are_set(server, topic, states):
+        return observed(NOT_SET)
+    polled = server.poll(topic)
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    found = {each.payload for each in polled.messages}
+    owed = {each.payload for offset, each in enumerate(sent) if offset not in states}
+    if found == {each.payload for each in sent}:
+        return observed("delivered:all")
+
+    return observed("delivered:some" if owed <= found else "delivered:too-few")
+
+
+@case("iggy/state/unknown", clause="iggy.state.unknown")
+@pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
+def test_unknown(server: Server, topic: Topic, state: int) -> Observation:
+    """A message of a state that none is called is an error, or polled as it is."""
+    sent = numbered(1)
+    server.sent(topic, *sent)
+    if not are_set(server, topic, {0: state}):
+        return observed(NOT_SET)
+    polled = server.poll(topic)
+    if observe_unread(polled) is not None:
+        return observe(polled.answer, then=server.client.goes_on())
+
+    return observe_states(polled, sent, state=state, word="as-set")
+
+
+@case("iggy/state/unknown-alone", clause="iggy.state.unknown-alone")
+@pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
+def test_unknown_alone(server: Server, topic: Topic, state: int) -> Observation:
+    """A message of unknown state spoils no poll of the messages beside it."""
+    sent = numbered(3)
+    server.sent(topic, *sent)
+    if not are_set(server, topic, {1: state}):
+        return observed(NOT_SET)
+    around = (
+        observe_messages(server.poll(topic, Polling(value=offset, count=1)), [sent[offset]])
+        for offset in (0, 2)
+    )
+
+    return first_unlike(around, AS_SENT)

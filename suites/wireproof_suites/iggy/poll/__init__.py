@@ -1,0 +1,1 @@
+"""Cases about polls, stored offsets and consumer groups."""

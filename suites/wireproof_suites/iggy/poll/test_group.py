@@ -1,0 +1,93 @@
+"""Consumer groups: partitions shared among members, each message to one of them."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.connection import Connection
+from wireproof_kit.iggy.observing import observe, observe_unread
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import PUSH
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
+from wireproof_spec.iggy.kinds import GROUP_KIND, NEXT
+from wireproof_suites.iggy.steps.poll_results import kept
+
+GROUP = 7
+GROUP_POLL = Polling(consumer=GROUP, kind=GROUP_KIND, strategy=NEXT, auto_commit=1)
+
+
+@case("iggy/poll/group", clause="iggy.poll.group")
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_group(server: Server, partitions: int) -> Observation:
+    """A member alone polls the messages of all partitions."""
+    topic = _filled(server, partitions)
+    _group(server, topic)
+
+    return _polled_by(server, topic, [_member(server, topic)])
+
+
+@case("iggy/poll/group-shared", clause="iggy.poll.group")
+@pytest.mark.parametrize("members", [2, 4])
+def test_shared(server: Server, members: int) -> Observation:
+    """Members share the partitions: each message is polled by one of them."""
+    topic = _filled(server, 4)
+    _group(server, topic)
+
+    return _polled_by(server, topic, [_member(server, topic) for _ in range(members)])
+
+
+@case("iggy/poll/group-not-joined", clause="iggy.poll.group")
+def test_not_joined(server: Server) -> Observation:
+    """Who has not joined a group polls nothing for it."""
+    topic = _filled(server, 1)
+    _group(server, topic)
+    with server.connect() as stranger:
+        polled = server.poll(topic, GROUP_POLL, on=stranger)
+
+        return observe(polled.answer, then=stranger.goes_on())
+
+
+def _filled(server: Server, partitions: int) -> Topic:
+    topic = server.new_topic(partitions)
+    for partition in range(1, partitions + 1):
+        kept(server, topic, 1, partition=partition)
+    return topic
+
+
+def _group(server: Server, topic: Topic) -> None:
+    """Make the group, once: a second request is refused, but empties it on the measured server."""
+    server.ask(
+        commands.CREATE_CONSUMER_GROUP, GroupRequest(topic.stream.id, topic.id, GROUP), PUSH
+    )
+
+
+def _member(server: Server, topic: Topic) -> Connection:
+    member = server.connect()
+    request = GroupRequest(topic.stream.id, topic.id, GROUP)
+    answer = member.ask(server.request(commands.JOIN_CONSUMER_GROUP, request), PUSH)
+    if not isinstance(answer, Done):
+        raise ArrangementFailed(f"joining a group was answered {observe(answer).value}")
+    return member
+
+
+def _polled_by(server: Server, topic: Topic, members: Sequence[Connection]) -> Observation:
+    """Let members poll by turns, twice for each partition; say whether each message came once."""
+    found: list[int] = []
+    for _ in range(2 * topic.partitions):
+        for member in members:
+            polled = server.poll(topic, GROUP_POLL, on=member)
+            unread = observe_unread(polled)
+            if unread is not None:
+                return unread
+            found += [each.id for each in polled.messages]
+    if len(set(found)) < topic.partitions:
+        return observed("delivered:fewer", note=f"{len(set(found))} of {topic.partitions}")
+
+    return observed("delivered:all" if len(found) == topic.partitions else "delivered:twice")

@@ -1,0 +1,74 @@
+"""Stored offsets: each consumer's own, in each partition, told as stored."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.kinds import NEXT
+from wireproof_suites.iggy.steps.poll_results import kept
+from wireproof_suites.iggy.steps.polled_messages import first_unlike
+from wireproof_suites.iggy.steps.stored_offsets import AS_STORED, observe_offset
+
+OFFSETS = {"0": (0,), "3": (3,), "4-then-1": (4, 1), "1-then-4": (1, 4), "2-then-0": (2, 0)}
+
+
+@case("iggy/poll/consumers-apart", clause="iggy.poll.consumer")
+def test_consumers_apart(server: Server) -> Observation:
+    """Each consumer has an offset of its own in each partition."""
+    topic = server.new_topic(partitions=2)
+    for partition in (1, 2):
+        kept(server, topic, 5, partition=partition)
+    wanted = {(1, 1): 1, (1, 2): 2, (2, 1): 3, (2, 2): 4}
+    for (consumer, partition), offset in wanted.items():
+        server.store_offset(topic, offset, consumer=consumer, partition=partition)
+    found = (
+        observe_offset(server, topic, offset, consumer=consumer, partition=partition)
+        for (consumer, partition), offset in wanted.items()
+    )
+
+    return first_unlike(found, AS_STORED)
+
+
+@case("iggy/poll/stored-offset", clause="iggy.poll.stored-offset")
+@pytest.mark.parametrize("offsets", OFFSETS.values(), ids=OFFSETS)
+def test_stored_offset(server: Server, topic: Topic, offsets: tuple[int, ...]) -> Observation:
+    """An offset that is stored is told, and another one stored over it, too."""
+    kept(server, topic, 5)
+    found = (_stored_and_told(server, topic, offset) for offset in offsets)
+
+    return first_unlike(found, AS_STORED)
+
+
+@case("iggy/poll/stored-offset/committed", clause="iggy.poll.stored-offset")
+def test_committed_offset(server: Server, topic: Topic) -> Observation:
+    """An offset that a poll committed is told."""
+    kept(server, topic, 5)
+    server.poll(topic, Polling(strategy=NEXT, count=3, auto_commit=1))
+
+    return observe_offset(server, topic, 2)
+
+
+@case("iggy/poll/never-stored", clause="iggy.poll.stored-offset")
+@pytest.mark.parametrize("consumer", [1, 4294967295])
+def test_never_stored(server: Server, topic: Topic, consumer: int) -> Observation:
+    """A consumer that stored no offset is told 0, or that there is none."""
+    kept(server, topic, 3)
+    answer = server.ask_offset(topic, consumer=consumer)
+    if not isinstance(answer, Done):
+        return observe(answer, then=server.client.goes_on())
+    if not answer.body:
+        return observed("ok,none")
+
+    return observed(f"offset:{server.stored_offset(topic, consumer=consumer)}")
+
+
+def _stored_and_told(server: Server, topic: Topic, offset: int) -> Observation:
+    answer = server.store_offset(topic, offset)
+    if not isinstance(answer, Done):
+        return observe(answer)
+    return observe_offset(server, topic, offset)

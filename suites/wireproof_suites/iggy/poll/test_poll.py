@@ -1,0 +1,250 @@
+"""Polling: what stands in front of the messages, how many come, and what is taken away."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.observing import MISSING, as_set, observe_unread
+from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP
+from wireproof_spec.iggy.message import Message
+from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message
+from wireproof_suites.iggy.steps.poll_results import (
+    AS_ASKED,
+    ask,
+    kept,
+    observe_asked,
+    observe_nothing,
+)
+from wireproof_suites.iggy.steps.polled_messages import first_unlike
+
+BEYOND = {"one-after-the-last": 5, "far-beyond": 1 << 40, "greatest": (1 << 64) - 1}
+EVERY_STRATEGY = {STRATEGIES[code]: code for code in (OFFSET, TIMESTAMP, FIRST, LAST, NEXT)}
+
+
+@case("iggy/poll/head", clause="iggy.poll.head")
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_head(server: Server, topic: Topic, count: int) -> Observation:
+    """A count stands in front of the messages, perhaps behind partition and offset."""
+    polled = _of(server, topic, count)
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    if len(polled.seen) < count:
+        return observed(MISSING, overdue=True)
+
+    return observed(f"head:{polled.head}")
+
+
+@case("iggy/poll/count", clause="iggy.poll.count")
+@pytest.mark.parametrize("count", [0, 1, 5, 100])
+def test_count(server: Server, topic: Topic, count: int) -> Observation:
+    """The count in front is that of the messages behind it."""
+    polled = _of(server, topic, count)
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    if len(polled.seen) < count:
+        return observed(MISSING, overdue=True)
+    note = f"{polled.declared} declared, {len(polled.seen)} there"
+
+    return observed(
+        "count:right" if polled.declared == len(polled.seen) == count else "count:wrong", note=note
+    )
+
+
+@case("iggy/poll/as-many", clause="iggy.poll.request")
+@pytest.mark.parametrize("count", [1, 3, 5, 6, (1 << 32) - 1])
+def test_as_many(server: Server, topic: Topic, count: int) -> Observation:
+    """As many messages come as are asked for, while there are."""
+    sent = kept(server, topic, 5)
+
+    return ask(server, topic, sent[:count], Polling(count=count))
+
+
+@case("iggy/poll/by-name", clause="iggy.poll.request")
+def test_by_name(server: Server, topic: Topic) -> Observation:
+    """Stream and topic may go by their names."""
+    sent = kept(server, topic, 3)
+
+    return observe_asked(server.poll(topic, by=topic.by_name), sent)
+
+
+@case("iggy/poll/by-name/sent-by-name", clause="iggy.poll.request")
+def test_sent_by_name(server: Server, topic: Topic) -> Observation:
+    """What is sent by the names of stream and topic is polled by their numbers."""
+    sent = [message(b"by name", id=1)]
+    server.client.ask(server.send_request(topic, *sent, by=topic.by_name))
+
+    return observe_asked(server.polled(topic, 1), sent)
+
+
+@case("iggy/poll/again", clause="iggy.poll.again")
+@pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
+def test_again(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
+    """What one consumer polled another one polls, too."""
+    server.sent_and_polled(topic, *[message(b"payload %d" % n, *headers) for n in range(5)])
+    polls = [server.poll(topic, Polling(consumer=consumer)) for consumer in (1, 2)]
+    for polled in polls:
+        unread = observe_unread(polled)
+        if unread is not None:
+            return unread
+    first, second = ([_all_of(each) for each in polled.messages] for polled in polls)
+    if not first:
+        return observed(MISSING, overdue=True)
+
+    return observed("same" if first == second else "different")
+
+
+@case("iggy/poll/offset", clause="iggy.poll.strategy-offset")
+@pytest.mark.parametrize("offset", [0, 1, 2, 4])
+def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
+    """Strategy offset begins with the message of that offset."""
+    sent = kept(server, topic, 5)
+
+    return ask(server, topic, sent[offset:], Polling(value=offset))
+
+
+@case("iggy/poll/offset-beyond", clause="iggy.poll.strategy-offset")
+@pytest.mark.parametrize("offset", BEYOND.values(), ids=BEYOND)
+def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
+    """Beyond the last message there is none."""
+    kept(server, topic, 5)
+
+    return observe_nothing(server.poll(topic, Polling(value=offset)))
+
+
+@case("iggy/poll/timestamp", clause="iggy.poll.strategy-timestamp")
+@pytest.mark.parametrize("which", [0, 2, 4], ids=["first", "middle", "last"])
+def test_timestamp(server: Server, topic: Topic, which: int) -> Observation:
+    """Strategy timestamp begins with the first message that is not older."""
+    sent = kept(server, topic, 5, one_by_one=True)
+    times = _times(server, topic)
+    if len(times) < len(sent):
+        return observed(MISSING, overdue=True)
+    begin = times.index(times[which])
+
+    return ask(server, topic, sent[begin:], Polling(strategy=TIMESTAMP, value=times[which]))
+
+
+@case("iggy/poll/timestamp-before", clause="iggy.poll.strategy-timestamp")
+@pytest.mark.parametrize("when", ["just-before", "1970"])
+def test_timestamp_before(server: Server, topic: Topic, when: str) -> Observation:
+    """A time before the first message finds all of them, or none."""
+    sent = kept(server, topic, 3, one_by_one=True)
+    value = _times(server, topic)[0] - 1 if when == "just-before" else 0
+    seen = ask(server, topic, sent, Polling(strategy=TIMESTAMP, value=value))
+
+    return observed("delivered:all") if seen.value == AS_ASKED else seen
+
+
+@case("iggy/poll/timestamp-after", clause="iggy.poll.strategy-timestamp")
+@pytest.mark.parametrize("when", ["just-after", "end-of-time"])
+def test_timestamp_after(server: Server, topic: Topic, when: str) -> Observation:
+    """A time after the last message finds none."""
+    kept(server, topic, 3, one_by_one=True)
+    value = _times(server, topic)[-1] + 1 if when == "just-after" else (1 << 64) - 1
+
+    return observe_nothing(server.poll(topic, Polling(strategy=TIMESTAMP, value=value)))
+
+
+@case("iggy/poll/first", clause="iggy.poll.strategy-first")
+@pytest.mark.parametrize("value", [0, 3, (1 << 64) - 1])
+@pytest.mark.parametrize("count", [1, 5])
+def test_first(server: Server, topic: Topic, value: int, count: int) -> Observation:
+    """Strategy first begins with the first message, whatever the value."""
+    sent = kept(server, topic, 5)
+
+    return ask(server, topic, sent[:count], Polling(strategy=FIRST, value=value, count=count))
+
+
+@case("iggy/poll/last", clause="iggy.poll.strategy-last")
+@pytest.mark.parametrize("value", [0, 3])
+@pytest.mark.parametrize("count", [1, 2, 5, 6, 100])
+def test_last(server: Server, topic: Topic, value: int, count: int) -> Observation:
+    """Strategy last gives the last messages, in their order."""
+    sent = kept(server, topic, 5)
+
+    return ask(server, topic, sent[-count:], Polling(strategy=LAST, value=value, count=count))
+
+
+@case("iggy/poll/next", clause="iggy.poll.strategy-next")
+@pytest.mark.parametrize("stored", [None, 0, 1, 3])
+@pytest.mark.parametrize("value", [0, 4])
+def test_next(server: Server, topic: Topic, stored: int | None, value: int) -> Observation:
+    """Strategy next begins behind the stored offset, or with the first message."""
+    sent = kept(server, topic, 5)
+    if stored is not None:
+        server.store_offset(topic, stored)
+    due = sent if stored is None else sent[stored + 1 :]
+
+    return ask(server, topic, due, Polling(strategy=NEXT, value=value))
+
+
+@case("iggy/poll/empty", clause="iggy.poll.empty")
+@pytest.mark.parametrize("strategy", EVERY_STRATEGY.values(), ids=EVERY_STRATEGY)
+def test_empty(server: Server, topic: Topic, strategy: int) -> Observation:
+    """An empty partition gives no message; it does once there is one."""
+    seen = observe_nothing(server.poll(topic, Polling(strategy=strategy)))
+    kept(server, topic, 1)
+
+    return seen
+
+
+@case("iggy/poll/empty/after-all", clause="iggy.poll.empty")
+def test_next_after_all(server: Server, topic: Topic) -> Observation:
+    """Behind a last message that was committed there is none."""
+    kept(server, topic, 3)
+    server.poll(topic, Polling(strategy=NEXT, auto_commit=1))
+
+    return observe_nothing(server.poll(topic, Polling(strategy=NEXT)))
+
+
+@case("iggy/poll/auto-commit", clause="iggy.poll.auto-commit")
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_auto_commit(server: Server, topic: Topic, count: int) -> Observation:
+    """Polls that commit go on where the one before ended."""
+    sent = kept(server, topic, 5)
+    polling = Polling(strategy=NEXT, count=count, auto_commit=1)
+    polls = (
+        ask(server, topic, sent[first : first + count], polling) for first in range(0, 5, count)
+    )
+
+    return first_unlike(polls, AS_ASKED)
+
+
+@case("iggy/poll/no-commit", clause="iggy.poll.auto-commit")
+@pytest.mark.parametrize("byte", [0, 2, 255])
+def test_no_commit(server: Server, topic: Topic, byte: int) -> Observation:
+    """A byte other than 1 asks for no commit."""
+    sent = kept(server, topic, 5)
+    polling = Polling(strategy=NEXT, count=2, auto_commit=byte)
+
+    return first_unlike((ask(server, topic, sent[:2], polling) for _ in range(3)), AS_ASKED)
+
+
+def _of(server: Server, topic: Topic, count: int) -> Polled:
+    if not count:
+        return server.poll(topic)
+    return server.sent_and_polled(topic, *[message(b"message %d" % n) for n in range(count)])
+
+
+def _times(server: Server, topic: Topic) -> list[int]:
+    return [each.timestamp for each in server.poll(topic).messages]
+
+
+def _all_of(message: Message) -> tuple[object, ...]:
+    headers = tuple(as_set(message.headers))
+    return (
+        message.offset,
+        message.state,
+        message.timestamp,
+        message.id,
+        message.checksum,
+        headers,
+        message.payload,
+    )

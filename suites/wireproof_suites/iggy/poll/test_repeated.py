@@ -1,0 +1,164 @@
+"""Time that passes: what was polled rightly at first is polled so seconds later, too."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.header_kinds import STRING
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
+from wireproof_suites.iggy.steps.elapsed_time import (
+    lasting,
+    observe_fewer,
+    observe_fewer_json,
+    told,
+    told_in_json,
+)
+from wireproof_suites.iggy.steps.header_kinds import EVERY_KIND
+from wireproof_suites.iggy.steps.message_contents import (
+    BOUNDS,
+    DISTINCT_ID,
+    FIFTEEN_HEADERS,
+    HEADER_SETS,
+    KEYS,
+    PAYLOAD,
+    PAYLOADS,
+    message,
+    numbered,
+)
+from wireproof_suites.iggy.steps.stored_states import NOT_CHANGED, NOT_SET, are_set, is_done
+
+IDS = (DISTINCT_ID, (1 << 53) + 1, 1 << 64, (1 << 128) - 1, 0)
+HEADERS: tuple[tuple[Header, ...], ...] = (
+    *HEADER_SETS.values(),
+    *(tuple(headers) for headers in EVERY_KIND.values()),
+    tuple(headers[0] for headers in EVERY_KIND.values()) + FIFTEEN_HEADERS,
+)
+KEYED = (*(Header(key, STRING, b"v") for key in KEYS.values()), *BOUNDS.values())
+
+CONTENTS: dict[str, tuple[SentMessage, ...]] = {
+    "payloads": tuple(message(each, *FIFTEEN_HEADERS[:2]) for each in PAYLOADS.values()),
+    "payloads-without-headers": tuple(message(each) for each in PAYLOADS.values()),
+    "headers": tuple(message(PAYLOAD, *each) for each in HEADERS),
+    "keys": tuple(message(PAYLOAD, each) for each in KEYED),
+    "ids": tuple(message(PAYLOAD, id=each) for each in IDS),
+}
+STATES_SET = {1: UNAVAILABLE, 2: POISONED, 3: MARKED_FOR_DELETION}
+UNKNOWN_SET = {1: 0, 3: 11}
+FLIPPED_BIT = 5
+FROM_THE_SECOND = Polling(value=1)
+ONE_BY_ONE = tuple(Polling(value=offset, count=1) for offset in range(5))
+
+
+@case("iggy/poll/again-later", clause="iggy.poll.again", waiting=True)
+@pytest.mark.parametrize("sent", CONTENTS.values(), ids=CONTENTS)
+def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> Observation:
+    """Messages are polled for seconds as they were at first."""
+    fewer = observe_fewer(server.sent_and_polled(topic, *sent), len(sent))
+    if fewer is not None:
+        return fewer
+
+    def look() -> object:
+        return told(server.poll(topic)), told(server.poll(topic, FROM_THE_SECOND))
+
+    return lasting(look(), look)
+
+
+@case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
+def test_changed_later(server: Server, topic: Topic) -> Observation:
+    """Messages whose states and payloads were changed are polled for seconds as at first."""
+    fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
+    if fewer is not None:
+        return fewer
+    not_done = _not_changed(server, topic)
+    if not_done is not None:
+        return not_done
+
+    return lasting(told(server.poll(topic)), lambda: told(server.poll(topic)))
+
+
+@case(
+    "iggy/poll/again-later/unknown-state",
+    clause="iggy.poll.again",
+    needs=("control",),
+    waiting=True,
+)
+def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
+    """Messages of unknown state, and those beside them, are polled for seconds as at first."""
+    fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
+    if fewer is not None:
+        return fewer
+    if not are_set(server, topic, UNKNOWN_SET):
+        return observed(NOT_SET)
+
+    def look() -> object:
+        return [told(server.poll(topic, each)) for each in ONE_BY_ONE]
+
+    return lasting(look(), look)
+
+
+@case("iggy/json/again-later", clause="iggy.poll.again", needs=("http",), waiting=True)
+@pytest.mark.parametrize("sent", CONTENTS.values(), ids=CONTENTS)
+def test_json_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> Observation:
+    """Messages are polled over HTTP for seconds as they were at first."""
+    server.sent(topic, *sent)
+    first = server.got(topic, len(sent))
+    fewer = observe_fewer_json(first, len(sent))
+    if fewer is not None:
+        return fewer
+
+    return lasting(told_in_json(first), lambda: told_in_json(server.get(topic)))
+
+
+@case(
+    "iggy/json/again-later/changed",
+    clause="iggy.poll.again",
+    needs=("http", "control"),
+    waiting=True,
+)
+def test_json_changed_later(server: Server, topic: Topic) -> Observation:
+    """Messages whose states and payloads were changed are polled over HTTP as at first."""
+    server.sent(topic, *numbered(5))
+    fewer = observe_fewer_json(server.got(topic, 5), 5)
+    if fewer is not None:
+        return fewer
+    not_done = _not_changed(server, topic)
+    if not_done is not None:
+        return not_done
+
+    return lasting(told_in_json(server.get(topic)), lambda: told_in_json(server.get(topic)))
+
+
+@case(
+    "iggy/json/again-later/unknown-state",
+    clause="iggy.poll.again",
+    needs=("http", "control"),
+    waiting=True,
+)
+def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
+    """Messages of unknown state, and those beside them, are polled over HTTP as at first."""
+    server.sent(topic, *numbered(5))
+    fewer = observe_fewer_json(server.got(topic, 5), 5)
+    if fewer is not None:
+        return fewer
+    if not are_set(server, topic, UNKNOWN_SET):
+        return observed(NOT_SET)
+
+    def look() -> object:
+        return [
+            told_in_json(server.get(topic, value=each.value, count=each.count))
+            for each in ONE_BY_ONE
+        ]
+
+    return lasting(look(), look)
+
+
+def _not_changed(server: Server, topic: Topic) -> Observation | None:
+    """Set states and turn a bit over; ``not-set`` or ``not-changed`` when that cannot be done."""
+    if not are_set(server, topic, STATES_SET):
+        return observed(NOT_SET)
+    return None if is_done(server.control.flip(topic, 4, FLIPPED_BIT)) else observed(NOT_CHANGED)

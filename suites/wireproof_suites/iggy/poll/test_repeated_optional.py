@@ -1,0 +1,117 @@
+"""Time that passes over messages of which it is open whether they are taken, or how many are.
+
+A server may refuse them. Those that it takes, and a right message behind them, are polled for
+seconds as they were at first; those that it refuses do not turn up meanwhile.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.http import base64_text, is_success
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_suites.iggy.steps.elapsed_time import (
+    are_some_of,
+    lasting,
+    lasting_while,
+    messages_told,
+    observe_fewer,
+    observe_fewer_json,
+    told,
+    told_in_json,
+)
+from wireproof_suites.iggy.steps.message_contents import PAYLOAD, WIDTHS, message
+
+SENTINEL = b"sentinel"
+OF_OTHER_WIDTHS = tuple(message(PAYLOAD, each) for each in WIDTHS.values())
+OF_ONE_ID = (message(b"first", id=7), message(b"second", id=7))
+POSTED: dict[str, dict[str, object]] = {
+    "empty-headers": {"payload": base64_text(PAYLOAD), "headers": {}},
+    "empty-payload": {"payload": ""},
+}
+
+
+@case("iggy/poll/again-later/width", clause="iggy.poll.again", waiting=True)
+def test_width_later(server: Server, topic: Topic) -> Observation:
+    """Headers of other widths than their kinds' are polled for seconds as at first."""
+    taken = _sent_one_by_one(server, topic)
+    first = server.polled(topic, taken + 1)
+    fewer = observe_fewer(first, taken + 1)
+    if fewer is not None:
+        return fewer
+    seen = lasting(told(first), lambda: told(server.poll(topic)))
+
+    return _unless_refused(seen, is_refused=taken < len(OF_OTHER_WIDTHS))
+
+
+@case("iggy/json/again-later/width", clause="iggy.poll.again", needs=("http",), waiting=True)
+def test_json_width_later(server: Server, topic: Topic) -> Observation:
+    """Headers of other widths than their kinds' are polled over HTTP for seconds as at first."""
+    taken = _sent_one_by_one(server, topic)
+    first = server.got(topic, taken + 1)
+    fewer = observe_fewer_json(first, taken + 1)
+    if fewer is not None:
+        return fewer
+    seen = lasting(told_in_json(first), lambda: told_in_json(server.get(topic)))
+
+    return _unless_refused(seen, is_refused=taken < len(OF_OTHER_WIDTHS))
+
+
+@case("iggy/poll/again-later/repeated-id", clause="iggy.poll.again", waiting=True)
+def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
+    """Of two messages of one id, no others are polled for seconds than at first."""
+    for each in OF_ONE_ID:
+        server.send(topic, each)
+    first = server.polled(topic, len(OF_ONE_ID))
+    fewer = observe_fewer(first, 1)
+    if fewer is not None:
+        return fewer
+    known = messages_told(first)
+
+    return lasting_while(lambda: are_some_of(messages_told(server.poll(topic)), known))
+
+
+@case("iggy/json/again-later/repeated-id", clause="iggy.poll.again", needs=("http",), waiting=True)
+def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
+    """Of two messages of one id, no others are polled over HTTP for seconds than at first."""
+    for each in OF_ONE_ID:
+        server.send(topic, each)
+    first = server.got(topic, len(OF_ONE_ID))
+    fewer = observe_fewer_json(first, 1)
+    if fewer is not None:
+        return fewer
+
+    return lasting_while(lambda: are_some_of(server.get(topic).objects, first.objects))
+
+
+@case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
+@pytest.mark.parametrize("posted", POSTED.values(), ids=POSTED)
+def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
+    """Empty headers and empty payloads are polled over both transports for seconds as at first."""
+    is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
+    server.sent(topic, message(SENTINEL))
+    due = 3 if is_taken else 1
+    fewer = observe_fewer_json(server.got(topic, due), due)
+    if fewer is not None:
+        return fewer
+
+    def look() -> object:
+        return told_in_json(server.get(topic)), told(server.poll(topic))
+
+    return _unless_refused(lasting(look(), look), is_refused=not is_taken)
+
+
+def _sent_one_by_one(server: Server, topic: Topic) -> int:
+    """Send each message of another width, then a right one; return how many of them are taken."""
+    answers = [server.send(topic, each) for each in OF_OTHER_WIDTHS]
+    server.sent(topic, message(SENTINEL))
+    return sum(isinstance(each, Done) for each in answers)
+
+
+def _unless_refused(seen: Observation, *, is_refused: bool) -> Observation:
+    """Say before what was seen of the others that something was refused."""
+    return replace(seen, value=f"refused,{seen.value}") if is_refused else seen

@@ -1,0 +1,1 @@
+"""Cases about streams, topics, partitions, clients and error statuses."""

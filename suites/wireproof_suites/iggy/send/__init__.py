@@ -1,0 +1,1 @@
+"""Cases about sending and partitioning."""

@@ -1,0 +1,140 @@
+"""Partitioning: by number, by turns, by a key."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy.asking import Polling
+from wireproof_kit.iggy.observing import MISSING, observe_unread
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.partitioning import Partitioning, balanced, messages_key
+from wireproof_spec.iggy.key_hash import partition_of_key
+from wireproof_spec.iggy.kinds import BALANCED
+from wireproof_suites.iggy.steps.message_contents import message, sized
+from wireproof_suites.iggy.steps.polled_messages import first_unlike
+
+KEYS = {
+    "1-byte": b"\x01",
+    "zero": b"\x00",
+    "4-bytes": b"key1",
+    "255-bytes": sized(255),
+    "no-text": b"\xff\xfe",
+}
+LENGTHS = [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 40]
+PARTITION_COUNTS = [3, 7]
+
+
+@case("iggy/send/partition-id", clause="iggy.send.partitioning")
+def test_partition_id(server: Server) -> Observation:
+    """A message is polled from the partition that its request named, and from no other."""
+    topic = server.new_topic(partitions=3)
+    for partition in (1, 2, 3):
+        server.sent(topic, message(b"to %d" % partition), partition=partition)
+    found = (
+        _has(server, topic, partition, [b"to %d" % partition], "as-asked")
+        for partition in (1, 2, 3)
+    )
+
+    return first_unlike(found, "partition:as-asked")
+
+
+@case("iggy/send/balanced", clause="iggy.send.partitioning")
+def test_balanced(server: Server) -> Observation:
+    """Balanced requests go to the partitions by turns, each to one of them."""
+    topic = server.new_topic(partitions=3)
+    for number in range(6):
+        pair = [message(b"request %d, %d" % (number, which)) for which in (1, 2)]
+        server.sent(topic, *pair, partitioning=balanced())
+    places: list[int] = []
+    for number in range(6):
+        found = _partition_of(server, topic, [b"request %d, %d" % (number, n) for n in (1, 2)])
+        if found is None:
+            return observed(MISSING, overdue=True, note=f"request {number + 1}")
+        places.append(found)
+    by_turns = sorted(places[:3]) == [1, 2, 3] and places[3:] == places[:3]
+
+    return observed("partitions:in-turn" if by_turns else "partitions:other", note=str(places))
+
+
+@case("iggy/send/balanced-value", clause="iggy.send.partitioning")
+@pytest.mark.parametrize("size", [1, 4, 255])
+def test_balanced_value(server: Server, topic: Topic, size: int) -> Observation:
+    """A value beside balanced means nothing, or is refused."""
+    odd = Partitioning(BALANCED, b"\x01" * size)
+
+    return server.refusal(server.send_request(topic, message(), partitioning=odd))
+
+
+@case("iggy/send/messages-key", clause="iggy.send.partitioning")
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_messages_key(server: Server, key: bytes) -> Observation:
+    """A key leads to the same partition each time."""
+    topic = server.new_topic(partitions=3)
+    for payload in (b"first", b"second"):
+        server.sent(topic, message(payload), partitioning=messages_key(key))
+    places = [_partition_of(server, topic, [payload]) for payload in (b"first", b"second")]
+    if None in places:
+        return observed(MISSING, overdue=True)
+
+    return observed(
+        "partition:same" if places[0] == places[1] else "partition:other", note=str(places)
+    )
+
+
+@case("iggy/send/messages-key-murmur", clause="iggy.send.partitioning")
+@pytest.mark.parametrize("count", PARTITION_COUNTS)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_hash_of_the_key(server: Server, length: int, count: int) -> Observation:
+    """The partition is that of the key's hash, the last one for a hash of 0."""
+    topic = server.new_topic(partitions=count)
+
+    def place(key: bytes) -> int:
+        return partition_of_key(key, count, server.generation)
+
+    keys = [sized(length + start)[start:] for start in range(3)]
+    for number, key in enumerate(keys):
+        server.sent(topic, message(b"key %d" % number), partitioning=messages_key(key))
+
+    return first_unlike(
+        (
+            _has(server, topic, place(key), [b"key %d" % number], "by-hash", among=True)
+            for number, key in enumerate(keys)
+        ),
+        "partition:by-hash",
+    )
+
+
+def _has(
+    server: Server,
+    topic: Topic,
+    partition: int,
+    payloads: list[bytes],
+    word: str,
+    *,
+    among: bool = False,
+) -> Observation:
+    """Say whether a partition has these payloads, and unless ``among`` others no others."""
+    polled = server.polled(topic, len(payloads), Polling(partition=partition))
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    found = [each.payload for each in polled.messages]
+    right = set(payloads) <= set(found) if among else found == payloads
+    if right:
+        return observed(f"partition:{word}")
+    elsewhere = _partition_of(server, topic, payloads)
+    if elsewhere is None:
+        return observed(MISSING, overdue=True)
+    return observed("partition:other", note=f"{elsewhere}, not {partition}")
+
+
+def _partition_of(server: Server, topic: Topic, payloads: list[bytes]) -> int | None:
+    """Return the one partition that has all of these payloads."""
+    for partition in range(1, topic.partitions + 1):
+        found = {
+            each.payload for each in server.poll(topic, Polling(partition=partition)).messages
+        }
+        if set(payloads) <= found:
+            return partition
+    return None

@@ -1,0 +1,140 @@
+"""Sending: all of a request or nothing, in order, to the right partition, within limits."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.iggy import requests
+from wireproof_kit.iggy.answers import Done
+from wireproof_kit.iggy.observing import observe, observe_absence, observe_messages
+from wireproof_kit.iggy.polled import read_polled
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.patience import PUSH
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.header_kinds import RAW
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.limits import (
+    MAX_VALUE_SIZE,
+    max_header_values_size,
+    max_payloads_size,
+)
+from wireproof_suites.iggy.steps.message_contents import (
+    HEADER,
+    THREE_HEADERS,
+    message,
+    numbered,
+    sized,
+)
+
+SENTINEL = b"sentinel"
+SPLITS = {"one-message": 1, "two-messages": 2, "sixteen-messages": 16}
+
+
+@case("iggy/send/accept", clause="iggy.send.layout")
+@pytest.mark.parametrize("count", [1, 2, 100])
+@pytest.mark.parametrize("headers", [(), THREE_HEADERS], ids=["no-headers", "three-headers"])
+def test_accept(
+    server: Server, topic: Topic, count: int, headers: tuple[Header, ...]
+) -> Observation:
+    """Messages of one request are accepted, and all are polled."""
+    sent = [message(each.payload, *headers, id=each.id) for each in numbered(count)]
+    answer = server.send(topic, *sent)
+    seen = observe(answer)
+    if seen.value != "ok":
+        return seen
+
+    return observe(answer, then=observe_messages(server.polled(topic, count), sent).value)
+
+
+@case("iggy/send/order", clause="iggy.send.order")
+def test_order(server: Server, topic: Topic) -> Observation:
+    """Messages are stored in the order of their requests, and of their places in them."""
+    sent = numbered(30)
+    for first in range(0, 30, 10):
+        server.sent(topic, *sent[first : first + 10])
+
+    return observe_messages(server.polled(topic, 30), sent)
+
+
+@case("iggy/send/nothing-stored", clause="iggy.send.all-or-nothing")
+@pytest.mark.parametrize("where", ["last", "first", "between"])
+@pytest.mark.parametrize("fault", ["empty-payload", "payload-beyond-the-frame", "unknown-kind"])
+def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) -> Observation:
+    """Of a request with one malformed message nothing is stored."""
+    place = {"first": 0, "between": 1, "last": 2}[where]
+    sent = [message(b"message %d" % n, HEADER) for n in range(3)]
+    wrong = _damaged(server.send_request(topic, *sent), place, fault)
+    with server.connect() as connection:
+        connection.ask(wrong)
+    server.sent(topic, message(SENTINEL))
+
+    unwanted = [each.payload for each in sent]
+    return observe_absence(server.polled(topic, 1), unwanted=unwanted, sentinel=SENTINEL)
+
+
+@case("iggy/send/limit-payload", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
+def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
+    """The payloads of a request may have so many bytes together as its generation allows."""
+    size = max_payloads_size(server.generation) // count
+
+    return _accepted(server, topic, [message(sized(size), id=n) for n in range(1, count + 1)])
+
+
+@case("iggy/send/beyond-limit-payload", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
+def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
+    """One byte more is refused."""
+    most = max_payloads_size(server.generation)
+    size = most // count
+    payloads = [bytes(size)] * (count - 1) + [bytes(most - size * (count - 1) + 1)]
+
+    return server.refusal(server.send_request(topic, *map(message, payloads)))
+
+
+@case("iggy/send/limit-headers", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
+def test_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
+    """Header values of 255 bytes, as many as are within what their generation allows."""
+    return _accepted(server, topic, _with_values(_most_values(server), count))
+
+
+@case("iggy/send/beyond-limit-headers", clause="iggy.send.limits")
+@pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
+def test_beyond_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
+    """Header values of more bytes are refused."""
+    sent = _with_values(_most_values(server) + 1, count)
+    return server.refusal(server.send_request(topic, *sent))
+
+
+def _most_values(server: Server) -> int:
+    return max_header_values_size(server.generation) // MAX_VALUE_SIZE
+
+
+def _with_values(values: int, count: int) -> list[SentMessage]:
+    headers = [Header(f"{n}", RAW, sized(MAX_VALUE_SIZE)) for n in range(values)]
+    parts = [headers[first::count] for first in range(count)]
+    return [message(b"payload %d" % n, *each) for n, each in enumerate(parts)]
+
+
+def _accepted(server: Server, topic: Topic, sent: list[SentMessage]) -> Observation:
+    """Send on a connection of its own, and poll what was sent; so much of it takes a while."""
+    with server.connect() as connection:
+        answer = connection.ask(server.send_request(topic, *sent), PUSH)
+        seen = observe(answer, then=connection.goes_on())
+        if not isinstance(answer, Done):
+            return seen
+        polled = read_polled(connection.ask(server.poll_request(topic), PUSH))
+
+    return seen.then(observe_messages(polled, sent).value)
+
+
+def _damaged(right: Outgoing, place: int, fault: str) -> Outgoing:
+    if fault == "empty-payload":
+        empty = requests.overwritten(right, f"messages[{place}].length", 0)
+        return requests.resized(empty.replace(f"messages[{place}].payload", b""))
+    if fault == "unknown-kind":
+        return requests.overwritten(right, f"messages[{place}].headers[0].kind", 99)
+    return requests.overwritten(right, f"messages[{place}].length", 1 << 24)

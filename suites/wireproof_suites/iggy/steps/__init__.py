@@ -1,0 +1,1 @@
+"""Steps and observations that Iggy cases of several folders share."""

@@ -1,0 +1,130 @@
+"""From messages polled over HTTP to the words of the catalogue, field by field."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_kit.iggy.http import JsonObject, JsonPolled, base64_text, headers_object
+from wireproof_kit.iggy.observing import MISSING, as_set, observe_http
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.names import MESSAGE_FIELDS
+from wireproof_spec.iggy.states import state_name
+from wireproof_spec.strict_json import JsonValue
+from wireproof_spec.wording import shown
+from wireproof_suites.iggy.steps.polled_messages import first_unlike
+
+Look = Callable[[SentMessage, JsonObject], Observation]
+Wanted = Callable[[SentMessage], JsonValue]
+
+
+def observe_unread_json(polled: JsonPolled) -> Observation | None:
+    """Name what came of a poll over HTTP that brought no list of messages; None when it did."""
+    if polled.is_readable:
+        return None
+    if polled.answer.failure is None and 200 <= polled.answer.status < 300:
+        return observed("delivered:undecodable", note=shown(polled.answer.body))
+    return observe_http(polled.answer)
+
+
+def each_object(
+    polled: JsonPolled, sent: Sequence[SentMessage], value: str, look: Look
+) -> Observation:
+    """Look at every message that was sent; return the value, or the first that is another."""
+    unread = observe_unread_json(polled)
+    if unread is not None:
+        return unread
+    pairs = zip(sent, polled.objects, strict=False)
+    worst = first_unlike((look(due, found) for due, found in pairs), value)
+    if worst.value == value and len(polled.objects) < len(sent):
+        return observed(MISSING, overdue=True, note=f"{len(polled.objects)} of {len(sent)} came")
+    return worst
+
+
+def each_field(
+    polled: JsonPolled,
+    sent: Sequence[SentMessage],
+    field: str,
+    wanted: Wanted,
+    *,
+    word: str = "as-sent",
+) -> Observation:
+    """Compare one field with what is wanted of it: ``FIELD:WORD``, or ``FIELD:other``.
+
+    Types count: a number in a string is another value.
+    """
+
+    def look(due: SentMessage, found: JsonObject) -> Observation:
+        value = wanted(due)
+        if is_same(found.get(field), value):
+            return observed(f"{field}:{word}")
+        kind = "absent" if field not in found else "other"
+        return observed(f"{field}:{kind}", difference=json_difference(field, value, found))
+
+    return each_object(polled, sent, f"{field}:{word}", look)
+
+
+def observe_json_messages(polled: JsonPolled, sent: Sequence[SentMessage]) -> Observation:
+    """Compare id (unless 0), headers and payload of each message with what was sent."""
+
+    def look(due: SentMessage, found: JsonObject) -> Observation:
+        wanted: dict[str, JsonValue] = {"payload": base64_text(due.payload)}
+        wanted["headers"] = headers_value(due.headers)
+        if due.id:
+            wanted["id"] = due.id
+        for field in ("id", "headers", "payload"):
+            if field in wanted and not is_same(found.get(field), wanted[field]):
+                difference = json_difference(field, wanted[field], found)
+                return observed(f"delivered:{field}", difference=difference)
+        return observed("delivered:as-sent")
+
+    seen = each_object(polled, sent, "delivered:as-sent", look)
+    if seen.value == "delivered:as-sent" and len(polled.objects) > len(sent):
+        return observed("delivered:more")
+    return seen
+
+
+def compare_transports(messages: Sequence[Message], objects: Sequence[JsonObject]) -> Observation:
+    """Compare every field that both transports tell: ``same``, or ``different:FIELD``."""
+    if len(messages) != len(objects):
+        return observed("different:count", note=f"{len(messages)} and {len(objects)}")
+    for message, found in zip(messages, objects, strict=True):
+        wanted = as_object(message)
+        for field in MESSAGE_FIELDS:
+            if not is_same(found.get(field), wanted[field]):
+                difference = json_difference(field, wanted[field], found)
+                return observed(f"different:{field}", difference=difference)
+    return observed("same")
+
+
+def as_object(message: Message) -> JsonObject:
+    """Return a message of the binary transport as JSON has it."""
+    state = message.state
+    return {
+        "offset": message.offset,
+        "state": None if state is None else state_name(state) or str(state),
+        "timestamp": message.timestamp,
+        "id": message.id,
+        "checksum": message.checksum,
+        "headers": headers_value(message.headers),
+        "payload": base64_text(message.payload),
+    }
+
+
+def headers_value(headers: Sequence[Header]) -> JsonValue:
+    """Return headers as JSON has them; null without any."""
+    if not as_set(headers):
+        return None
+    objects = headers_object(headers)
+    return {key: dict(value.items()) for key, value in objects.items()}
+
+
+def is_same(found: JsonValue, wanted: JsonValue) -> bool:
+    """Tell whether two values are equal, and of one type."""
+    return type(found) is type(wanted) and found == wanted
+
+
+def json_difference(field: str, wanted: JsonValue, found: JsonObject) -> Difference:
+    """Return where an object differs."""
+    there = shown(found[field]) if field in found else "no such field"
+    return Difference(field, None, shown(wanted), there)

@@ -1,0 +1,70 @@
+"""Polls that ask for some of the messages that are there, and what they should bring."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.asking import POLLING, Polling
+from wireproof_kit.iggy.observing import AS_SENT, MISSING, observe_messages, observe_unread
+from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_suites.iggy.steps.message_contents import numbered
+
+AS_ASKED = "delivered:as-asked"
+NONE = "delivered:none"
+
+
+def kept(
+    server: Server,
+    topic: Topic,
+    count: int,
+    *,
+    partition: int = FIRST_PARTITION,
+    one_by_one: bool = False,
+) -> tuple[SentMessage, ...]:
+    """Send numbered messages, and return them once all of them can be polled.
+
+    Raises:
+        ArrangementFailed: not all of them can.
+    """
+    sent = numbered(count, first=1 + 1000 * partition)
+    for each in [[one] for one in sent] if one_by_one else [sent]:
+        server.sent(topic, *each, partition=partition)
+    polled = server.polled(topic, count, Polling(partition=partition, count=count))
+    if not polled.is_readable or len(polled.seen) != count:
+        raise ArrangementFailed(f"of {count} messages {len(polled.seen)} could be polled")
+    return sent
+
+
+def observe_asked(polled: Polled, due: Sequence[SentMessage]) -> Observation:
+    """Compare what came with what was asked for, of messages that are known to be there.
+
+    ``delivered:as-asked``, ``delivered:none``, ``delivered:fewer``, ``delivered:more``, or the
+    first field that differs.
+    """
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    if not polled.seen and due:
+        return observed(NONE)
+    seen = observe_messages(polled, due)
+    words = {AS_SENT: AS_ASKED, MISSING: "delivered:fewer"}
+    return replace(seen, value=words.get(seen.value, seen.value), overdue=False)
+
+
+def observe_nothing(polled: Polled) -> Observation:
+    """Say that a poll brought no message: ``delivered:none``, or ``delivered:some``."""
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    return observed("delivered:some" if polled.seen else NONE)
+
+
+def ask(
+    server: Server, topic: Topic, due: Sequence[SentMessage], polling: Polling = POLLING
+) -> Observation:
+    """Poll once and compare what came with what is due."""
+    return observe_asked(server.poll(topic, polling), due)

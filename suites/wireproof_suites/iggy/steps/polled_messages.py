@@ -1,0 +1,81 @@
+"""From polled messages to the words of the catalogue, field by field."""
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from wireproof_kit.iggy.observing import MISSING, differing, observe_unread, state_text
+from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.checksum import payload_checksum
+from wireproof_spec.iggy.headers import HEADERS
+from wireproof_spec.iggy.states import AVAILABLE
+
+Look = Callable[[SentMessage, Seen], Observation]
+
+
+def each_of(polled: Polled, sent: Sequence[SentMessage], value: str, look: Look) -> Observation:
+    """Look at every message that was sent; return the value, or the first that is another.
+
+    ``missing`` when fewer came than were sent.
+    """
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    pairs = zip(sent, polled.seen, strict=False)
+    worst = first_unlike((look(due, seen) for due, seen in pairs), value)
+    if worst.value == value and len(polled.seen) < len(sent):
+        return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
+    return worst
+
+
+def first_unlike(observations: Iterable[Observation], value: str) -> Observation:
+    """Return the first observation of another value, numbered in its note, or else the value.
+
+    What comes after that one is not looked at.
+    """
+    for number, observation in enumerate(observations, start=1):
+        if observation.value != value:
+            note = f"number {number}; {observation.note}".removesuffix("; ")
+            return replace(observation, note=note)
+    return observed(value)
+
+
+def observe_checksums(polled: Polled, sent: Sequence[SentMessage]) -> Observation:
+    """Compare each checksum with that of the payload that was sent.
+
+    ``checksum:right``, or what the first wrong one is: ``zero``, ``of-headers``, ``none`` in a
+    layout that has no checksum, ``wrong``.
+    """
+    return each_of(polled, sent, "checksum:right", _checksum)
+
+
+def observe_states(
+    polled: Polled, sent: Sequence[SentMessage], *, state: int = AVAILABLE, word: str = "available"
+) -> Observation:
+    """Compare each state with the one that is due: ``state:WORD``, or the name that it has."""
+
+    def look(due: SentMessage, seen: Seen) -> Observation:
+        found = seen.message.state
+        if found == state:
+            return observed(f"state:{word}")
+        difference = differing("state", seen, state_text(state), state_text(found))
+        name = state_text(found).replace(" ", "-")
+        return observed(f"state:{name}", difference=difference)
+
+    return each_of(polled, sent, f"state:{word}", look)
+
+
+def _checksum(due: SentMessage, seen: Seen) -> Observation:
+    right, found = payload_checksum(due.payload), seen.message.checksum
+    if found == right:
+        return observed("checksum:right")
+    difference = differing("checksum", seen, str(right), str(found))
+    if found is None:
+        return observed("checksum:none", difference=difference)
+    with_headers = encode(HEADERS, seen.message.headers) + due.payload
+    if due.headers and found == zlib.crc32(with_headers):
+        return observed("checksum:of-headers", difference=difference)
+    return observed("checksum:wrong" if found else "checksum:zero", difference=difference)

@@ -1,0 +1,34 @@
+"""Sending over either transport."""
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.iggy.http import is_success
+from wireproof_kit.iggy.observing import observe_http
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.topics import Topic
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+
+OVER_TCP, OVER_HTTP = "over-tcp", "over-http"
+TRANSPORTS = (OVER_TCP, OVER_HTTP)
+
+
+def sent_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) -> None:
+    """Send messages as a step that must succeed.
+
+    Raises:
+        ArrangementFailed: they were not taken.
+    """
+    if transport == OVER_TCP:
+        server.sent(topic, *sent)
+    else:
+        posted(server, topic, *sent)
+
+
+def posted(server: Server, topic: Topic, *sent: SentMessage) -> None:
+    """Send messages over HTTP as a step that must succeed.
+
+    Raises:
+        ArrangementFailed: they were not taken.
+    """
+    answer = server.post(topic, *sent)
+    if not is_success(answer):
+        raise ArrangementFailed(f"a right request was answered {observe_http(answer).value}")

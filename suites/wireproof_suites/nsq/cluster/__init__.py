@@ -1,0 +1,1 @@
+"""Cases about clusters: nodes that do not lead, leader changes, lost nodes."""

@@ -1,0 +1,140 @@
+"""A cluster that loses a node, or in which nothing may be written."""
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.cluster import Cluster
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import REDELIVERY
+from wireproof_suites.nsq.steps.leader_changes import came_back, led, publish_soon, story
+
+
+@case("nsq/cluster/gone-kept", clause="smart.cluster.gone-kept", alone=True)
+def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
+    """When the leader of a replicated partition is gone, another delivers what it acknowledged."""
+    topic = led(broker, cluster, movable_topic)
+    tale = story(broker, topic)
+    tale.consumer().close()
+    tale.publish(5)
+    cluster.node_down(topic)
+    found = cluster.next_leader(topic)
+    if found is None:
+        return observed("not-named", overdue=True)
+    tale.topic = found
+    return tale.rest(tale.consumer())
+
+
+@case("nsq/cluster/gone-order", clause="smart.cluster.gone-kept", needs=("order",), alone=True)
+def test_node_of_an_ordered_topic_gone(
+    broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
+) -> Observation:
+    """The same on an ordered topic, with one message finished."""
+    topic = led(broker, cluster, movable_ordered_topic)
+    tale = story(broker, topic)
+    with tale.consumer() as consumer:
+        tale.publish(5)
+        tale.finish(consumer, 1)
+    cluster.node_down(topic)
+    found = cluster.next_leader(topic)
+    if found is None:
+        return observed("not-named", overdue=True)
+    tale.topic = found
+    return tale.rest(tale.consumer())
+
+
+@case("nsq/cluster/gone-writes", clause="smart.cluster.gone-kept", alone=True)
+def test_publish_with_a_node_gone(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """The node that leads now takes messages and delivers them."""
+    topic = led(broker, cluster, movable_topic)
+    cluster.node_down(topic)
+    found = cluster.next_leader(topic)
+    if found is None:
+        return observed("not-named", overdue=True)
+    tale = story(broker, found)
+    consumer = tale.consumer()
+    body = broker.unique_body()
+    answer = observe(publish_soon(broker, found, body))
+    tale.owed.append(body)
+    return tale.rest(consumer) if answer.value == "ok" else answer
+
+
+@case("nsq/cluster/gone-back", clause="smart.cluster.gone-kept", alone=True)
+def test_node_back_and_the_other_gone(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """A node that has come back delivers what was acknowledged while it was away."""
+    first = led(broker, cluster, movable_topic)
+    tale = story(broker, first)
+    tale.publish(2)
+    cluster.node_down(first)
+    second = cluster.next_leader(first)
+    if second is None:
+        return observed("not-named", overdue=True)
+    tale.topic = second
+    for _ in range(3):
+        body = broker.unique_body()
+        answer = observe(publish_soon(broker, second, body))
+        if answer.value != "ok":
+            return answer
+        tale.owed.append(body)
+    if not came_back(cluster, first):
+        return observed("not-back")
+    cluster.node_down(second)
+    third = cluster.next_leader(second)
+    if third is None:
+        return observed("not-named", overdue=True)
+    tale.topic = third
+    return tale.rest(tale.consumer())
+
+
+@case("nsq/cluster/gone-lookup", clause="smart.cluster.gone-lookup", alone=True)
+def test_lookup_with_a_node_gone(
+    broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
+) -> Observation:
+    """A node that is gone is named to producers no longer."""
+    topic = fresh_plain_topic
+    _with_channel(broker, topic)
+    if cluster.leader_of(topic, access="w") is None:
+        return observed("never-named")
+    cluster.node_down(topic)
+
+    def look() -> bool | None:
+        return None if cluster.leader_of(topic, access="w") else True
+
+    gone = until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5)
+    return observed("not-named" if gone else "named")
+
+
+@case("nsq/cluster/disabled-lookup", clause="smart.cluster.disabled-lookup", alone=True)
+def test_lookup_with_writing_disabled(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """While writing is disabled, lookups name nodes to consumers but not to producers."""
+    topic = led(broker, cluster, movable_topic)
+    _with_channel(broker, topic)
+    if cluster.leader_of(topic, access="w") is None:
+        return observed("never-named")
+    cluster.disable_writes()
+    names = {access: cluster.leader_of(topic, access=access) for access in "rw"}
+    named = "".join(access for access, found in names.items() if found)
+    return observed(f"named:{named or 'nobody'}")
+
+
+@case("nsq/cluster/disabled-publish", clause="smart.cluster.disabled-publish", alone=True)
+def test_publish_with_writing_disabled(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """A producer that knows the leader already can go on."""
+    topic = led(broker, cluster, movable_topic)
+    broker.published(topic, broker.unique_body())
+    cluster.disable_writes()
+    return observe(broker.publish(topic, broker.unique_body()))
+
+
+def _with_channel(broker: Broker, topic: Topic) -> None:
+    """Make a channel: some lookup servers name nobody to producers of a topic without one."""
+    broker.subscribe(topic).close()

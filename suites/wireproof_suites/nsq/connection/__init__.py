@@ -1,0 +1,1 @@
+"""Cases about IDENTIFY, heartbeats, RDY and batches."""

@@ -1,0 +1,356 @@
+"""What connections take over from the original protocol: IDENTIFY, heartbeats, RDY, batches."""
+
+import time
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, pub, raw, rdy, subscribe
+from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.outgoing import Outgoing
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import Observation, observed
+from wireproof_kit.patience import ANSWER, REDELIVERY
+from wireproof_spec.nsq.names import MPUB_TRACE
+from wireproof_suites.nsq.connection.identify_response import observe_told
+from wireproof_suites.nsq.steps.deliveries import answered_and
+from wireproof_suites.nsq.steps.partitions import answer_to, then_state
+from wireproof_suites.nsq.steps.publish_results import then_goes_on
+from wireproof_suites.nsq.steps.subscriptions import took_all
+
+WRONG_MAGIC = b"  V9"
+UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
+# Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
+HEARTBEAT_S = 3.0
+GLANCE_S = 0.1
+# A broker may round the time, but not lose it.
+LATER_MS = 1500
+EARLIEST_S = 1.2
+
+WITHIN: list[tuple[str, object]] = [
+    ("heartbeat_interval", -1),
+    ("heartbeat_interval", 0),
+    ("heartbeat_interval", 1000),
+    ("heartbeat_interval", 60_000),
+    ("output_buffer_size", -1),
+    ("output_buffer_size", 64),
+    ("output_buffer_timeout", -1),
+    ("output_buffer_timeout", 1),
+    ("output_buffer_timeout", 1000),
+    ("sample_rate", 0),
+    ("sample_rate", 99),
+    ("msg_timeout", 0),
+    ("msg_timeout", 1000),
+    ("msg_timeout", 900_000),
+]
+BEYOND: list[tuple[str, object]] = [
+    ("heartbeat_interval", -2),
+    ("heartbeat_interval", 999),
+    ("heartbeat_interval", 60_001),
+    ("heartbeat_interval", "1000"),
+    ("output_buffer_size", -2),
+    ("output_buffer_size", 63),
+    ("output_buffer_timeout", -2),
+    ("output_buffer_timeout", 10**9),
+    ("sample_rate", -1),
+    ("sample_rate", 100),
+    ("msg_timeout", -1),
+    ("msg_timeout", 999),
+    ("msg_timeout", 900_001),
+    ("feature_negotiation", "true"),
+]
+GRANTED = ("ok", "json")
+LONGEST_TAG = "t" * 100
+ASKED = {
+    "msg_timeout": 2000,
+    "sample_rate": 10,
+    "output_buffer_size": 128,
+    "output_buffer_timeout": 100,
+}
+TAG = "t"
+# What older brokers do not tell of, and what holds where it is told.
+WHERE_TOLD = {"desired_tag": TAG, "tls_v1": False, "deflate": False, "snappy": False}
+ODD: dict[str, Outgoing] = {
+    "half-a-character": identify_raw(b'{"feature_negotiation":true,"desired_tag":"\\ud800"}'),
+    "not-utf-8": identify_raw(b'{"feature_negotiation":true,"user_agent":"\xff"}'),
+}
+
+REFUSED: dict[str, Outgoing] = {
+    "size-zero": identify_raw(b"", size=0),
+    "size-minus-one": identify_raw(b"", size=-1),
+    "size-greatest": identify_raw(b"", size=2**31 - 1),
+    "not-json": identify_raw(b"{"),
+    "array": identify_raw(b"[]"),
+    "text": identify_raw(b'"a"'),
+    "more-behind": identify_raw(b"{}{}"),
+    "not-a-number": identify_raw(b'{"wp":NaN}'),
+    "two-compressions": identify(feature_negotiation=True, deflate=True, snappy=True),
+    **{f"{name}-{value}": identify(**{name: value}) for name, value in BEYOND},
+}
+
+# The field of MPUB, and a value that cannot be.
+BAD_FIELDS = {
+    "size-zero": ("size", 0),
+    "size-minus-one": ("size", -1),
+    "size-greatest": ("size", 2**31 - 1),
+    "count-zero": ("count", 0),
+    "count-minus-one": ("count", -1),
+    "count-greatest": ("count", 2**31 - 1),
+    "message-zero": ("messages[0].size", 0),
+    "message-minus-one": ("messages[0].size", -1),
+    "message-greatest": ("messages[0].size", 2**31 - 1),
+}
+
+EIGHT = b"8 bytes."
+BEYOND_THE_END = {"one-message-more": ("count", 3), "one-byte-more": ("messages[1].size", 9)}
+# Bytes behind the size of MPUB: none of it all, a part of the count, of a size, of a message.
+CUTS = {
+    "in-the-size": -2,
+    "in-the-count": 2,
+    "in-a-size": 6,
+    "in-a-message": 12,
+    "between-messages": 16,
+}
+
+
+@case("nsq/connection/heartbeat", clause="smart.connection.heartbeat", waiting=True)
+def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
+    """Heartbeats come as often as was asked for."""
+    with broker.connect(identify={"heartbeat_interval": 2000}, topic=plain_topic) as client:
+
+        def read() -> bool | None:
+            client.receive_within(GLANCE_S)
+            return client.heartbeats > 0 or client.has_ended or None
+
+        until(read, seconds=HEARTBEAT_S + client.seconds(ANSWER))
+        seen = observed("heartbeats") if client.heartbeats else observed("none", overdue=True)
+
+        return then_goes_on(seen, client, plain_topic)
+
+
+@case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")
+def test_wrong_magic(broker: Broker) -> Observation:
+    """Another magic is not taken for the right one."""
+    with broker.connect(identify=None, magic=False) as client:
+        return observe(client.ask(raw(WRONG_MAGIC, "magic") + identify()))
+
+
+@case("nsq/connection/unknown-command", clause="smart.connection.unknown-command")
+@pytest.mark.parametrize("command", UNKNOWN.values(), ids=UNKNOWN)
+def test_unknown_command(broker: Broker, plain_topic: Topic, command: bytes) -> Observation:
+    """What is no command is not passed over."""
+    with broker.connect(topic=plain_topic) as client:
+        return observe(client.ask(raw(command, "no command")))
+
+
+@case("nsq/connection/identify", clause="smart.connection.identify")
+@pytest.mark.parametrize(("name", "value"), WITHIN)
+def test_field_at_its_limit(
+    broker: Broker, plain_topic: Topic, name: str, value: object
+) -> Observation:
+    """A field at one of its limits is within them."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(identify(**{name: value})), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify/longest-tag", clause="smart.connection.identify")
+def test_longest_tag(broker: Broker, plain_topic: Topic) -> Observation:
+    """A desired tag of a hundred bytes is the longest."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        answer = client.ask(identify(desired_tag=LONGEST_TAG))
+
+        return observe(answer, then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify-compressed", clause="smart.connection.identify")
+@pytest.mark.parametrize("name", ["deflate", "snappy"])
+def test_one_compression(broker: Broker, name: str) -> Observation:
+    """One compression may be asked for, whether or not it can be had."""
+    with broker.connect(identify=None) as client:
+        return observe(client.ask(identify(feature_negotiation=True, **{name: True})))
+
+
+@case("nsq/connection/identify-odd", clause="smart.connection.identify")
+@pytest.mark.parametrize("frame", ODD.values(), ids=ODD)
+def test_odd_identify(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
+    """What a broker need not understand is answered in the end."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/identify-again", clause="smart.connection.identify")
+def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Who says once more who he is, is answered, and if that is granted messages come to him."""
+    topic, channel, body = fresh_plain_topic, fresh_plain_topic.channel(), broker.unique_body()
+    with broker.connect(identify={"heartbeat_interval": 5000}, topic=topic) as client:
+        again = observe(client.ask(identify(msg_timeout=2000, user_agent="wp")))
+        if again.value not in GRANTED:
+            return again
+        answer = client.ask(subscribe(topic, channel))
+        client.send(rdy(1))
+        broker.published(topic, body)
+        delivery = broker.consumer(client, topic, channel).next()
+
+        return answered_and(answer, observe_delivery(delivery, body=body))
+
+
+@case("nsq/connection/identify-negotiated", clause="smart.connection.identify")
+def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
+    """What holds from then on is told when it is asked for."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        frame = identify(feature_negotiation=True, desired_tag=TAG, **ASKED)
+
+        return observe_told(client.ask(frame), ASKED, where_told=WHERE_TOLD)
+
+
+@case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
+@pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
+def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
+    """What cannot be meant is not taken over."""
+    with broker.connect(identify=None, topic=plain_topic) as client:
+        return observe(client.ask(frame), then=client.goes_on(plain_topic))
+
+
+@case("nsq/connection/batch-refused", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize(("field", "value"), BAD_FIELDS.values(), ids=BAD_FIELDS)
+def test_batch_refused(broker: Broker, plain_topic: Topic, field: str, value: int) -> Observation:
+    """A number that cannot be in a batch is refused."""
+    frame = mpub(plain_topic, [broker.unique_body(), broker.unique_body()])
+    data = value.to_bytes(4, "big", signed=True)
+
+    return then_state(broker, plain_topic, frame.replace(field, data))
+
+
+@case("nsq/connection/batch-cut", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+def test_batch_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
+    """A batch that the stream ends in is none."""
+    frame = mpub(plain_topic, [EIGHT, EIGHT])
+    start = frame.part("count").offset
+
+    return answer_to(broker, plain_topic, frame.cut(start + cut), end=True)
+
+
+@case("nsq/connection/batch-beyond", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize(("field", "value"), BEYOND_THE_END.values(), ids=BEYOND_THE_END)
+def test_batch_beyond_its_end(
+    broker: Broker, plain_topic: Topic, field: str, value: int
+) -> Observation:
+    """A batch that says it has more than there is, is refused at the end of the stream at last."""
+    frame = mpub(plain_topic, [EIGHT, EIGHT]).replace(field, value.to_bytes(4, "big"))
+
+    return answer_to(broker, plain_topic, frame, end=True)
+
+
+@case("nsq/connection/batch-too-short", clause="smart.connection.batch-refused")
+@pytest.mark.parametrize("size", [1, 3])
+def test_batch_too_short(broker: Broker, plain_topic: Topic, size: int) -> Observation:
+    """A batch has room for its count."""
+    frame = mpub(plain_topic, [EIGHT], size=size)
+    cut = frame.cut(frame.part("count").offset + size)
+
+    return answer_to(broker, plain_topic, cut, end=True)
+
+
+@case("nsq/connection/batch-of-none", clause="smart.connection.batch-refused")
+def test_batch_of_none(broker: Broker, plain_topic: Topic) -> Observation:
+    """A batch without a message is none."""
+    return then_state(broker, plain_topic, mpub(plain_topic, []))
+
+
+@case("nsq/connection/batch-of-one", clause="smart.connection.batch-taken")
+def test_batch_of_one(broker: Broker, plain_topic: Topic) -> Observation:
+    """A batch of one message of one byte is one."""
+    return then_state(broker, plain_topic, mpub(plain_topic, [b"x"]))
+
+
+@case(
+    "nsq/connection/batch-traced",
+    clause="smart.connection.batch-refused",
+    needs=("trace",),
+)
+@pytest.mark.parametrize("size", [1, 7])
+def test_traced_batch_refused(broker: Broker, plain_topic: Topic, size: int) -> Observation:
+    """A message of a traced batch has room for its trace id."""
+    command = line(MPUB_TRACE, plain_topic.name, plain_topic.partition)
+    frame = mpub(plain_topic, [b"x" * size]).replace("command line", command.data)
+
+    return then_state(broker, plain_topic, frame)
+
+
+@case("nsq/connection/batch-unpublished", clause="smart.connection.batch-refused", waiting=True)
+def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Nothing of a batch that is refused is stored, not even what stands before the fault."""
+    topic, body, sentinel = fresh_plain_topic, broker.unique_body(), broker.unique_body()
+    with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
+        client.ask(mpub(topic, [body, b""]))
+        broker.published(topic, sentinel)
+
+        return observe_absence(consumer.until(sentinel), of=body)
+
+
+@case("nsq/connection/requeue-later", clause="smart.connection.requeue", waiting=True)
+def test_put_back_for_later(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A message put back for a time does not come again before it has passed."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic) as consumer:
+        broker.published(topic, broker.unique_body())
+        held = consumer.take()
+        # What was sent twice right away comes before the answer to a publish here.
+        consumer.connection.ask(pub(topic, broker.unique_body()))
+        while consumer.take(seconds=0):
+            pass
+        begin = time.monotonic()
+        if held is not None:
+            consumer.requeue(held, LATER_MS)
+        again = held and _next_of(consumer, held)
+        passed = time.monotonic() - begin
+    if again is None:
+        return observed("ended") if consumer.ended else observed("missing", overdue=True)
+    return observed("later" if passed >= EARLIEST_S else "early")
+
+
+@case("nsq/connection/ready", clause="smart.connection.ready", waiting=True)
+def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A client that has said RDY 1 and holds a message gets no other."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic) as consumer:
+        bodies = [broker.unique_body(), broker.unique_body()]
+        for body in bodies:
+            broker.published(topic, body)
+        held = consumer.take()
+        if held is None:
+            return observed("missing", overdue=True)
+        other = broker.subscribe(topic, channel=consumer.channel)
+        left = next(body for body in bodies if body != held.body)
+
+        came = other.next(left)
+    return observed("to-the-other") if came else observed("not-to-the-other", overdue=True)
+
+
+@case("nsq/connection/ready-again", clause="smart.connection.ready", waiting=True)
+def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """What is finished makes room each time."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic, ready=2) as consumer:
+        for _ in range(3):
+            bodies = [broker.unique_body(), broker.unique_body()]
+            for body in bodies:
+                broker.published(topic, body)
+            seen = took_all(consumer, bodies)
+            if seen.value != "delivered:all":
+                return seen
+    return observed("all")
+
+
+def _next_of(consumer: Consumer, held: Delivery) -> Delivery | None:
+    """Wait until the same message comes again; others are finished."""
+    seconds = LATER_MS / 1000 + consumer.connection.seconds(REDELIVERY)
+    while delivery := consumer.next(seconds=seconds):
+        if delivery.message_id == held.message_id:
+            return delivery
+    return None

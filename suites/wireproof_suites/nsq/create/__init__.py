@@ -1,0 +1,1 @@
+"""Cases about creating, changing and deleting topics through lookup servers."""

@@ -1,0 +1,188 @@
+"""Changing and deleting topics over a lookup server."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import pub
+from wireproof_kit.nsq.lookup import DELETE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.observing import observe, observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.error_codes import E_TOPIC_NOT_EXIST
+from wireproof_suites.nsq.steps.lookup_answers import observe_extend, observe_meta, observe_places
+from wireproof_suites.nsq.steps.lookup_requests import eventually, look, tell
+from wireproof_suites.nsq.steps.topic_creation import ONE, create, observe_word
+
+# The end alone would come after it, too.
+GONE = [f"error:{E_TOPIC_NOT_EXIST}", "closed"]
+CHANGES: dict[str, dict[str, str]] = {
+    "replicator-word": {"replicator": "abc"},
+    "syncdisk-word": {"syncdisk": "abc"},
+    "syncdisk-4001": {"syncdisk": "4001"},
+    "retention-61": {"retention": "61"},
+    "retention-word": {"retention": "abc"},
+}
+
+
+@case("nsq/create/upgrade-false", clause="ext.create.update")
+def test_no_way_back(lookup: LookupClient, fresh_ext_topic: Topic) -> Observation:
+    """upgradeext=false leaves a topic with the extend feature as it is."""
+    lookup.update_meta(fresh_ext_topic.name, upgradeext="false")
+
+    return observe_extend(look(lookup, fresh_ext_topic, access="r", metainfo="true"))
+
+
+@case("nsq/create/again-updated", clause="ext.create.again")
+def test_same_creation_after_an_update(lookup: LookupClient, new_topic_name: str) -> Observation:
+    """An update that changes nothing leaves what was said of a topic: the creation fits still."""
+    wanted = {**ONE, "syncdisk": "5", "retention": "3"}
+    first = observe_word(create(lookup, new_topic_name, **wanted))
+    if first.value != "done":
+        return first
+    lookup.update_meta(new_topic_name, upgradeext="false")
+
+    return observe_word(create(lookup, new_topic_name, **wanted))
+
+
+@case("nsq/create/upgrade-other", clause="ext.create.update")
+@pytest.mark.parametrize("value", ["false", "1", "TRUE", ""], ids=["false", "1", "TRUE", "empty"])
+def test_upgrade_by_other_values(
+    lookup: LookupClient, fresh_plain_topic: Topic, value: str
+) -> Observation:
+    """Only upgradeext=true upgrades a topic."""
+    lookup.update_meta(fresh_plain_topic.name, upgradeext=value)
+
+    return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))
+
+
+@case("nsq/create/upgrade-get", clause="ext.create.update-refused")
+def test_upgrade_by_get(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
+    """An upgrade by GET is refused."""
+    query = {"topic": fresh_plain_topic.name, "upgradeext": "true"}
+    return observe_http(lookup.servers[0].request("GET", UPDATE_PATH, query=query, v1=True))
+
+
+@case("nsq/create/upgrade-topic", clause="ext.create.update-refused")
+@pytest.mark.parametrize(
+    "query",
+    [{"upgradeext": "true"}, {"topic": "bad name", "upgradeext": "true"}],
+    ids=["missing", "bad-name"],
+)
+def test_upgrade_of_bad_topic(lookup: LookupClient, query: dict[str, str]) -> Observation:
+    """An upgrade without a topic, or of one that cannot be called so, is refused."""
+    return observe_http(tell(lookup, UPDATE_PATH, **query))
+
+
+@case("nsq/create/upgrade-unknown", clause="ext.create.update-refused")
+def test_upgrade_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> Observation:
+    """An upgrade of a topic that does not exist is refused."""
+    return observe_http(lookup.update_meta(new_topic_name, upgradeext="true"))
+
+
+@case("nsq/create/change", clause="ext.create.update-refused")
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+def test_bad_change(
+    lookup: LookupClient, fresh_plain_topic: Topic, changes: dict[str, str]
+) -> Observation:
+    """A change to a value that is no number, or out of range, is refused."""
+    return observe_http(lookup.update_meta(fresh_plain_topic.name, **changes))
+
+
+@case("nsq/create/change-nothing", clause="ext.create.update")
+def test_change_of_nothing(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
+    """An update that changes nothing leaves the topic as it is."""
+    lookup.update_meta(fresh_plain_topic.name)
+
+    return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))
+
+
+@case("nsq/create/deleted", clause="ext.create.delete")
+def test_deletion(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
+    """A topic can be deleted, once."""
+    done = observe_word(lookup.delete(fresh_plain_topic.name))
+    if done.value != "done":
+        return done
+    again = lookup.delete(fresh_plain_topic.name)
+    return observed("once" if again.status >= 400 else "twice")
+
+
+@case("nsq/create/deleted-publish", clause="ext.create.delete")
+def test_publish_to_deleted_topic(
+    broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
+) -> Observation:
+    """Who has published to a topic is told when it has been deleted."""
+    topic = fresh_plain_topic
+    with broker.connect(topic=topic) as client:
+        first = observe(client.ask(pub(topic, broker.unique_body())))
+        if first.value != "ok":
+            return first
+        lookup.delete(topic.name)
+
+        def again() -> Observation:
+            return observe(client.ask(pub(topic, broker.unique_body())))
+
+        return eventually(broker, again, due=GONE)
+
+
+@case("nsq/create/upgrade-copies", clause="ext.create.update", needs=("replica",))
+def test_upgrade_of_copied_topic(
+    broker: Broker, lookup: LookupClient, new_topic_name: str
+) -> Observation:
+    """An upgrade leaves a topic as many copies as it has."""
+    answer = create(lookup, new_topic_name, partition_num="1", replicator="2")
+    if answer.status != 200:
+        return observe_http(answer)
+    lookup.update_meta(new_topic_name, upgradeext="true")
+
+    def meta() -> Observation:
+        found = look(lookup, new_topic_name, access="r", metainfo="true")
+        return observe_meta(found, partitions=1, replicas=2)
+
+    return eventually(broker, meta, due=["true"])
+
+
+@case("nsq/create/delete-unknown", clause="ext.create.delete")
+def test_deletion_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> Observation:
+    """The deletion of a topic that does not exist is refused."""
+    return observe_http(lookup.delete(new_topic_name))
+
+
+@case("nsq/create/delete-forced", clause="ext.create.delete")
+def test_forced_deletion(lookup: LookupClient, new_topic_name: str) -> Observation:
+    """The deletion of a topic that does not exist is granted when it is forced."""
+    answers = [
+        tell(server, DELETE_PATH, topic=new_topic_name, partition="**", force="true")
+        for server in lookup.servers
+    ]
+    return observed("done" if any(answer.status == 200 for answer in answers) else "refused")
+
+
+@case("nsq/create/deleted-meta", clause="ext.create.delete")
+def test_meta_of_deleted_topic(
+    broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
+) -> Observation:
+    """A deleted topic has no partitions in its meta."""
+    lookup.delete(fresh_plain_topic.name)
+
+    def meta() -> Observation:
+        answer = look(lookup, fresh_plain_topic, access="r", metainfo="true")
+        return observe_meta(answer, partitions=0, replicas=0)
+
+    return eventually(broker, meta, due=["true"])
+
+
+@case("nsq/create/delete-refused", clause="ext.create.delete")
+@pytest.mark.parametrize(
+    "query",
+    [{"partition": "**"}, {"topic": "{}", "partition": "0"}, {"topic": "{}"}],
+    ids=["no-topic", "single-partition", "no-partition"],
+)
+def test_delete_refused(
+    lookup: LookupClient, fresh_plain_topic: Topic, query: dict[str, str]
+) -> Observation:
+    """A deletion that does not name a whole topic takes nothing away."""
+    topic = fresh_plain_topic
+    tell(lookup, DELETE_PATH, **{key: value.format(topic.name) for key, value in query.items()})
+
+    return observe_places(look(lookup, topic), topic)

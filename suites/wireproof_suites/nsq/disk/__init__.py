@@ -1,0 +1,1 @@
+"""Cases about the records in the data directory."""

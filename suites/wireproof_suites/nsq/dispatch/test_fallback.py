@@ -1,0 +1,175 @@
+"""A tagged message whose tag nobody on the channel desires, or nobody any more."""
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import cls, raw
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_kit.patience import REDELIVERY
+from wireproof_suites.nsq.steps.tag_dispatch import channel_of
+
+TAG = "tagA"
+OTHER_TAG = "tagB"
+
+
+@case("nsq/dispatch/nobody-desires", clause="ext.dispatch.fallback", waiting=True)
+def test_nobody_desires_the_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """With untagged clients only, tagged messages are delivered as any others."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+
+    bodies = channel.publish(TAG, count=3)
+
+    return channel.takers(bodies, owed_to=untagged)
+
+
+@case("nsq/dispatch/only-other-desired", clause="ext.dispatch.fallback", waiting=True)
+def test_only_another_tag_desired(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A client that desires another tag does not keep a message from the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+    other = channel.join("other-tag", tag=OTHER_TAG)
+
+    bodies = channel.publish(TAG, count=3)
+
+    return channel.takers(bodies, owed_to=untagged, others=[other])
+
+
+@case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.fallback", waiting=True)
+def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A message that found no client waits for the first untagged one."""
+    channel = channel_of(broker, fresh_ext_topic)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+    bodies = channel.publish(TAG, count=3)
+    untagged = channel.join("untagged")
+
+    return channel.takers(bodies, owed_to=untagged, others=[other], wait=REDELIVERY)
+
+
+@case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.never-other-tag", waiting=True)
+def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A client that desires another tag gets none of the messages of this one."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+
+    bodies = channel.publish(TAG, count=6)
+
+    return channel.takers(bodies, owed_to=matching, others=[other])
+
+
+@case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.never-other-tag", waiting=True)
+def test_other_tag_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Not even alone on the channel does a client get messages of another tag."""
+    channel = channel_of(broker, fresh_ext_topic)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+    bodies = channel.publish(TAG, count=3)
+    matching = channel.join("matching", tag=TAG)
+
+    return channel.takers(bodies, owed_to=matching, others=[other], wait=REDELIVERY)
+
+
+@case("nsq/dispatch/other-tag-and-untagged", clause="ext.dispatch.never-other-tag", waiting=True)
+def test_other_tag_beside_untagged(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Between an untagged client and one of another tag, a message never goes to the latter."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+    other = channel.join("other-tag", tag=OTHER_TAG)
+
+    bodies = channel.publish(TAG, count=6)
+
+    return channel.takers(bodies, owed_to=untagged, others=[other])
+
+
+@case("nsq/dispatch/left", clause="ext.dispatch.leave", waiting=True)
+def test_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """After the client has closed its connection, its tag goes to the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    matching.consumer.close()
+
+    bodies = channel.publish(TAG, count=3)
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)
+
+
+@case("nsq/dispatch/left-politely", clause="ext.dispatch.leave", waiting=True)
+def test_left_politely(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A client that says CLS and then closes has left."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    matching.consumer.connection.ask(cls())
+    bodies = channel.publish(TAG, count=3)
+    matching.consumer.close()
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)
+
+
+@case("nsq/dispatch/thrown-out", clause="ext.dispatch.leave", waiting=True)
+def test_thrown_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A client that is thrown out for an unknown command and closes has left."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    matching.consumer.connection.ask(raw(b"NO_SUCH_COMMAND\n", "unknown command"))
+    matching.consumer.close()
+
+    bodies = channel.publish(TAG, count=3)
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)
+
+
+@case("nsq/dispatch/left-unfinished", clause="ext.dispatch.leave", waiting=True)
+def test_left_unfinished(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """What a client had in flight when it left goes to the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    bodies = channel.publish(TAG, count=3)
+    matching.hold(bodies, 3)
+    matching.consumer.close()
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)
+
+
+@case("nsq/dispatch/left-put-back", clause="ext.dispatch.leave", waiting=True)
+def test_left_after_putting_back(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """What a client put back before it left goes to the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    bodies = channel.publish(TAG)
+    for delivery in matching.hold(bodies, 1).values():
+        matching.consumer.requeue(delivery, 0)
+    matching.consumer.close()
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)
+
+
+@case("nsq/dispatch/left-never-ready", clause="ext.dispatch.leave", waiting=True)
+def test_left_without_ever_being_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Messages that waited for a client which never was ready do not stay behind."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+    matching = channel.join("matching", tag=TAG, ready=0)
+    bodies = channel.publish(TAG, count=3)
+    matching.consumer.close()
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)
+
+
+@case("nsq/dispatch/two-left", clause="ext.dispatch.leave", waiting=True)
+def test_two_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """When both clients with a tag have left, its messages go to the untagged client."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    second = channel.join("second", tag=TAG, proven=False)
+    matching.consumer.close()
+    second.consumer.close()
+
+    bodies = channel.publish(TAG, count=3)
+
+    return channel.takers(bodies, owed_to=untagged, wait=REDELIVERY)

@@ -1,0 +1,124 @@
+"""Messages that must not come to a client do not come later either."""
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_suites.nsq.dispatch.test_untagged import NEAR_MISSES
+from wireproof_suites.nsq.steps.elapsed_time import has_lasted
+from wireproof_suites.nsq.steps.tag_dispatch import channel_of
+
+TAG = "tagA"
+OTHER_TAG = "tagB"
+
+
+@case("nsq/dispatch/matching-for-long", clause="ext.dispatch.to-matching", waiting=True)
+def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Seconds later the untagged client has still none of the messages of the tag."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    bodies = channel.publish(TAG, count=6)
+
+    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+        bodies, owed_to=matching, others=[untagged]
+    )
+
+
+@case(
+    "nsq/dispatch/not-to-other-tag-for-long", clause="ext.dispatch.never-other-tag", waiting=True
+)
+def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Seconds later the client of another tag has still none of the messages of this one."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+    bodies = channel.publish(TAG, count=6)
+
+    return has_lasted(broker, fresh_ext_topic, OTHER_TAG) or channel.takers(
+        bodies, owed_to=matching, others=[other]
+    )
+
+
+@case("nsq/dispatch/other-tag-alone-for-long", clause="ext.dispatch.never-other-tag", waiting=True)
+def test_other_tag_alone_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Alone on the channel for seconds, a client gets no message of another tag."""
+    channel = channel_of(broker, fresh_ext_topic)
+    other = channel.join("other-tag", tag=OTHER_TAG)
+    bodies = channel.publish(TAG, count=3)
+    late = has_lasted(broker, fresh_ext_topic, OTHER_TAG)
+    matching = channel.join("matching", tag=TAG)
+
+    return late or channel.takers(bodies, owed_to=matching, others=[other])
+
+
+@case(
+    "nsq/dispatch/other-tag-and-untagged-for-long",
+    clause="ext.dispatch.never-other-tag",
+    waiting=True,
+)
+def test_other_tag_beside_untagged_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Seconds after the untagged client the one of another tag has still got nothing."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+    other = channel.join("other-tag", tag=OTHER_TAG)
+    bodies = channel.publish(TAG, count=6)
+
+    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+        bodies, owed_to=untagged, others=[other]
+    )
+
+
+@case("nsq/dispatch/only-other-desired-for-long", clause="ext.dispatch.fallback", waiting=True)
+def test_only_another_tag_desired_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """What nobody desires goes to the untagged client, and not to others seconds later."""
+    channel = channel_of(broker, fresh_ext_topic)
+    untagged = channel.join("untagged")
+    other = channel.join("other-tag", tag=OTHER_TAG)
+    bodies = channel.publish(TAG, count=6)
+
+    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+        bodies, owed_to=untagged, others=[other]
+    )
+
+
+@case("nsq/dispatch/untagged-for-long", clause="ext.dispatch.untagged", waiting=True)
+def test_untagged_message_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Seconds later the client with a tag has still none of the messages without one."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    bodies = channel.publish(count=6)
+
+    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+        bodies, owed_to=untagged, others=[matching]
+    )
+
+
+@case("nsq/dispatch/two-channels-for-long", clause="ext.dispatch.per-channel", waiting=True)
+def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """A tag desired on another channel draws nothing to a client of this one, however late."""
+    elsewhere, here = (channel_of(broker, fresh_ext_topic) for _ in range(2))
+    elsewhere.join("matching", tag=TAG)
+    untagged = here.join("untagged")
+    other = here.join("other-tag", tag=OTHER_TAG)
+    bodies = here.publish(TAG, count=3)
+
+    return has_lasted(broker, fresh_ext_topic) or here.takers(
+        bodies, owed_to=untagged, others=[other]
+    )
+
+
+@case("nsq/dispatch/near-miss-for-long", clause="ext.dispatch.exact-tag", waiting=True)
+def test_near_miss_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Seconds later the client has still no message whose tag only resembles its own."""
+    channel = channel_of(broker, fresh_ext_topic)
+    matching = channel.join("matching", tag=TAG)
+    untagged = channel.join("untagged")
+    bodies = [
+        body for tags in NEAR_MISSES.values() for tag in tags for body in channel.publish(tag)
+    ]
+
+    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+        bodies, owed_to=untagged, others=[matching]
+    )

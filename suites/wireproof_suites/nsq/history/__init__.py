@@ -1,0 +1,1 @@
+"""Cases about random histories of a channel."""

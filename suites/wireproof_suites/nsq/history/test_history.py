@@ -1,0 +1,71 @@
+"""Random histories of a channel, held to a model: nothing lost, misdelivered or out of order."""
+
+from wireproof_kit.case import case
+from wireproof_kit.history import SHORT, Effort
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.cluster import Cluster
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_suites.nsq.history.channel_history import Kind, play
+from wireproof_suites.nsq.steps.leader_changes import led
+
+TAGS = (None, "tagA", "tagB")
+# Each time-out takes a second at least, and a history may have two.
+TIMED = Effort(examples=14, steps=14)
+MOVED = Effort(examples=5, steps=14)
+
+
+@case("nsq/history/plain", clause="smart.history.kept", waiting=True)
+def test_plain_channel(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Clients of a plain channel come and go, finish, put back: all that was published comes."""
+    return play(broker, fresh_plain_topic, Kind(), SHORT)
+
+
+@case("nsq/history/plain-timed", clause="smart.history.kept", waiting=True)
+def test_plain_channel_with_time_outs(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """The same, with messages left to time out."""
+    return play(broker, fresh_plain_topic, Kind(timed=True), TIMED)
+
+
+@case("nsq/history/tagged", clause="ext.dispatch.history", waiting=True)
+def test_tagged_channel(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Clients with and without a tag come and go: messages go to whom the tags allow."""
+    return play(broker, fresh_ext_topic, Kind(tags=TAGS), SHORT)
+
+
+@case("nsq/history/tagged-timed", clause="ext.dispatch.history", waiting=True)
+def test_tagged_channel_with_time_outs(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """The same, with messages left to time out."""
+    return play(broker, fresh_ext_topic, Kind(tags=TAGS, timed=True), TIMED)
+
+
+@case("nsq/history/ordered", clause="smart.history.order", waiting=True)
+def test_ordered_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Clients of an ordered channel come and go, put back: messages come in order."""
+    return play(broker, fresh_ordered_topic, Kind(ordered=True), SHORT)
+
+
+@case("nsq/history/ordered-timed", clause="smart.history.order", waiting=True)
+def test_ordered_channel_with_time_outs(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """The same, with messages left to time out."""
+    return play(broker, fresh_ordered_topic, Kind(ordered=True, timed=True), TIMED)
+
+
+@case("nsq/history/moved", clause="smart.history.kept", needs=("leader-move",), alone=True)
+def test_plain_channel_with_leader_moves(
+    broker: Broker, cluster: Cluster, movable_topic: Topic
+) -> Observation:
+    """The same on a plain channel whose partition is led now by one node, now by another."""
+    return play(broker, led(broker, cluster, movable_topic), Kind(), MOVED, cluster)
+
+
+@case(
+    "nsq/history/moved-ordered", clause="smart.history.order", needs=("leader-move",), alone=True
+)
+def test_ordered_channel_with_leader_moves(
+    broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
+) -> Observation:
+    """The same on an ordered channel."""
+    return play(
+        broker, led(broker, cluster, movable_ordered_topic), Kind(ordered=True), MOVED, cluster
+    )

@@ -1,0 +1,1 @@
+"""Cases about POST /pub_ext."""

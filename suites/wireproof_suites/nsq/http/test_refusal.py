@@ -1,0 +1,163 @@
+"""What POST /pub_ext refuses, and that it goes on afterwards."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import Headers
+from wireproof_kit.nsq.observing import observe_absence, observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID, X_NSQEXT
+from wireproof_suites.nsq.http.pub_ext import post, post_and_receive
+from wireproof_suites.nsq.steps.frame_edits import header_of
+from wireproof_suites.nsq.steps.publish_results import followed_by, then_others
+
+NOT_AN_OBJECT = {
+    "cut": b'{"k":"v"',
+    "brace": b"{",
+    "no-value": b'{"k":}',
+    "comma-at-end": b'{"k":"v",}',
+    "name-without-quotes": b'{k:"v"}',
+    "text": b"hello",
+    "text-behind": b'{"k":"v"}x',
+    "two-objects": b"{}{}",
+    "comment": b"{/**/}",
+    "binary": b"\xff\xfe",
+    "array": b'["k","v"]',
+    "string": b'"k"',
+    "number": b"1",
+    "true": b"true",
+}
+
+STYLES = {"old": False, "v1": True}
+
+LENGTHS = (255, 256, 4096, 32767, 32768, 65506)
+
+# Such a message is not read: see the longest headers over TCP.
+LONG_LENGTHS = (65507, 65535)
+
+# No 2 bytes of length can tell these.
+ENDLESS_LENGTHS = (65536, 70000)
+
+ON_PLAIN: dict[str, tuple[dict[str, str], Headers]] = {
+    "own-name": ({"k": "v"}, ()),
+    "tag": ({CLIENT_DISPATCH_TAG: "t"}, ()),
+    "trace-id": ({TRACE_ID: "77"}, ()),
+    "request-header": ({}, [(X_NSQEXT + "K", "v")]),
+}
+
+
+@case("nsq/http/header-json", clause="ext.http.header-json")
+@pytest.mark.parametrize("ext", NOT_AN_OBJECT.values(), ids=NOT_AN_OBJECT)
+def test_ext_that_is_not_an_object(broker: Broker, ext_topic: Topic, ext: bytes) -> Observation:
+    """An ext that is not a JSON object is refused."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext=ext))
+
+
+@case("nsq/http/header-json-then-right", clause="ext.http.header-json")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_right_request_after_a_refused_one(
+    broker: Broker, ext_topic: Topic, v1: bool
+) -> Observation:
+    """A refused request changes nothing for the next one."""
+    refused = post(broker, ext_topic, broker.unique_body(), ext=b"{", v1=v1)
+    right = post(broker, ext_topic, broker.unique_body(), ext={"k": "v"}, v1=v1)
+
+    return followed_by(observe_http(refused), observe_http(right))
+
+
+@case("nsq/http/header-json-unpublished", clause="ext.http.header-json")
+def test_message_under_a_refused_ext(broker: Broker, ext_topic: Topic) -> Observation:
+    """A message whose ext is refused is not delivered."""
+    refused, sentinel = broker.unique_body(), broker.unique_body()
+    with broker.subscribe(ext_topic) as consumer:
+        post(broker, ext_topic, refused, ext=b'{"k":"v"')
+        broker.published(ext_topic, sentinel, {})
+
+        return observe_absence(consumer.until(sentinel), of=refused)
+
+
+@case("nsq/http/single-quotes", clause="ext.http.header-json")
+def test_single_quotes(broker: Broker, ext_topic: Topic) -> Observation:
+    """The published example, quotes and all."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b"{'k1':'v1'}"))
+
+
+@case("nsq/http/ext-missing", clause="ext.http.ext-missing")
+def test_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
+    """What a request without ext does."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext=None))
+
+
+@case("nsq/http/ext-empty", clause="ext.http.ext-missing")
+def test_empty_ext(broker: Broker, ext_topic: Topic) -> Observation:
+    """What an ext without a character does."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b""))
+
+
+@case("nsq/http/ext-null", clause="ext.http.ext-missing")
+def test_ext_null(broker: Broker, ext_topic: Topic) -> Observation:
+    """What an ext of null does."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b"null"))
+
+
+@case("nsq/http/ext-null-and-request-header", clause="ext.http.ext-missing")
+def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observation:
+    """What an ext of null with a request header to add does; others go on."""
+    headers = [(X_NSQEXT + "K", "v")]
+    answer = post(broker, ext_topic, broker.unique_body(), ext=b"null", headers=headers)
+
+    return then_others(observe_http(answer), ext_topic, broker.connect(topic=ext_topic))
+
+
+@case("nsq/http/ext-missing-request-header", clause="ext.http.ext-missing")
+def test_request_header_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
+    """What a request header without ext does."""
+    headers = [(X_NSQEXT + "K", "v")]
+
+    return post_and_receive(broker, ext_topic, ext=None, headers=headers, stored={"k": "v"})
+
+
+@case("nsq/http/plain-topic", clause="ext.http.plain-topic")
+@pytest.mark.parametrize(("ext", "headers"), ON_PLAIN.values(), ids=ON_PLAIN)
+def test_header_on_a_plain_topic(
+    broker: Broker, plain_topic: Topic, ext: dict[str, str], headers: Headers
+) -> Observation:
+    """A topic without the extend feature takes no header."""
+    body = broker.unique_body()
+
+    return observe_http(post(broker, plain_topic, body, ext=ext, headers=headers))
+
+
+@case("nsq/http/header-length", clause="ext.parser.header-length", needs=("http",))
+@pytest.mark.parametrize("length", LENGTHS)
+def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
+    """A header of any length is refused, or delivered whole; the broker goes on."""
+    observation = post_and_receive(broker, ext_topic, ext=header_of(length))
+
+    return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
+
+
+@case("nsq/http/header-length-long", clause="ext.parser.header-length", needs=("http",))
+@pytest.mark.parametrize("length", LONG_LENGTHS)
+def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
+    """A header of nearly the greatest length is refused or accepted; the broker goes on."""
+    answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
+
+    return then_others(
+        observe_http(answer), fresh_ext_topic, broker.connect(topic=fresh_ext_topic)
+    )
+
+
+@case("nsq/http/header-length-endless", clause="ext.parser.header-length", needs=("http",))
+@pytest.mark.parametrize("length", ENDLESS_LENGTHS)
+def test_header_of_impossible_length(
+    broker: Broker, fresh_ext_topic: Topic, length: int
+) -> Observation:
+    """A header too long for its length field is refused; the broker goes on."""
+    answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
+
+    return then_others(
+        observe_http(answer), fresh_ext_topic, broker.connect(topic=fresh_ext_topic)
+    )

@@ -1,0 +1,97 @@
+"""POST /pub_ext with ##trace_id: the JSON answer, and what it says of the message."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.http.pub_ext import (
+    observe_http_ids,
+    observe_http_next_record,
+    observe_http_trace,
+    post,
+)
+
+STYLES = {"old": False, "v1": True}
+
+TRACE_IDS = {
+    "zero": 0,
+    "one": 1,
+    "published-example": 123456789,
+    "above-2-to-the-53": 2**53 + 1,
+    "2-to-the-63": 2**63,
+    "greatest": 2**64 - 1,
+}
+
+NO_NUMBER = {
+    "letters": b'{"##trace_id":"abc"}',
+    "minus": b'{"##trace_id":"-1"}',
+    "plus": b'{"##trace_id":"+1"}',
+    "space": b'{"##trace_id":" 1"}',
+    "hexadecimal": b'{"##trace_id":"0x10"}',
+    "2-to-the-64": b'{"##trace_id":"18446744073709551616"}',
+    "number": b'{"##trace_id":1}',
+    "null": b'{"##trace_id":null}',
+}
+
+
+@case("nsq/http/trace", clause="ext.http.trace-response")
+@pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
+def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
+    """With a trace id the answer is an object of status, id, trace_id, queue_offset, rawsize."""
+    header = {TRACE_ID: str(trace_id)}
+    answer = post(broker, ext_topic, broker.unique_body(), ext=header, v1=True)
+
+    return observe_http_trace(answer, trace_id)
+
+
+@case("nsq/http/trace-old-style", clause="ext.http.trace-response")
+def test_answer_in_old_style(broker: Broker, ext_topic: Topic) -> Observation:
+    """The same without asking for version 1.0."""
+    header = {TRACE_ID: "123456789", "k": "v"}
+    answer = post(broker, ext_topic, broker.unique_body(), ext=header, v1=False)
+
+    return observe_http_trace(answer, 123456789)
+
+
+@case("nsq/http/trace-ids", clause="ext.http.trace-response")
+@pytest.mark.parametrize("trace_id", [1, 2**63, 2**64 - 1], ids=["one", "2-to-the-63", "greatest"])
+def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
+    """Id and trace_id of the answer are those of the delivered message."""
+    body = broker.unique_body()
+    with broker.subscribe(ext_topic) as consumer:
+        answer = post(broker, ext_topic, body, ext={TRACE_ID: str(trace_id)})
+
+        return observe_http_ids(answer, consumer, body=body, trace_id=trace_id)
+
+
+@case("nsq/http/trace-offset", clause="ext.http.trace-response")
+def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """The next message is stored where queue_offset and rawsize say this one ends."""
+    first = post(broker, fresh_ext_topic, b"x" * 300, ext={TRACE_ID: "1"})
+    second = post(broker, fresh_ext_topic, b"y", ext={TRACE_ID: "2"})
+
+    return observe_http_next_record(first, second)
+
+
+@case("nsq/http/trace-empty", clause="ext.http.trace-empty")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_empty_trace_id(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
+    """An empty trace id is answered like none."""
+    without = post(broker, ext_topic, broker.unique_body(), ext={"k": "v"}, v1=v1)
+    empty = post(broker, ext_topic, broker.unique_body(), ext={TRACE_ID: "", "k": "v"}, v1=v1)
+
+    same = (empty.status, empty.body) == (without.status, without.body)
+    return observed("as-without") if same else observe_http(empty)
+
+
+@case("nsq/http/trace-form", clause="ext.publish.trace-id-form", needs=("http",))
+@pytest.mark.parametrize("header", NO_NUMBER.values(), ids=NO_NUMBER)
+def test_trace_id_that_is_no_number(
+    broker: Broker, ext_topic: Topic, header: bytes
+) -> Observation:
+    """A trace id that is no decimal number of 64 bits is refused over HTTP too."""
+    return observe_http(post(broker, ext_topic, broker.unique_body(), ext=header))

@@ -1,0 +1,302 @@
+"""Several lookup servers: listlookup names them all, and each of them serves lookups."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpClient
+from wireproof_kit.nsq.lookup import LookupClient, is_same
+from wireproof_kit.nsq.lookup_answer import read_servers
+from wireproof_kit.nsq.lookup_fault import Asked
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_suites.nsq.lookup.lookup_services import is_named, observe_led, observe_service
+from wireproof_suites.nsq.steps.lookup_answers import (
+    ALL,
+    observe_answer,
+    observe_leading,
+    observe_meta,
+    observe_places,
+    who_leads,
+)
+from wireproof_suites.nsq.steps.lookup_requests import (
+    ACCESS,
+    LIST,
+    STYLES,
+    ask,
+    eventually,
+    every_server,
+    look,
+    with_channel,
+)
+from wireproof_suites.nsq.steps.topic_creation import ONE, create
+
+SERVICES = ("nodes", "topics", "info")
+SEVERAL = ("lookups",)
+
+
+@case("nsq/lookup/list", clause="smart.lookup.listlookup")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_list(lookup: LookupClient, v1: bool) -> Observation:
+    """Listlookup names every lookup server by its HTTP port, in whatever form."""
+    answer = ask(lookup, LIST, v1=v1)
+    if answer.status != 200 or answer.json is None:
+        return observe_http(answer)
+    named = [is_named(answer.data, server.address) for server in lookup.servers]
+    return observed(ALL if all(named) else "some" if any(named) else "none")
+
+
+@case("nsq/lookup/list-of-each", clause="smart.lookup.listlookup", needs=SEVERAL)
+def test_list_of_each(lookup: LookupClient) -> Observation:
+    """Every lookup server names every other."""
+
+    def named(server: HttpClient) -> Observation:
+        answer = ask(server, LIST)
+        if answer.status != 200 or answer.json is None:
+            return observe_http(answer)
+        found = [is_named(answer.data, other.address) for other in lookup.servers]
+        return observed(ALL if all(found) else "some")
+
+    return every_server(lookup, named, due=ALL)
+
+
+@case("nsq/lookup/list-form", clause="smart.lookup.listlookup-form")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_form_of_list(lookup: LookupClient, v1: bool) -> Observation:
+    """Listlookup has lookupdleader and lookupdnodes, names in capitals, ports as strings."""
+    return observe_service(ask(lookup, LIST, v1=v1), "listlookup", v1=v1)
+
+
+@case("nsq/lookup/list-master", clause="smart.lookup.listlookup-form")
+def test_master(lookup: LookupClient) -> Observation:
+    """All servers name the same master, one of those listed."""
+    told = [
+        read_servers(ask(server, LIST), Asked(server.address, f"GET {LIST}"))
+        for server in lookup.servers
+    ]
+    masters = {servers.master for servers in told}
+    if len(masters) > 1:
+        return observed("differ")
+    master = masters.pop()
+    listed = master is not None and any(is_same(each, master) for each in told[0].all)
+    return observed("one-of-them" if listed else "no-master" if master is None else "not-listed")
+
+
+@case("nsq/lookup/each", clause="smart.lookup.slaves", needs=SEVERAL)
+@pytest.mark.parametrize("access", ACCESS)
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_each_server_answers(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
+) -> Observation:
+    """Every lookup server, master or slave, answers lookups."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+
+    def answers(server: HttpClient) -> Observation:
+        return observe_answer(look(server, topic, v1=v1, access=access))
+
+    return eventually(broker, lambda: every_server(lookup, answers, due="lookup"), due=["lookup"])
+
+
+@case("nsq/lookup/each-lists", clause="smart.lookup.slaves", needs=SEVERAL)
+@pytest.mark.parametrize("access", ACCESS)
+def test_each_server_lists_all(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
+) -> Observation:
+    """Every lookup server lists every partition."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+
+    def places(server: HttpClient) -> Observation:
+        return observe_places(look(server, topic, access=access), topic)
+
+    return eventually(broker, lambda: every_server(lookup, places, due=ALL), due=[ALL])
+
+
+@case("nsq/lookup/each-meta", clause="smart.lookup.slaves", needs=SEVERAL)
+def test_each_server_has_meta(
+    lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """Every lookup server gives the meta of a topic."""
+    topic = shared_partitioned_topic
+
+    def meta(server: HttpClient) -> Observation:
+        answer = look(server, topic, access="r", metainfo="true")
+        return observe_meta(answer, partitions=len(topic.places), replicas=1)
+
+    return every_server(lookup, meta, due="true")
+
+
+@case("nsq/lookup/each-leads", clause="smart.lookup.slaves", needs=SEVERAL)
+def test_each_server_names_leaders(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """The nodes that any lookup server lists take messages for their partitions."""
+    topic = shared_partitioned_topic
+
+    def leading(server: HttpClient) -> Observation:
+        return observe_leading(broker, topic, look(server, topic, access="r"))
+
+    return every_server(lookup, leading, due="leads")
+
+
+@case("nsq/lookup/agree", clause="smart.lookup.slaves", needs=SEVERAL)
+@pytest.mark.parametrize("access", ACCESS)
+def test_servers_agree(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
+) -> Observation:
+    """Merged, the answers of all servers name one node for each partition."""
+    topic = shared_partitioned_topic
+    with_channel(broker, topic)
+
+    def agree() -> Observation:
+        told = [who_leads(look(server, topic, access=access)) for server in lookup.servers]
+        same = all(each == told[0] for each in told) and len(told[0]) == len(topic.places)
+        return observed("agree" if same else "differ")
+
+    return eventually(broker, agree, due=["agree"])
+
+
+@case("nsq/lookup/service", clause="smart.lookup.services")
+@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_service(lookup: LookupClient, name: str, v1: bool) -> Observation:
+    """Nodes, topics and what the server says of itself are answered in both forms."""
+    return observe_service(ask(lookup, f"/{name}", v1=v1), name, v1=v1)
+
+
+@case("nsq/lookup/service-channels", clause="smart.lookup.services")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_channels_service(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
+) -> Observation:
+    """The channels of a topic are listed."""
+    topic = shared_partitioned_topic
+    channel = with_channel(broker, topic)
+
+    def channels() -> Observation:
+        answer = ask(lookup, "/channels", v1=v1, topic=topic.name)
+        return observe_service(answer, "channels", v1=v1, holding=channel)
+
+    return eventually(broker, channels, due=["service"])
+
+
+@case("nsq/lookup/service-channels-of-partition", clause="smart.lookup.services")
+def test_channels_of_partition(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """The channels of one partition are listed."""
+    topic = shared_partitioned_topic
+    channel = with_channel(broker, topic)
+
+    def channels() -> Observation:
+        number = str(topic.partition)
+        answer = ask(lookup, "/channels", topic=topic.name, partition=number)
+        return observe_service(answer, "channels", v1=True, holding=channel)
+
+    return eventually(broker, channels, due=["service"])
+
+
+@case("nsq/lookup/service-channels-of-other", clause="smart.lookup.services")
+def test_channels_of_other_partition(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """A channel of one partition alone is not listed with another."""
+    topic, channel = shared_partitioned_topic, shared_partitioned_topic.channel()
+    here, there = (place.partition for place in topic.places[:2])
+    broker.subscribe(topic.at(here), channel=channel, ready=0)
+
+    def channels(partition: int) -> Observation:
+        answer = ask(lookup, "/channels", topic=topic.name, partition=str(partition))
+        return observe_service(answer, "channels", v1=True, holding=channel)
+
+    seen = eventually(broker, lambda: channels(here), due=["service"])
+    return channels(there) if seen.value == "service" else observed("never-listed")
+
+
+@case("nsq/lookup/service-channels-none", clause="smart.lookup.services")
+@pytest.mark.parametrize("path", ["/topics", "/nodes"], ids=["topics", "nodes"])
+def test_service_beside_a_topic_without_channels(
+    lookup: LookupClient, new_topic_name: str, path: str
+) -> Observation:
+    """A topic that makes no channels by itself, and has none, does not keep from answering."""
+    answer = create(lookup, new_topic_name, **ONE, disable_channel_auto_create="true")
+    if answer.status != 200:
+        return observe_http(answer)
+    look(lookup, new_topic_name, access="w")
+    return observe_service(ask(lookup, path), path.strip("/"), v1=True)
+
+
+@case("nsq/lookup/service-nodes-lead", clause="smart.lookup.services")
+def test_nodes_and_leaders(
+    broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
+) -> Observation:
+    """Where nodes are told of with partitions, each stands with the node that lookups name."""
+    topic = shared_partitioned_topic
+
+    def nodes() -> Observation:
+        led = {place.partition: place.address[1] for place in topic.places}
+        return observe_led(ask(lookup, "/nodes"), topic, due=led)
+
+    return eventually(broker, nodes, due=["true", "not-told"])
+
+
+@case("nsq/lookup/service-channels-unknown", clause="smart.lookup.services")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_channels_of_unknown_topic(
+    lookup: LookupClient, plain_topic: Topic, v1: bool
+) -> Observation:
+    """A topic that does not exist has no channels."""
+    absent = f"{plain_topic.name}_absent"
+    return observe_service(ask(lookup, "/channels", v1=v1, topic=absent), "channels", v1=v1)
+
+
+@case("nsq/lookup/service-topics", clause="smart.lookup.services")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_topic_is_listed(lookup: LookupClient, plain_topic: Topic, v1: bool) -> Observation:
+    """A topic is among the topics, also when meta is asked for in another spelling."""
+    answer = ask(lookup, "/topics", v1=v1, metainfo="true")
+    return observe_service(answer, "topics", v1=v1, holding=plain_topic.name)
+
+
+@case("nsq/lookup/service-topics-meta", clause="smart.lookup.services")
+def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observation:
+    """Asked for with metaInfo the topics come with what they are like."""
+    answer = ask(lookup, "/topics", metaInfo="true")
+    if isinstance(answer.data, dict) and "meta_info" not in answer.data:
+        return observed("no-meta-info")
+    return observe_service(answer, "topics", v1=True, holding=plain_topic.name)
+
+
+@case("nsq/lookup/service-nodes", clause="smart.lookup.services")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_leader_is_a_node(
+    lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
+) -> Observation:
+    """The node that leads a partition is among the nodes."""
+    port = shared_partitioned_topic.address[1]
+    return observe_service(ask(lookup, "/nodes", v1=v1), "nodes", v1=v1, holding=port)
+
+
+@case("nsq/lookup/service-refused", clause="smart.lookup.services-refused")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_channels_of_nothing(lookup: LookupClient, v1: bool) -> Observation:
+    """The channels of no topic are refused."""
+    return observe_http(ask(lookup, "/channels", v1=v1))
+
+
+@case("nsq/lookup/service-unknown", clause="smart.lookup.services-refused")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_unknown_path(lookup: LookupClient, v1: bool) -> Observation:
+    """An unknown path is not found."""
+    return observe_http(ask(lookup, "/nosuch", v1=v1))
+
+
+@case("nsq/lookup/ping", clause="smart.lookup.ping")
+@pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
+def test_ping(lookup: LookupClient, v1: bool) -> Observation:
+    """A ping is answered OK, in either style."""
+    return every_server(
+        lookup, lambda server: observe_http(ask(server, "/ping", v1=v1)), due="http:200,ok"
+    )

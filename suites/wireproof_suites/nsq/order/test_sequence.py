@@ -1,0 +1,166 @@
+"""Ordered consumption: messages come as they were published, offset and internal id growing."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import Header, mpub, pub
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_suites.nsq.steps.ordered_delivery import (
+    IN_ORDER,
+    MISSING,
+    increasing,
+    opened,
+    publish,
+    put_back,
+    read_by_turns,
+    read_firsts,
+    read_in_order,
+    subscribed,
+)
+from wireproof_suites.nsq.steps.tag_dispatch import both
+
+BY_TURNS: list[Header | None] = [None, b'{"k":"v"}', b'{"##client_dispatch_tag":"t"}', b"{}"]
+SIZES = [0, 1, 100, 4096, 100_000]
+
+
+@case("nsq/order/in-order", clause="smart.order.in-order", waiting=True)
+@pytest.mark.parametrize("count", [2, 20, 200])
+def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Observation:
+    """Messages come in the order in which they were published."""
+    client = opened(broker, fresh_ordered_topic)
+
+    bodies = publish(broker, fresh_ordered_topic, count)
+
+    return read_in_order(client, bodies)
+
+
+@case("nsq/order/in-order/waiting", clause="smart.order.in-order", waiting=True)
+def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Messages that wait for a client of the channel come in their order."""
+    channel = opened(broker, fresh_ordered_topic)
+    channel.close()
+    bodies = publish(broker, fresh_ordered_topic, 20)
+
+    client = subscribed(broker, fresh_ordered_topic, channel=channel.channel)
+
+    return read_in_order(client, bodies)
+
+
+@case("nsq/order/in-order-kinds", clause="smart.order.in-order", waiting=True)
+def test_in_order_of_every_kind(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Messages of different commands, connections and sizes come in their order."""
+    client = opened(broker, fresh_ordered_topic)
+
+    bodies = _publish_every_kind(broker, fresh_ordered_topic)
+
+    return read_in_order(client, bodies)
+
+
+@case("nsq/order/in-order-ext", clause="smart.order.in-order", needs=("ext",), waiting=True)
+def test_in_order_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
+    """Messages with and without headers come in their order."""
+    client = opened(broker, fresh_ordered_ext_topic)
+
+    bodies = publish(broker, fresh_ordered_ext_topic, 20, BY_TURNS)
+
+    return read_in_order(client, bodies)
+
+
+@case("nsq/order/in-order-anew", clause="smart.order.in-order", waiting=True)
+def test_in_order_for_one_client_after_the_other(
+    broker: Broker, fresh_ordered_topic: Topic
+) -> Observation:
+    """A new client goes on where the last one ended."""
+    topic = fresh_ordered_topic
+    client = opened(broker, topic)
+    bodies = publish(broker, topic, 8)
+    seen = MISSING
+    for start in range(0, len(bodies), 2):
+        seen = read_in_order(client, bodies[start : start + 2])
+        if seen.value != IN_ORDER:
+            return seen
+        client.connection.ask(pub(topic, b"x"))  # its answer shows that the FIN was read
+        client.close()
+        client = subscribed(broker, topic, channel=client.channel)
+    return seen
+
+
+@case("nsq/order/in-order-shared", clause="smart.order.in-order", waiting=True)
+@pytest.mark.parametrize("ready", [1, 50])
+def test_in_order_for_two_clients(
+    broker: Broker, fresh_ordered_topic: Topic, ready: int
+) -> Observation:
+    """Two clients of a channel get the messages in order between them."""
+    first = opened(broker, fresh_ordered_topic, ready=ready)
+    second = subscribed(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
+
+    bodies = publish(broker, fresh_ordered_topic, 10)
+
+    return read_by_turns([first, second], bodies)
+
+
+@case("nsq/order/in-order-channels", clause="smart.order.in-order", waiting=True)
+def test_in_order_on_two_channels(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Each channel gets all messages in order."""
+    first, second = opened(broker, fresh_ordered_topic), opened(broker, fresh_ordered_topic)
+
+    bodies = publish(broker, fresh_ordered_topic, 10)
+
+    return both(read_in_order(first, bodies), read_in_order(second, bodies))
+
+
+@case("nsq/order/increasing", clause="smart.order.increasing", waiting=True)
+def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Offset and internal id grow from message to message."""
+    client = opened(broker, fresh_ordered_topic)
+
+    bodies = _publish_every_kind(broker, fresh_ordered_topic) + publish(
+        broker, fresh_ordered_topic, 30
+    )
+
+    return increasing(read_firsts(client, bodies), count=len(bodies))
+
+
+@case("nsq/order/increasing-ext", clause="smart.order.increasing", needs=("ext",), waiting=True)
+def test_increasing_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
+    """Offset and internal id grow on a topic with the extend feature as well."""
+    client = opened(broker, fresh_ordered_ext_topic)
+
+    bodies = publish(broker, fresh_ordered_ext_topic, 12, BY_TURNS)
+
+    return increasing(read_firsts(client, bodies), count=len(bodies))
+
+
+@case("nsq/order/increasing-anew", clause="smart.order.increasing", waiting=True)
+def test_increasing_for_one_client_after_the_other(
+    broker: Broker, fresh_ordered_topic: Topic
+) -> Observation:
+    """Messages put back and messages of a later client go on growing."""
+    topic = fresh_ordered_topic
+    client = opened(broker, topic)
+    bodies = publish(broker, topic, 6)
+    before = read_firsts(client, bodies[:3], again=put_back)
+    if len(before) < 3:
+        return MISSING
+    client.close()
+
+    later = subscribed(broker, topic, channel=client.channel)
+    # The one given back last may come again to the later client.
+    after = read_firsts(later, bodies[3:])
+    return increasing([*before, *after], count=len(bodies))
+
+
+def _publish_every_kind(broker: Broker, topic: Topic) -> list[bytes]:
+    """Publish by PUB, PUB_TRACE and MPUB by turns, from two connections, in all sizes."""
+    bodies: list[bytes] = []
+    with broker.connect(topic=topic) as other:
+        for size in SIZES:
+            single, traced = broker.unique_body(b"x" * size), broker.unique_body(b"y" * size)
+            batch = [broker.unique_body() for _ in range(3)]
+            broker.published(topic, single)
+            broker.published(topic, traced, trace_id=2**64 - 1 - size)
+            other.ask(mpub(topic, batch))
+            bodies += [single, traced, *batch]
+    return bodies

@@ -1,0 +1,195 @@
+"""Who may consume an ordered topic, and by which command."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import Partition, pub, pub_trace, rdy, subscribe
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import (
+    DESIRED_TAG,
+    EXTEND_SUPPORT,
+    SUB_ADVANCED,
+    SUB_ORDER,
+    SUB_ORDERED,
+)
+from wireproof_suites.nsq.steps.ordered_delivery import (
+    Identify,
+    held_alone,
+    opened,
+    publish,
+    read_in_order,
+)
+
+COMMANDS = (SUB_ORDER, SUB_ORDERED)
+
+IDENTITIES: dict[str, Identify | None] = {
+    "no-identify": None,
+    "no-fields": {},
+    "negotiated": {"feature_negotiation": True, "msg_timeout": 1000},
+    "desired-tag": {DESIRED_TAG: "t"},
+}
+
+NO_PARTITION: dict[str, tuple[bool, Partition]] = {
+    "pub": (False, None),
+    "pub-minus-one": (False, -1),
+    "pub-trace": (True, None),
+    "pub-trace-minus-one": (True, -1),
+}
+
+
+@case("nsq/order/command", clause="smart.order.command")
+@pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
+def test_command(
+    broker: Broker, fresh_ordered_topic: Topic, identity: Identify | None
+) -> Observation:
+    """There is a command that subscribes in order."""
+    return _command(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
+
+
+@case("nsq/order/command/second-client", clause="smart.order.command")
+def test_command_of_a_second_client(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """A second client may subscribe in order to the same channel."""
+    first = opened(broker, fresh_ordered_topic)
+
+    return _command(broker, fresh_ordered_topic, first.channel, {})
+
+
+@case("nsq/order/command/known-channel", clause="smart.order.command")
+def test_command_on_a_known_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """A client may subscribe in order to a channel that others have left."""
+    first = opened(broker, fresh_ordered_topic)
+    first.close()
+
+    return _command(broker, fresh_ordered_topic, first.channel, {})
+
+
+@case("nsq/order/command-ext", clause="smart.order.command", needs=("ext",))
+@pytest.mark.parametrize("tag", [None, "t"], ids=["no-tag", "desired-tag"])
+def test_command_on_an_ext_topic(
+    broker: Broker, fresh_ordered_ext_topic: Topic, tag: str | None
+) -> Observation:
+    """The command subscribes to a topic with the extend feature as well."""
+    topic = fresh_ordered_ext_topic
+    identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
+
+    return _command(broker, topic, topic.channel(), identity)
+
+
+@case("nsq/order/is-must", clause="smart.order.is-must")
+@pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
+def test_plain_sub(
+    broker: Broker, fresh_ordered_topic: Topic, identity: Identify | None
+) -> Observation:
+    """Plain SUB is refused on an ordered topic."""
+    return _refused(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
+
+
+@case("nsq/order/is-must/channel-in-use", clause="smart.order.is-must")
+def test_plain_sub_beside_an_ordered_client(
+    broker: Broker, fresh_ordered_topic: Topic
+) -> Observation:
+    """Plain SUB is refused on a channel that an ordered client uses."""
+    ordered = opened(broker, fresh_ordered_topic)
+
+    return _refused(broker, fresh_ordered_topic, ordered.channel, {})
+
+
+@case("nsq/order/is-must/channel-left", clause="smart.order.is-must")
+def test_plain_sub_after_an_ordered_client(
+    broker: Broker, fresh_ordered_topic: Topic
+) -> Observation:
+    """Plain SUB is refused on a channel that an ordered client has left."""
+    ordered = opened(broker, fresh_ordered_topic)
+    ordered.close()
+
+    return _refused(broker, fresh_ordered_topic, ordered.channel, {})
+
+
+@case("nsq/order/is-must-ext", clause="smart.order.is-must", needs=("ext",))
+@pytest.mark.parametrize("tag", [None, "t"], ids=["no-tag", "desired-tag"])
+def test_plain_sub_on_an_ext_topic(
+    broker: Broker, fresh_ordered_ext_topic: Topic, tag: str | None
+) -> Observation:
+    """Plain SUB is refused on an ordered topic with the extend feature."""
+    topic = fresh_ordered_ext_topic
+    identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
+
+    return _refused(broker, topic, topic.channel(), identity)
+
+
+@case("nsq/order/is-must-both-wrong", clause="smart.order.is-must", needs=("ext",))
+def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
+    """Plain SUB without extend_support is refused for one of its two faults."""
+    topic = fresh_ordered_ext_topic
+
+    return _refused(broker, topic, topic.channel(), {})
+
+
+@case("nsq/order/is-must-refused", clause="smart.order.is-must", waiting=True)
+def test_refused_takes_nothing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """A client that was refused takes no message from a right one."""
+    topic = fresh_ordered_topic
+    right = opened(broker, topic)
+    with broker.connect(topic=topic) as refused:
+        refused.ask(subscribe(topic, right.channel))
+        refused.send(rdy(2))
+        bodies = publish(broker, topic, 4)
+
+        return read_in_order(right, bodies)
+
+
+@case("nsq/order/is-must-advanced", clause="smart.order.is-must-advanced")
+def test_advanced_sub(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """SUB_ADVANCED is refused on an ordered topic like SUB."""
+    topic = fresh_ordered_topic
+    with broker.connect(topic=topic) as client:
+        answer = client.ask(subscribe(topic, topic.channel(), command=SUB_ADVANCED))
+
+        return observe(answer, then=client.goes_on(topic))
+
+
+@case("nsq/order/publish-partition", clause="smart.order.publish-partition")
+@pytest.mark.parametrize(("traced", "partition"), NO_PARTITION.values(), ids=list(NO_PARTITION))
+def test_publish_without_partition(
+    broker: Broker, fresh_ordered_topic: Topic, traced: bool, partition: Partition
+) -> Observation:
+    """A publish to an ordered topic says to which partition."""
+    topic, body = fresh_ordered_topic, broker.unique_body()
+    plain = pub(topic, body, partition=partition)
+    frame = pub_trace(topic, 7, body, partition=partition) if traced else plain
+    with broker.connect(topic=topic) as client:
+        return observe(client.ask(frame), then=client.goes_on(topic))
+
+
+@case("nsq/order/plain-topic", clause="smart.order.plain-topic", waiting=True)
+def test_ordered_on_a_plain_topic(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A topic not made ordered is served in order to an ordered client, or refuses it."""
+    topic = fresh_plain_topic
+    if not _command(broker, topic, topic.channel(), {}).value.endswith(":ok"):
+        return observed("refused")
+    control, client = opened(broker, topic), opened(broker, topic, ready=50)
+
+    bodies = publish(broker, topic, 6)
+
+    return held_alone(client, bodies, control=control)
+
+
+def _command(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
+    """Try both names of the command: the name, and what it was answered."""
+    command, seen = SUB_ORDER, observed("silence", overdue=True)
+    for command in COMMANDS:
+        with broker.connect(identify=identity, topic=topic) as client:
+            answer = client.ask(subscribe(topic, channel, command=command))
+        seen = observe(answer)
+        if not seen.value.startswith("error:E_INVALID"):
+            break
+    return observed(f"{command.decode()}:{seen.value}", overdue=seen.overdue, note=seen.note)
+
+
+def _refused(broker: Broker, topic: Topic, channel: str, identity: Identify | None) -> Observation:
+    with broker.connect(identify=identity, topic=topic) as client:
+        answer = client.ask(subscribe(topic, channel))
+        return observe(answer, then=client.goes_on(topic))

@@ -1,0 +1,1 @@
+"""Cases about malformed and split frames."""

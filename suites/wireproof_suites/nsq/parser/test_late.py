@@ -1,0 +1,25 @@
+"""What was cut off is not published later either."""
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import pub_ext
+from wireproof_kit.nsq.observing import observe_absence
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation
+from wireproof_suites.nsq.steps.elapsed_time import has_lasted
+
+
+@case("nsq/parser/truncated-for-long", clause="ext.parser.truncated", waiting=True)
+def test_truncated_frame_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
+    """Seconds after a frame lost its last byte it is still not published."""
+    topic = fresh_ext_topic
+    token, sentinel = broker.unique_body(), broker.unique_body()
+    frame = pub_ext(topic, {"k": token.decode()}, token + b"tail")
+    with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
+        client.send(frame.cut(-1))
+        client.half_close()
+        client.receive()
+        late = has_lasted(broker, topic)
+        broker.published(topic, sentinel, {})
+
+        return late or observe_absence(consumer.until(sentinel), of=token)

@@ -1,0 +1,210 @@
+"""A PUB_EXT frame as a stream of bytes: cut off, in pieces, many at once."""
+
+from collections.abc import Callable
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.frames import fin, pub_ext, rdy, req, touch
+from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.outgoing import Outgoing, joined
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.steps.frame_edits import within
+from wireproof_suites.nsq.steps.publish_results import (
+    first_unlike,
+    followed_by,
+    observe_traced,
+    publish_and_receive,
+    then_goes_on,
+)
+
+HEADER = {"k": "v"}
+MANY = 50
+FIRST = 1000
+
+# Commands that name a message, and how many more deliveries are due behind them under RDY 3.
+BEHIND: dict[str, tuple[Callable[[bytes], Outgoing], int]] = {
+    "fin": (fin, 2),
+    "req": (lambda message_id: req(message_id, 0), 3),
+    "touch": (touch, 2),
+}
+
+# Where a frame is cut: a field, and how many of its bytes are still sent (from the end if < 0).
+PLACES = {
+    "in-the-command": ("command line", 3),
+    "in-the-command-line": ("command line", -2),
+    "before-line-feed": ("command line", -1),
+    "before-size": ("size", 0),
+    "in-size": ("size", 2),
+    "before-header-length": ("header_length", 0),
+    "in-header-length": ("header_length", 1),
+    "before-header": ("json_header", 0),
+    "in-header": ("json_header", 5),
+    "last-byte-of-header": ("json_header", -1),
+    "before-body": ("body", 0),
+    "in-body": ("body", -2),
+    "last-byte-of-body": ("body", -1),
+}
+
+
+@case("nsq/parser/truncated", clause="ext.parser.truncated")
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_truncated_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int]) -> Observation:
+    """A frame cut off by the end of what the client sends is not published."""
+    token, sentinel = broker.unique_body(), broker.unique_body()
+    frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
+        client.send(frame.cut(within(frame, *place)))
+        client.half_close()
+        client.receive()
+        broker.published(ext_topic, sentinel, {})
+
+        return observe_absence(consumer.until(sentinel), of=token)
+
+
+@case("nsq/parser/abandoned", clause="ext.parser.truncated")
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_abandoned_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int]) -> Observation:
+    """A frame cut off by the end of the connection is not published; others go on."""
+    token, sentinel = broker.unique_body(), broker.unique_body()
+    frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
+        client.send(frame.cut(within(frame, *place)))
+        client.close()
+        broker.published(ext_topic, sentinel, {})
+
+        return observe_absence(consumer.until(sentinel), of=token)
+
+
+@case("nsq/parser/truncated-after-a-whole-one", clause="ext.parser.truncated")
+def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) -> Observation:
+    """A whole frame is published though the next one is cut off."""
+    body = broker.unique_body()
+    frame = pub_ext(ext_topic, HEADER, body)
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
+        client.send(joined([frame, frame.cut(-1)], "a whole frame and most of another"))
+        client.half_close()
+        answer = observe(client.receive())
+        delivery = observe_delivery(consumer.next(body), body=body, header=HEADER)
+
+        return followed_by(answer, delivery)
+
+
+@case("nsq/parser/two-pieces", clause="ext.parser.segmentation")
+def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
+    """A frame may come in two pieces, cut anywhere; others are served in between."""
+    places = range(1, len(traced(broker, ext_topic, FIRST).data))
+    with broker.connect(topic=ext_topic) as client, broker.connect(topic=ext_topic) as other:
+        answers = (
+            ask_in_pieces(
+                client, traced(broker, ext_topic, FIRST + at), at, other=other, topic=ext_topic
+            )
+            for at in places
+        )
+
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
+
+
+@case("nsq/parser/byte-by-byte", clause="ext.parser.segmentation")
+def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
+    """A frame may come one byte at a time, and is answered once."""
+    frame = traced(broker, ext_topic, FIRST)
+    with broker.connect(topic=ext_topic) as client:
+        for piece in frame.split(*range(1, len(frame.data))):
+            client.send(piece)
+        answers = [observe_traced(client.receive(), FIRST)]
+        answers += [observe_traced(client.ask(traced(broker, ext_topic, 2)), 2)]
+
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
+
+
+@case("nsq/parser/byte-by-byte-arrives", clause="ext.parser.segmentation")
+def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
+    """A message that came one byte at a time is delivered whole."""
+    body = broker.unique_body()
+    frame = pub_ext(ext_topic, HEADER, body)
+    with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
+        for piece in frame.split(*range(1, len(frame.data))):
+            client.send(piece)
+        client.receive()
+
+        return observe_delivery(consumer.next(), body=body, header=HEADER)
+
+
+@case("nsq/parser/many-in-one-write", clause="ext.parser.segmentation")
+def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observation:
+    """Many frames in one write are each answered, in order."""
+    numbers = range(FIRST, FIRST + MANY)
+    frames = [traced(broker, ext_topic, number) for number in numbers]
+    with broker.connect(topic=ext_topic) as client:
+        client.send(joined(frames, f"{MANY} frames"))
+        answers = (observe_traced(client.receive(), number) for number in numbers)
+
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
+
+
+@case("nsq/parser/one-and-a-half", clause="ext.parser.segmentation")
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_frame_and_a_part_of_the_next(
+    broker: Broker, ext_topic: Topic, place: tuple[str, int]
+) -> Observation:
+    """A frame is answered though only a part of the next one has come with it."""
+    first, second, third = (traced(broker, ext_topic, FIRST + more) for more in range(3))
+    head, tail = second.split(within(second, *place))
+    with broker.connect(topic=ext_topic) as client:
+        sent = (joined([first, head], "a frame and a part of the next"), tail, third)
+        answers = [
+            observe_traced(client.ask(frame), FIRST + more) for more, frame in enumerate(sent)
+        ]
+
+        return then_goes_on(first_unlike(answers, "traced"), client, ext_topic)
+
+
+@case("nsq/parser/behind-a-message-id", clause="ext.parser.segmentation", waiting=True)
+@pytest.mark.parametrize("command", BEHIND)
+def test_command_behind_one_with_an_id(
+    broker: Broker, fresh_ext_topic: Topic, command: str
+) -> Observation:
+    """What comes in one write with a command that names a message is read as well."""
+    make, more = BEHIND[command]
+    with broker.subscribe(fresh_ext_topic) as consumer:
+        for _ in range(3):
+            broker.published(fresh_ext_topic, broker.unique_body(), HEADER)
+        first = consumer.take()
+        if first is None or first.message_id is None:
+            return observe_delivery(first, body=b"", header=HEADER)
+        both = [make(first.message_id), rdy(3)]
+        consumer.connection.send(joined(both, f"{command} and RDY"))
+        for _ in range(more):
+            if consumer.take() is None:
+                return observed("missing", overdue=True)
+
+        return observed("all-delivered")
+
+
+@case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
+def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
+    """A frame larger than one segment is one message."""
+    content = bytes(range(256)) * 275
+
+    return publish_and_receive(broker, ext_topic, HEADER, content=content)
+
+
+def traced(broker: Broker, topic: Topic, number: int) -> Outgoing:
+    """Return a PUB_EXT whose answer carries its number."""
+    return pub_ext(topic, {TRACE_ID: str(number)}, broker.unique_body())
+
+
+def ask_in_pieces(
+    client: Connection, frame: Outgoing, at: int, *, other: Connection, topic: Topic
+) -> Observation:
+    """Send a frame in two pieces with an exchange on another connection in between."""
+    head, tail = frame.split(at)
+    client.send(head)
+    state = other.goes_on(topic)
+    answer = observe_traced(client.ask(tail), FIRST + at)
+    return answer if state == "open" else observed(f"others-{state}")

@@ -1,0 +1,1 @@
+"""Cases about SUB and PUB with a partition."""

@@ -1,0 +1,343 @@
+"""SUB and PUB with a partition: whose messages come to whom."""
+
+import itertools
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.frames import Header, mpub, pub, rdy, subscribe
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.outgoing import joined
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import SUB_ORDERED
+from wireproof_suites.nsq.steps.deliveries import answered_and
+from wireproof_suites.nsq.steps.message_contents import CONTENTS
+from wireproof_suites.nsq.steps.ordered_delivery import opened, publish, read_in_order, take_of
+from wireproof_suites.nsq.steps.partitions import READY, read_again, read_own
+from wireproof_suites.nsq.steps.publish_results import followed_by
+from wireproof_suites.nsq.steps.subscriptions import took_all
+from wireproof_suites.nsq.steps.tag_dispatch import both
+from wireproof_suites.nsq.steps.trace_responses import observe_next_record
+
+SIZES = [1, 2, 255, 4096, 100_000]
+CHANNELS = {
+    "one-letter": "w",
+    "punctuation": "wp.c_-",
+    "64-letters": "w" * 64,
+    "ephemeral": "wp_c#ephemeral",
+}
+IDENTITIES = {"no-identify": None, "no-fields": {}, "negotiated": {"feature_negotiation": True}}
+COUNT = 6
+# Longer than a broker that lets messages stray late would take its time.
+LONG_TIMEOUT_MS = 5000
+
+
+@case("nsq/partition/subscribe", clause="smart.partition.subscribe")
+@pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
+def test_subscribe(
+    broker: Broker, plain_topic: Topic, identity: dict[str, object] | None
+) -> Observation:
+    """A subscription to a partition is answered OK, and messages come."""
+    return _subscribed(broker, plain_topic, plain_topic.channel(), identity)
+
+
+@case("nsq/partition/subscribe/channel", clause="smart.partition.subscribe")
+@pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS)
+def test_channel_of_any_name(
+    broker: Broker, fresh_plain_topic: Topic, channel: str
+) -> Observation:
+    """A channel of any legal name may be subscribed to."""
+    return _subscribed(broker, fresh_plain_topic, channel, {})
+
+
+@case("nsq/partition/subscribe/several", clause="smart.partition.subscribe")
+def test_several_clients(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """A second client of a channel gets messages when the first is not ready."""
+    topic = fresh_plain_topic
+    first = broker.subscribe(topic, ready=0)
+
+    return _subscribed(broker, topic, first.channel, {})
+
+
+@case("nsq/partition/subscribe-each", clause="smart.partition.subscribe", needs=("partition",))
+@pytest.mark.parametrize("partition", [0, 1])
+def test_subscribe_to_each(
+    broker: Broker, partitioned_topic: Topic, partition: int
+) -> Observation:
+    """Each partition may be subscribed to."""
+    topic = partitioned_topic.at(partition)
+
+    return _subscribed(broker, topic, topic.channel(), {})
+
+
+@case("nsq/partition/publish", clause="smart.partition.publish")
+@pytest.mark.parametrize("size", SIZES)
+def test_publish(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
+    """A publish is answered OK, and comes as sent."""
+    return _published(broker, fresh_plain_topic, b"~" * size)
+
+
+@case("nsq/partition/publish/content", clause="smart.partition.publish")
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+def test_publish_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
+    """A body that a careless reader trips over comes as it was sent."""
+    return _published(broker, plain_topic, content + broker.unique_body())
+
+
+@case("nsq/partition/pipelined", clause="smart.partition.publish")
+def test_pipelined(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Several publishes in one write are each answered, and all come."""
+    topic = fresh_plain_topic
+    bodies = [broker.unique_body() for _ in range(10)]
+    with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
+        client.send(joined([pub(topic, body) for body in bodies], "ten PUB in one write"))
+        for _ in bodies:
+            answer = observe(client.receive())
+            if answer.value != "ok":
+                return answer
+        return took_all(consumer, bodies)
+
+
+@case("nsq/partition/own-messages", clause="smart.partition.own-messages", waiting=True)
+@pytest.mark.parametrize("named", ["one-name", "two-names"])
+def test_own_messages(broker: Broker, partitioned_topic: Topic, named: str) -> Observation:
+    """Each partition's consumer gets its messages and none of the other's."""
+    first, second = _both(partitioned_topic)
+    channel = first.channel() if named == "one-name" else None
+    consumers = [broker.subscribe(t, channel=channel, ready=READY) for t in (first, second)]
+
+    return _read_both(consumers, _by_turns(broker, first, second))
+
+
+@case(
+    "nsq/partition/own-messages-ext",
+    clause="smart.partition.own-messages",
+    needs=("ext",),
+    waiting=True,
+)
+def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic) -> Observation:
+    """Messages with headers stay in their partition."""
+    first, second = _both(partitioned_ext_topic)
+    consumers = [broker.subscribe(topic, ready=READY) for topic in (first, second)]
+
+    return _read_both(consumers, _by_turns(broker, first, second, b'{"k":"v"}'))
+
+
+@case("nsq/partition/own-messages-batch", clause="smart.partition.own-messages", waiting=True)
+def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Messages of a batch stay in their partition."""
+    first, second = _both(partitioned_topic)
+    consumers = [broker.subscribe(topic, ready=READY) for topic in (first, second)]
+    bodies = [[broker.unique_body() for _ in range(COUNT)] for _ in consumers]
+    for topic, batch in zip((first, second), bodies, strict=True):
+        with broker.connect(topic=topic) as client:
+            client.ask(mpub(topic, batch))
+
+    return _read_both(consumers, bodies)
+
+
+@case("nsq/partition/own-messages-later", clause="smart.partition.own-messages", waiting=True)
+def test_own_messages_later(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Messages that wait stay in their partition."""
+    first, second = _both(partitioned_topic)
+    channels: list[str] = []
+    for topic in (first, second):
+        with broker.subscribe(topic, ready=0) as early:
+            channels.append(early.channel)
+    bodies = _by_turns(broker, first, second)
+    consumers = [
+        broker.subscribe(topic, channel=channel, ready=READY)
+        for topic, channel in zip((first, second), channels, strict=True)
+    ]
+
+    return _read_both(consumers, bodies)
+
+
+@case("nsq/partition/own-messages-again", clause="smart.partition.own-messages", waiting=True)
+@pytest.mark.parametrize("way", ["requeued", "timed-out"])
+def test_own_messages_again(broker: Broker, partitioned_topic: Topic, way: str) -> Observation:
+    """A message that comes again stays in its partition."""
+    return _again(broker, partitioned_topic, way=way, timeout_ms=1000)
+
+
+@case("nsq/partition/own-messages-long", clause="smart.partition.own-messages", waiting=True)
+def test_own_messages_for_long(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Messages do not stray after a while either."""
+    return _again(broker, partitioned_topic, way="timed-out", timeout_ms=LONG_TIMEOUT_MS)
+
+
+@case("nsq/trace/partition", clause="smart.trace.partition", waiting=True)
+@pytest.mark.parametrize("partition", [0, 1])
+def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Observation:
+    """A traced message comes to its own partition's consumer only."""
+    own, other = partitioned_topic.at(partition), partitioned_topic.at(1 - partition)
+    here, there = (broker.subscribe(topic, ready=READY) for topic in (own, other))
+    traced = [broker.unique_body() for _ in range(COUNT)]
+    for number, body in enumerate(traced):
+        broker.published(own, body, trace_id=number)
+    sentinel = broker.unique_body()
+    broker.published(other, sentinel)
+
+    return both(read_own(here, traced, [sentinel]), read_own(there, [sentinel], traced))
+
+
+@case("nsq/trace/partition-long", clause="smart.trace.partition", waiting=True)
+def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Traced messages do not stray after a while either."""
+    return _again(
+        broker, partitioned_topic, way="timed-out", timeout_ms=LONG_TIMEOUT_MS, traced=True
+    )
+
+
+@case("nsq/trace/partition-position", clause="smart.trace.partition")
+def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """Offset and size tell the place in the message's own partition."""
+    first, second = _both(partitioned_topic)
+    one = broker.published(first, b"x" * 100, trace_id=1)
+    other = broker.published(second, b"x", trace_id=2)
+    one_more = broker.published(first, b"x", trace_id=3)
+    another = broker.published(second, b"x", trace_id=4)
+
+    return both(observe_next_record(one, one_more), observe_next_record(other, another))
+
+
+@case("nsq/order/partition", clause="smart.order.partition", waiting=True)
+def test_ordered(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
+    """An ordered client gets its own partition's messages, in order."""
+    first, second = _both(partitioned_ordered_topic)
+    consumers = [opened(broker, topic) for topic in (first, second)]
+
+    return _read_both(consumers, _by_turns(broker, first, second))
+
+
+@case("nsq/order/partition-long", clause="smart.order.partition", waiting=True)
+def test_ordered_for_long(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
+    """An ordered client gets none of the other partition's messages after a while either."""
+    first, second = _both(partitioned_ordered_topic)
+    wishes = {"msg_timeout": LONG_TIMEOUT_MS}
+    here, there = (opened(broker, topic, identify=wishes) for topic in (first, second))
+    before = _by_turns(broker, first, second)
+    held = take_of(here, before[0])
+    if held is None:
+        return observed("missing", overdue=True)
+    back = read_again(here, before[0][0], before[1], after=LONG_TIMEOUT_MS / 1000)
+    if back.value != "own":
+        return back
+    later = _by_turns(broker, first, second)
+
+    return _read_both([here, there], [before[0] + later[0], before[1] + later[1]], done=1)
+
+
+@case("nsq/order/partition-held", clause="smart.order.partition", waiting=True)
+def test_ordered_while_the_other_holds(
+    broker: Broker, partitioned_ordered_topic: Topic
+) -> Observation:
+    """A message in flight holds back its own partition only."""
+    first, second = _both(partitioned_ordered_topic)
+    holder = opened(broker, first)
+    reader = opened(broker, second, channel=holder.channel)
+    held = publish(broker, first, 3)
+    if take_of(holder, held) is None:
+        return observed("missing", overdue=True)
+    bodies = publish(broker, second, COUNT)
+
+    return read_in_order(reader, bodies)
+
+
+@case("nsq/order/partition-held/sub", clause="smart.order.partition")
+@pytest.mark.parametrize("partition", [0, 1])
+def test_ordered_subscription(
+    broker: Broker, partitioned_ordered_topic: Topic, partition: int
+) -> Observation:
+    """Each partition may be subscribed to in order."""
+    topic = partitioned_ordered_topic.at(partition)
+    with broker.subscribe(topic, command=SUB_ORDERED.decode()) as consumer:
+        bodies = publish(broker, topic, 3)
+
+        return read_in_order(consumer, bodies)
+
+
+def _again(
+    broker: Broker, topic: Topic, *, way: str, timeout_ms: int, traced: bool = False
+) -> Observation:
+    """Let a message come again; once it has it could have come to the other one, too."""
+    first, second = _both(topic)
+    channel = first.channel()
+    wishes = {"msg_timeout": timeout_ms}
+    here, there = (
+        broker.subscribe(each, channel=channel, ready=READY, identify=wishes)
+        for each in (first, second)
+    )
+    before = _by_turns(broker, first, second, traced=traced)
+    batch = [broker.unique_body(), broker.unique_body()]
+    with broker.connect(topic=second) as client:
+        client.ask(mpub(second, batch))
+    body = broker.unique_body()
+    broker.published(first, body)
+    held = here.take(body)
+    if held is not None and way == "requeued":
+        here.requeue(held, 0)
+    foreign = [*before[1], *batch]
+    back = read_again(here, body, foreign, after=timeout_ms / 1000)
+    bodies = _by_turns(broker, first, second)
+
+    own = [body, *before[0], *bodies[0]]
+    rest = read_own(here, bodies[0], foreign + bodies[1])
+    return both(rest if back.value == "own" else back, read_own(there, foreign + bodies[1], own))
+
+
+def _both(topic: Topic) -> tuple[Topic, Topic]:
+    return topic.at(0), topic.at(1)
+
+
+def _by_turns(
+    broker: Broker,
+    first: Topic,
+    second: Topic,
+    header: Header | None = None,
+    *,
+    traced: bool = False,
+) -> list[list[bytes]]:
+    """Publish to both partitions by turns, with trace ids from 0 or none; return their bodies."""
+    bodies: list[list[bytes]] = [[], []]
+    for number, (topic, own) in itertools.product(
+        range(COUNT), zip((first, second), bodies, strict=True)
+    ):
+        own.append(broker.unique_body())
+        broker.published(topic, own[-1], header, trace_id=number if traced else None)
+    return bodies
+
+
+def _read_both(
+    consumers: list[Consumer], bodies: list[list[bytes]], *, done: int = 0
+) -> Observation:
+    """Read both partitions; so many messages of the first have been finished before."""
+    here = read_own(consumers[0], bodies[0][done:], bodies[1])
+    return both(here, read_own(consumers[1], bodies[1], bodies[0]))
+
+
+def _subscribed(
+    broker: Broker, topic: Topic, channel: str, identity: dict[str, object] | None
+) -> Observation:
+    body = broker.unique_body()
+    with broker.connect(identify=identity, topic=topic) as client:
+        answer = client.ask(subscribe(topic, channel))
+        if not isinstance(answer, Response):
+            return observe(answer)
+        client.send(rdy(1))
+        broker.published(topic, body)
+        delivery = broker.consumer(client, topic, channel).next()
+        return answered_and(answer, observe_delivery(delivery, body=body))
+
+
+def _published(broker: Broker, topic: Topic, body: bytes) -> Observation:
+    with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
+        answer = observe(client.ask(pub(topic, body)), then=client.goes_on(topic))
+        if answer.value != "ok,open":
+            return answer
+        delivery = consumer.next(body if len(body) > 1 else None)
+        return followed_by(answer, observe_delivery(delivery, body=body))

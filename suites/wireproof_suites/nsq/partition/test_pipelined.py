@@ -1,0 +1,80 @@
+"""PUB after PUB under one line in one write, as producers under load send them."""
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.frames import pub
+from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.outgoing import joined
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_suites.nsq.steps.partitions import READY, read_own
+from wireproof_suites.nsq.steps.publish_results import first_unlike
+from wireproof_suites.nsq.steps.subscriptions import ids_of, took_all
+
+IN_A_ROW = 5
+SIZE = 64
+
+
+@case("nsq/partition/stored-once", clause="smart.partition.stored-once")
+def test_each_of_a_row_once(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Each message of a row is one message: its copies, if any come, have one id."""
+    topic = fresh_plain_topic
+    bodies = [broker.unique_body() for _ in range(IN_A_ROW)]
+    with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
+        client.send(joined([pub(topic, body) for body in bodies], "five PUB in one write"))
+        answers = (observe(client.receive()) for _ in bodies)
+        if (seen := first_unlike(answers, "ok")).value != "ok":
+            return seen
+        last = [broker.unique_body() for _ in range(2)]
+        for body in last:
+            broker.published(topic, body)
+        ids = ids_of(consumer, [*bodies, *last])
+    if ids is None:
+        return observed("missing", overdue=True)
+    return observed("once" if all(len(found) == 1 for found in ids.values()) else "twice")
+
+
+@case("nsq/partition/pub-bad-size/in-a-row", clause="smart.partition.pub-bad-message")
+def test_bad_size_in_a_row(broker: Broker, plain_topic: Topic) -> Observation:
+    """That two messages before it were right does not make an empty one right."""
+    right = [pub(plain_topic, broker.unique_body()) for _ in range(2)]
+    wrong = pub(plain_topic, b"x", size=0).cut(-1)
+    with broker.connect(topic=plain_topic) as client:
+        client.send(joined([*right, wrong], "two PUB and one of size 0"))
+        for _ in right:
+            answer = observe(client.receive())
+            if answer.value != "ok":
+                return answer
+        return observe(client.receive(), then=client.goes_on(plain_topic))
+
+
+@case("nsq/partition/pipelined/cut", clause="smart.partition.publish")
+def test_row_in_two_pieces(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Of a row that comes in two pieces, cut in a body, all messages are taken whole."""
+    topic = fresh_plain_topic
+    bodies = [broker.unique_body().ljust(SIZE, b"~") for _ in range(3)]
+    *whole, last = [pub(topic, body) for body in bodies]
+    head, tail = last.split(len(last.data) - 5)
+    with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
+        client.send(joined([*whole, head], "two PUB and most of a third"))
+        answers = [observe(client.receive()) for _ in whole]
+        answers += [observe(client.ask(tail))]
+        seen = first_unlike(answers, "ok")
+        return took_all(consumer, bodies) if seen.value == "ok" else seen
+
+
+@case("nsq/partition/own-messages-row", clause="smart.partition.own-messages", waiting=True)
+def test_row_of_two_partitions(broker: Broker, partitioned_topic: Topic) -> Observation:
+    """What names another partition than those before it in one write does not go with them."""
+    first, second = (partitioned_topic.at(place.partition) for place in partitioned_topic.places)
+    bodies = [broker.unique_body() for _ in range(3)]
+    other = broker.unique_body()
+    row = [pub(first, bodies[0]), pub(first, bodies[1])]
+    stranger = pub(first, other, partition=second.partition)
+    with broker.subscribe(first, ready=READY) as consumer, broker.connect(topic=first) as client:
+        client.send(joined([*row, stranger], "PUB to one partition twice, then to another"))
+        for _ in (*row, stranger):
+            client.receive()
+        broker.published(first, bodies[2])
+
+        return read_own(consumer, bodies, [other])

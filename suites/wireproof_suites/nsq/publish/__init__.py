@@ -1,0 +1,1 @@
+"""Cases about PUB_EXT and the other publish commands."""

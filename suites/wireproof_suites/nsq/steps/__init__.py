@@ -1,0 +1,1 @@
+"""Steps and observations that NSQ cases of several folders share."""

@@ -1,0 +1,293 @@
+"""One client of an ordered channel: what it holds, what comes next, and in which order.
+
+A client is put to use only after it has finished a message of its own: the channel then flows,
+and a broker that sends a fresh channel's first message twice has done so. That another message
+does *not* come while one is held is shown by the held one coming again: it must come the same way.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+from wireproof_kit.nsq.answers import Answer
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.frames import Header
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.patience import PUSH, REDELIVERY, Wait
+from wireproof_spec.nsq.names import SUB_ORDERED
+from wireproof_suites.nsq.steps.deliveries import AS_SENT, NO_EXT_LAYOUTS
+from wireproof_suites.nsq.steps.trace_responses import read_trace
+
+ORDERED = SUB_ORDERED.decode()
+IN_ORDER = "in-order"
+ONE_IN_FLIGHT = "one-in-flight"
+SAME_FIRST = "same-first"
+SHORTEST_TIMEOUT_MS = 1000
+COPIES_LIMIT = 1000
+POLL_SECONDS = 0.05
+SHORT = 4
+
+MISSING = observed("missing", overdue=True)
+
+Identify = Mapping[str, object]
+Step = Callable[[Consumer, Delivery], None]
+
+
+def opened(
+    broker: Broker,
+    topic: Topic,
+    *,
+    channel: str | None = None,
+    ready: int = 1,
+    identify: Identify | None = None,
+) -> Consumer:
+    """Subscribe in order, and finish a first message."""
+    consumer = subscribed(broker, topic, channel=channel, ready=ready, identify=identify)
+    first = broker.unique_body()
+    broker.published(topic, first)
+    consumer.next(first)
+    return consumer
+
+
+def subscribed(
+    broker: Broker,
+    topic: Topic,
+    *,
+    channel: str | None = None,
+    ready: int = 1,
+    identify: Identify | None = None,
+) -> Consumer:
+    """Subscribe in order by the name of the command that the target knows."""
+    return broker.subscribe(
+        topic, channel=channel, ready=ready, identify=identify, command=ORDERED
+    )
+
+
+def publish(
+    broker: Broker, topic: Topic, count: int, headers: Sequence[Header | None] = (None,)
+) -> list[bytes]:
+    """Publish so many messages, with the headers by turns; return their bodies."""
+    bodies = [broker.unique_body() for _ in range(count)]
+    for number, body in enumerate(bodies):
+        broker.published(topic, body, headers[number % len(headers)])
+    return bodies
+
+
+def take_of(
+    consumer: Consumer, bodies: Sequence[bytes], wait: Wait = PUSH, *, after: float = 0.0
+) -> Delivery | None:
+    """Take the next message with one of the bodies; others are finished and passed over.
+
+    Patience begins after so many seconds, in which a message times out.
+    """
+    seconds = consumer.connection.seconds(wait) + after
+    for _ in range(COPIES_LIMIT):
+        delivery = consumer.take(seconds=seconds)
+        if delivery is None or place_of(delivery, bodies) is not None:
+            return delivery
+        consumer.finish(delivery)
+    return None
+
+
+def read_in_order(
+    consumer: Consumer, bodies: Sequence[bytes], *, wait: Wait = PUSH
+) -> Observation:
+    """Finish messages until all have come: ``in-order``, ``out-of-order``, ``missing``.
+
+    A copy of the message just finished is passed over, since a broker may send one twice.
+    """
+    done = 0
+    while done < len(bodies):
+        delivery = take_of(consumer, bodies, wait)
+        if delivery is None:
+            return observed("missing", overdue=True, note=f"after {done} of {len(bodies)}")
+        consumer.finish(delivery)
+        place = place_of(delivery, bodies)
+        if place not in (done - 1, done):
+            return _out_of_order(expected=done, found=place)
+        done = max(done, place + 1)
+    return observed(IN_ORDER)
+
+
+def read_by_turns(consumers: Sequence[Consumer], bodies: Sequence[bytes]) -> Observation:
+    """Finish messages of one channel, whichever of its clients gets each, as read_in_order.
+
+    A copy of an earlier message may lie unread at the other client.
+    """
+    done = 0
+    while done < len(bodies):
+        came = _first_of(consumers, bodies)
+        if came is None:
+            return observed("missing", overdue=True, note=f"after {done} of {len(bodies)}")
+        consumer, delivery = came
+        consumer.finish(delivery)
+        place = place_of(delivery, bodies)
+        if place is None or place > done:
+            return _out_of_order(expected=done, found=place)
+        done = max(done, place + 1)
+    return observed(IN_ORDER)
+
+
+def put_back(consumer: Consumer, delivery: Delivery) -> None:
+    """Say REQ with time-out 0."""
+    consumer.requeue(delivery, 0)
+
+
+def leave_alone(consumer: Consumer, delivery: Delivery) -> None:
+    """Do nothing, so that the message times out."""
+
+
+def held_alone(
+    consumer: Consumer,
+    bodies: Sequence[bytes],
+    *,
+    control: Consumer,
+    meanwhile: Step = leave_alone,
+    end: Step = put_back,
+    after: float = 0.0,
+) -> Observation:
+    """Hold the first message, then let it come again by ``end``: ``one-in-flight`` or what came.
+
+    ``end`` takes so many seconds.
+
+    ``two-in-flight``: another one came before it. ``no-sentinel``: the control consumer, on a
+    channel of its own, did not get them all, so nothing is known of what could have come.
+    """
+    held = take_of(consumer, bodies)
+    if held is None or place_of(held, bodies) != 0:
+        return MISSING if held is None else _out_of_order(0, place_of(held, bodies))
+    meanwhile(consumer, held)
+    if read_in_order(control, bodies).value != IN_ORDER:
+        return observed("no-sentinel", overdue=True)
+    end(consumer, held)
+    return then_first(
+        consumer, bodies, named=ONE_IN_FLIGHT, otherwise="two-in-flight", after=after
+    )
+
+
+def given_back(consumer: Consumer, bodies: Sequence[bytes], *, by: Step) -> Observation:
+    """Take the first message and give it back: ``same-first`` when it comes before all others."""
+    held = take_of(consumer, bodies)
+    if held is None or place_of(held, bodies) != 0:
+        return MISSING if held is None else _out_of_order(0, place_of(held, bodies))
+    by(consumer, held)
+    return then_first(consumer, bodies)
+
+
+def then_first(
+    consumer: Consumer,
+    bodies: Sequence[bytes],
+    *,
+    named: str = SAME_FIRST,
+    otherwise: str = "other-first",
+    after: float = 0.0,
+) -> Observation:
+    """Say whether the first body comes, or comes again, before the others, and they in order."""
+    again = take_of(consumer, bodies, REDELIVERY, after=after)
+    if again is None:
+        return MISSING
+    place = place_of(again, bodies)
+    if place != 0:
+        found = f"message {1 + (place or 0)}"
+        return observed(otherwise, difference=Difference("message", None, "message 1", found))
+    consumer.finish(again)
+    rest = read_in_order(consumer, bodies[1:], wait=REDELIVERY)
+    return observed(named) if rest.value == IN_ORDER else rest
+
+
+def as_sent(delivery: Delivery | None, body: bytes, header: Header | None = None) -> Observation:
+    """Compare a delivery with what was published; without a header two layouts are as sent."""
+    if delivery is not None and header is None and delivery.layout in NO_EXT_LAYOUTS:
+        return observed(AS_SENT)
+    return observe_delivery(delivery, body=body, header=header)
+
+
+def read_firsts(
+    consumer: Consumer, bodies: Sequence[bytes], *, again: Step = leave_alone
+) -> list[Delivery]:
+    """Finish messages until all have come; return the first delivery of each, as they came.
+
+    ``again`` gives each back once before it is finished.
+    """
+    firsts: dict[int, Delivery] = {}
+    while len(firsts) < len(bodies):
+        delivery = take_of(consumer, bodies, REDELIVERY)
+        place = place_of(delivery, bodies) if delivery else None
+        if delivery is None or place is None:
+            break
+        is_new = place not in firsts
+        firsts.setdefault(place, delivery)
+        if is_new and again is not leave_alone:
+            again(consumer, delivery)
+        else:
+            consumer.finish(delivery)
+    return list(firsts.values())
+
+
+def increasing(deliveries: Sequence[Delivery], *, count: int) -> Observation:
+    """Say whether offset and internal id grow from each of so many messages to the next."""
+    if len(deliveries) < count:
+        return MISSING
+    for before, after in itertools.pairwise(delivery.message for delivery in deliveries):
+        if before is None or after is None:
+            return observed("undecodable")
+        for field, at in (("disk_queue_offset", 26), ("internal_id", 10)):
+            low, high = getattr(before, field), getattr(after, field)
+            if high <= low:
+                difference = Difference(field, at, f"more than {low}", str(high))
+                return observed(f"{field.replace('_', '-')}-not-greater", difference=difference)
+    return observed("increasing")
+
+
+def position_of(delivery: Delivery | None, answer: Answer) -> Observation:
+    """Compare offset and size of a delivery with those of the answer to its publish."""
+    response = read_trace(answer)
+    if response is None:
+        return observe(answer)
+    if delivery is None or delivery.message is None:
+        return observe_delivery(delivery, body=b"")
+    message = delivery.message
+    fields = (
+        ("offset", response.disk_queue_offset, message.disk_queue_offset),
+        ("size", response.disk_queue_data_size, message.disk_queue_data_size),
+    )
+    for name, due, found in fields:
+        if due != found:
+            difference = Difference(f"disk_queue_{name}", None, str(due), str(found))
+            return observed(f"{name}-differs", difference=difference)
+    return observed("true")
+
+
+def place_of(delivery: Delivery, bodies: Sequence[bytes]) -> int | None:
+    """Return which of the bodies it has; one too short to be told apart only at its end."""
+    for place, body in enumerate(bodies):
+        if delivery.raw.endswith(body) or (len(body) > SHORT and body in delivery.raw):
+            return place
+    return None
+
+
+def _first_of(
+    consumers: Sequence[Consumer], bodies: Sequence[bytes]
+) -> tuple[Consumer, Delivery] | None:
+    """Return what comes first to any of the clients, asking them by turns."""
+    seconds = consumers[0].connection.seconds(REDELIVERY)
+    rounds = max(1, int(seconds / (POLL_SECONDS * len(consumers))))
+    for _ in range(rounds):
+        for consumer in consumers:
+            delivery = consumer.take(seconds=POLL_SECONDS)
+            if delivery is None:
+                continue
+            if place_of(delivery, bodies) is not None:
+                return consumer, delivery
+            consumer.finish(delivery)
+    return None
+
+
+def _out_of_order(expected: int, found: int | None) -> Observation:
+    difference = Difference(
+        "message", None, f"message {expected + 1}", f"message {1 + (found or 0)}"
+    )
+    return observed("out-of-order", difference=difference)

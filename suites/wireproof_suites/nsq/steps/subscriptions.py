@@ -1,0 +1,86 @@
+"""What becomes of a client that asks for a subscription."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from wireproof_kit.nsq.answers import Response
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.frames import Header, rdy, subscribe
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
+from wireproof_suites.nsq.steps.deliveries import answered_and
+
+Identify = Mapping[str, object]
+
+
+def subscribed_and_received(
+    broker: Broker, topic: Topic, identify: Identify | None, *, header: Header | None = None
+) -> Observation:
+    """Subscribe, then publish: the answer, and behind a comma what was delivered."""
+    channel, body = topic.channel(), broker.unique_body()
+    with broker.connect(identify=identify, topic=topic) as client:
+        answer = client.ask(subscribe(topic, channel))
+        if not isinstance(answer, Response):
+            return observe(answer)
+        client.send(rdy(1))
+        broker.published(topic, body, header)
+
+        delivery = broker.consumer(client, topic, channel).next()
+        return answered_and(answer, observe_delivery(delivery, body=body, header=header))
+
+
+def refused_takes_nothing(
+    broker: Broker,
+    topic: Topic,
+    identify: Identify,
+    *,
+    until: Callable[[Broker, Topic], Observation | None] = lambda broker, topic: None,
+) -> Observation:
+    """Ask for a refused subscription and say RDY, then see what a right client gets.
+
+    ``until`` lets time pass in between; what it returns stands for what cannot be told.
+    """
+    channel = topic.channel()
+    header = _what_it_desires(topic, identify)
+    with broker.connect(identify=identify, topic=topic) as client:
+        client.ask(subscribe(topic, channel))
+        client.send(rdy(2))
+        right = broker.subscribe(topic, channel=channel)
+        late = until(broker, topic)
+        bodies = [broker.unique_body() for _ in range(4)]
+        for body in bodies:
+            broker.published(topic, body, header)
+
+        return late or took_all(right, bodies)
+
+
+def _what_it_desires(topic: Topic, identify: Identify) -> Header | None:
+    """Return the header of messages that would go to such a client, were it subscribed."""
+    tag = identify.get(DESIRED_TAG) if topic.extend else None
+    return {CLIENT_DISPATCH_TAG: tag} if isinstance(tag, str) else None
+
+
+def ids_of(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[bytes]] | None:
+    """Read until all of the bodies have come; return the ids under which each did, or None."""
+    ids: dict[bytes, set[bytes]] = {body: set() for body in bodies}
+    while not all(ids.values()):
+        delivery = consumer.next()
+        if delivery is None:
+            return None
+        for body in bodies:
+            if body in delivery.raw and delivery.message_id is not None:
+                ids[body].add(delivery.message_id)
+    return ids
+
+
+def took_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
+    """Say whether all of the bodies come to the consumer."""
+    missing = set(bodies)
+    while missing:
+        delivery = consumer.next()
+        if delivery is None:
+            return observed("missing", overdue=True)
+        missing -= {body for body in missing if body in delivery.raw}
+    return observed("delivered:all")

@@ -1,0 +1,165 @@
+"""Creating topics over a lookup server, and what has become of them then."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient, best_refusal
+from wireproof_kit.nsq.lookup_answer import TopicInfo
+from wireproof_kit.nsq.observing import observe_http
+from wireproof_kit.nsq.topics import Place, Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.transcript import Transcript
+from wireproof_suites.nsq.steps.deliveries import deliver
+from wireproof_suites.nsq.steps.lookup_requests import POLL_SECONDS, eventually, look
+
+# Measured: a topic may need ten times as long to appear as a message to come again, and a minute
+# more until its nodes take messages; a case must come to its end before it is ended.
+APPEARING = 10
+APPEAR_SECONDS = 30.0
+REGISTER_SECONDS = 80.0
+ONE: Mapping[str, str] = {"partition_num": "1", "replicator": "1"}
+
+Parameters = Mapping[str, str]
+
+
+def create(lookup: LookupClient, name: str, method: str = "POST", **parameters: str) -> HttpAnswer:
+    """Ask for a topic under the path the target knows, whichever server may grant it."""
+    answers = [create_at(server, name, method, **parameters) for server in lookup.servers]
+    granted = [answer for answer in answers if answer.status == 200]
+    return granted[0] if granted else best_refusal(answers)
+
+
+def create_at(
+    server: HttpClient, name: str, method: str = "POST", **parameters: str
+) -> HttpAnswer:
+    """Ask one server for a topic; an empty name leaves the parameter out."""
+    query = {"topic": name, **parameters} if name else dict(parameters)
+    answer = server.request(method, CREATE_PATHS[0], query=query, v1=True)
+    if answer.status != 404:
+        return answer
+    return server.request(method, CREATE_PATHS[1], query=query, v1=True)
+
+
+def created(
+    broker: Broker,
+    lookup: LookupClient,
+    name: str,
+    parameters: Parameters,
+    *,
+    partitions: int = 1,
+) -> Topic | Observation:
+    """Create a topic and wait until it can be used; else say what was answered, or ``not-led``."""
+    wanted = {**ONE, "partition_num": str(partitions), **parameters}
+    answer = create(lookup, name, **wanted)
+    if answer.status != 200:
+        return observe_http(answer)
+    info = appeared(broker, lookup, name, partitions=partitions)
+    if info is None:
+        return observed("not-led", overdue=True)
+    quiet = lookup.recording(Transcript())
+    if not quiet.wait_until_registered(name, partitions=partitions, seconds=REGISTER_SECONDS):
+        raise ArrangementFailed(f"no node registered {name} within {REGISTER_SECONDS:g} s")
+    return _topic(broker, name, info, parameters)
+
+
+def told(
+    broker: Broker,
+    lookup: LookupClient,
+    name: str,
+    parameters: Parameters,
+    observe: Callable[[HttpAnswer], Observation],
+    *,
+    due: str,
+) -> Observation:
+    """Create a topic and say what its meta comes to tell, which may be before it is led."""
+    answer = create(lookup, name, **{**ONE, **parameters})
+    if answer.status != 200:
+        return observe_http(answer)
+
+    def look_up() -> Observation:
+        return observe(look(lookup, name, access="r", metainfo="true"))
+
+    return eventually(broker, look_up, due=[due])
+
+
+def appeared(
+    broker: Broker, lookup: LookupClient, name: str, *, partitions: int
+) -> TopicInfo | None:
+    """Wait until so many partitions of a topic are led."""
+
+    def look() -> TopicInfo | None:
+        info = lookup.lookup(name)
+        return info if info and len(info.leaders) >= partitions else None
+
+    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    return until(look, seconds=seconds, every=POLL_SECONDS)
+
+
+def observe_kind(broker: Broker, topic: Topic) -> Observation:
+    """Say of what kind every partition of a topic is: ``ext``, ``plain``, ``mixed``, ``neither``.
+
+    An ext topic delivers what was published with a header; a plain one refuses the header and
+    delivers a message without one.
+    """
+    kinds = {_kind(broker, topic.at(place.partition)) for place in topic.places}
+    return observed(kinds.pop() if len(kinds) == 1 else "mixed")
+
+
+def observe_count(topic: Topic, lookup: LookupClient, *, due: int) -> Observation:
+    """Compare the partitions of a topic, led and in meta, with their due number."""
+    info = lookup.lookup(topic.name)
+    if info is None:
+        return observed("not-led", overdue=True)
+    for field, found in (
+        ("partitions", len(info.leaders)),
+        ("partition_num", info.meta.get("partition_num")),
+    ):
+        if found != due:
+            word = field.replace("_", "-")
+            return observed(
+                f"{word}-wrong", difference=Difference(field, None, str(due), str(found))
+            )
+    return observed("as-asked")
+
+
+def _kind(broker: Broker, topic: Topic) -> str:
+    try:
+        with_header = deliver(
+            broker, replace(topic, extend=True), broker.unique_body(), header={"k": "v"}
+        )
+    except ArrangementFailed:
+        with_header = observed("refused")  # such a client may not subscribe
+    except TargetUnreachable:
+        return "unreachable"
+    if with_header.value == "delivered:as-sent":
+        return "ext"
+    try:
+        plain = deliver(broker, replace(topic, extend=False), broker.unique_body())
+    except ArrangementFailed:
+        return "neither"
+    return "plain" if plain.value == "delivered:as-sent" else "neither"
+
+
+def _topic(broker: Broker, name: str, info: TopicInfo, parameters: Parameters) -> Topic:
+    places = tuple(Place(led.partition, led.address, led.http_address) for led in info.leaders)
+    return Topic(
+        name=name,
+        partition=places[0].partition,
+        extend=parameters.get("extend") == "true",
+        ordered=parameters.get("orderedmulti") == "true",
+        shared=False,
+        address=places[0].address,
+        http_address=places[0].http_address,
+        way="lookupd",
+        places=places,
+    )
+
+
+def observe_word(answer: HttpAnswer) -> Observation:
+    """Name an answer to a POST: ``done``, or how it was refused."""
+    return observed("done") if answer.status == 200 else observe_http(answer)

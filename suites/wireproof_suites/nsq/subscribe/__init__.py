@@ -1,0 +1,1 @@
+"""Cases about who may subscribe to a topic."""

@@ -1,0 +1,1 @@
+"""Cases about PUB_TRACE, message ids and messages in flight."""

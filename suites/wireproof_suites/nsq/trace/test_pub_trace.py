@@ -1,0 +1,306 @@
+"""PUB_TRACE: its body, its answer of 30 bytes, and what that says of the message."""
+
+import itertools
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.nsq.answers import Answer
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.connection import Connection
+from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.frames import mpub, mpub_trace, pub, pub_trace
+from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.outgoing import joined
+from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS
+from wireproof_suites.nsq.steps.message_contents import CONTENTS
+from wireproof_suites.nsq.steps.publish_results import first_unlike
+from wireproof_suites.nsq.steps.trace_responses import (
+    observe_id_halves,
+    observe_ids,
+    observe_next_record,
+    read_trace,
+)
+from wireproof_suites.nsq.trace.message_ids import TRACE_IDS
+
+SIZES = [1, 2, 8, 255, 256, 4096, 100_000]
+MORE = [1, 255, 256, 70_000]
+BEHIND = ["alone", "behind-pub", "behind-pub-trace"]
+BETWEEN = ["pub", "mpub", "large-pub"]
+
+
+@case("nsq/trace/body", clause="smart.trace.layout")
+@pytest.mark.parametrize("size", SIZES)
+def test_body(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
+    """What follows the trace id is the message."""
+    return _delivered(broker, fresh_plain_topic, b"~" * size)
+
+
+@case("nsq/trace/body/content", clause="smart.trace.layout")
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+def test_body_of_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
+    """A body that a careless reader trips over comes as it was sent."""
+    return _delivered(broker, plain_topic, content + broker.unique_body())
+
+
+@case("nsq/trace/body/trace-id", clause="smart.trace.layout")
+@pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
+def test_body_that_begins_as_a_trace_id(
+    broker: Broker, plain_topic: Topic, trace_id: int
+) -> Observation:
+    """A body that begins like the trace id keeps those bytes."""
+    body = trace_id.to_bytes(8, "big") + broker.unique_body()
+    return _delivered(broker, plain_topic, body, trace_id=trace_id)
+
+
+@case("nsq/trace/body-ext", clause="smart.trace.layout", needs=("ext",))
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+def test_body_on_an_ext_topic(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
+    """On a topic with the extend feature the body comes as it was sent, too."""
+    return _delivered(broker, ext_topic, content + broker.unique_body())
+
+
+@case("nsq/trace/response", clause="smart.trace.response")
+@pytest.mark.parametrize("before", BEHIND)
+def test_answer(broker: Broker, plain_topic: Topic, before: str) -> Observation:
+    """The answer is OK, internal id, trace id, offset and size."""
+    with broker.connect(topic=plain_topic) as client:
+        if before != "alone":
+            body = broker.unique_body()
+            traced = before == "behind-pub-trace"
+            first = pub_trace(plain_topic, 5, body) if traced else pub(plain_topic, body)
+            client.ask(first)
+
+        return _asked(client, plain_topic, broker.unique_body(), 77)
+
+
+@case("nsq/trace/response-ext", clause="smart.trace.response", needs=("ext",))
+def test_answer_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
+    """On a topic with the extend feature the answer is the same."""
+    with broker.connect(topic=ext_topic) as client:
+        return _asked(client, ext_topic, broker.unique_body(), 77)
+
+
+@case("nsq/trace/response-sizes", clause="smart.trace.response")
+@pytest.mark.parametrize("size", SIZES)
+def test_answer_for_any_size(broker: Broker, plain_topic: Topic, size: int) -> Observation:
+    """The answer is the same for a body of any size."""
+    with broker.connect(topic=plain_topic) as client:
+        return _asked(client, plain_topic, b"x" * size, 77)
+
+
+@case("nsq/trace/response-subscribed", clause="smart.trace.response")
+def test_answer_to_a_subscriber(broker: Broker, plain_topic: Topic) -> Observation:
+    """A client that is subscribed gets the same answer."""
+    with broker.subscribe(plain_topic) as consumer:
+        return _asked(consumer.connection, plain_topic, broker.unique_body(), 77)
+
+
+@case("nsq/trace/pipelined", clause="smart.trace.response")
+def test_several_in_one_write(broker: Broker, plain_topic: Topic) -> Observation:
+    """Several publishes in one write are answered in turn, each traced one with its id."""
+    trace_ids = [3, None, 2, None, None, 1, 2**64 - 1]
+    frames = [
+        pub(plain_topic, broker.unique_body())
+        if trace_id is None
+        else pub_trace(plain_topic, trace_id, broker.unique_body())
+        for trace_id in trace_ids
+    ]
+    with broker.connect(topic=plain_topic) as client:
+        client.send(joined(frames, "publishes in one write"))
+        for number, trace_id in enumerate(trace_ids, start=1):
+            seen = observe(client.receive(), trace_id=trace_id)
+            if seen.value != ("ok" if trace_id is None else "trace"):
+                return observed(f"{number}:{seen.value}", difference=seen.difference)
+    return observed("in-turn")
+
+
+@case("nsq/trace/any-id", clause="smart.trace.any-id")
+@pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
+def test_any_id(broker: Broker, plain_topic: Topic, trace_id: int) -> Observation:
+    """Any number of 64 bits is answered."""
+    with broker.connect(topic=plain_topic) as client:
+        return _asked(client, plain_topic, broker.unique_body(), trace_id)
+
+
+@case("nsq/trace/any-id-delivered", clause="smart.trace.any-id")
+@pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
+def test_any_id_delivered(broker: Broker, plain_topic: Topic, trace_id: int) -> Observation:
+    """Any number of 64 bits comes to the consumer."""
+    return _ids(broker, plain_topic, trace_id)
+
+
+@case("nsq/trace/same-id", clause="smart.trace.any-id")
+def test_same_id_twice(broker: Broker, plain_topic: Topic) -> Observation:
+    """A trace id may be used again; each message has its own internal id."""
+    answers = [broker.published(plain_topic, broker.unique_body(), trace_id=77) for _ in range(2)]
+    responses = [read_trace(answer) for answer in answers]
+    ids = [(each.internal_id, each.trace_id) for each in responses if each]
+    if len(ids) < 2:
+        return first_unlike(map(observe, answers), "trace")
+    if ids[0][1] != 77 or ids[1][1] != 77:
+        return observed("trace-id-differs")
+    return observed("two-messages" if ids[0] != ids[1] else "one-message")
+
+
+@case("nsq/trace/internal-id", clause="smart.trace.internal-id")
+@pytest.mark.parametrize("before", BEHIND)
+def test_internal_id(broker: Broker, plain_topic: Topic, before: str) -> Observation:
+    """The internal id of the answer is that of the message, whatever stands before it."""
+    earlier, body = broker.unique_body(), broker.unique_body()
+    with broker.subscribe(plain_topic) as consumer:
+        if before != "alone":
+            trace_id = 5 if before == "behind-pub-trace" else None
+            broker.published(plain_topic, earlier, trace_id=trace_id)
+            consumer.next(earlier)
+        return observe_ids(broker.publish(plain_topic, body, trace_id=77), consumer, body)
+
+
+@case("nsq/trace/internal-id/several", clause="smart.trace.internal-id")
+def test_internal_ids_of_several(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Each of several messages has the internal id that its answer gave."""
+    topic = fresh_plain_topic
+    with broker.subscribe(topic, ready=20) as consumer:
+        bodies = [broker.unique_body() for _ in range(5)]
+        answers = {body: broker.published(topic, body, trace_id=9) for body in bodies}
+        return first_unlike((_ids_of(consumer.next(), answers) for _ in bodies), "true")
+
+
+@case("nsq/trace/internal-id-ext", clause="smart.trace.internal-id", needs=("ext",))
+def test_internal_id_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
+    """On a topic with the extend feature the ids are true, too."""
+    return _ids(broker, ext_topic, 77)
+
+
+@case("nsq/trace/position", clause="smart.trace.position")
+@pytest.mark.parametrize("size", SIZES)
+def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
+    """The next message is stored where the answer says that this one ends."""
+    first = broker.published(fresh_plain_topic, b"x" * size, trace_id=1)
+    second = broker.published(fresh_plain_topic, b"y", trace_id=2)
+
+    return observe_next_record(first, second)
+
+
+@case("nsq/trace/position/third", clause="smart.trace.position")
+def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Observation:
+    """Among many messages each begins where the one before it ends."""
+    answers = [
+        broker.published(fresh_plain_topic, b"x" * (1 + 7 * number), trace_id=number)
+        for number in range(10)
+    ]
+    pairs = itertools.pairwise(answers)
+    return first_unlike(itertools.starmap(observe_next_record, pairs), "follows")
+
+
+@case("nsq/trace/position-ext", clause="smart.trace.position", needs=("ext",))
+@pytest.mark.parametrize("header", [False, True], ids=["pub-trace", "pub-ext"])
+def test_position_on_an_ext_topic(
+    broker: Broker, fresh_ext_topic: Topic, header: bool
+) -> Observation:
+    """On a topic with the extend feature the next record follows, too."""
+    topic = fresh_ext_topic
+    if header:
+        first = broker.published(topic, b"x", {TRACE_ID: "1", "k": "v" * 300})
+    else:
+        first = broker.published(topic, b"x", trace_id=1)
+    second = broker.published(topic, b"y", trace_id=2)
+
+    return observe_next_record(first, second)
+
+
+@case("nsq/trace/position-between", clause="smart.trace.position")
+@pytest.mark.parametrize("between", BETWEEN)
+def test_position_behind_others(
+    broker: Broker, fresh_plain_topic: Topic, between: str
+) -> Observation:
+    """Untraced messages take their room in the queue as well."""
+    topic = fresh_plain_topic
+    first = broker.published(topic, b"x", trace_id=1)
+    if between == "mpub":
+        with broker.connect(topic=topic) as client:
+            client.ask(mpub(topic, [b"a", b"b", b"c"]))
+    else:
+        broker.published(topic, b"x" * (70_000 if between == "large-pub" else 1))
+    second = broker.published(topic, b"y", trace_id=2)
+
+    return observe_next_record(first, second)
+
+
+@case("nsq/trace/size-grows", clause="smart.trace.position")
+@pytest.mark.parametrize("more", MORE)
+def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observation:
+    """The size grows by as many bytes as the body."""
+    body = broker.unique_body()
+    first = read_trace(broker.published(plain_topic, body, trace_id=1))
+    second = read_trace(broker.published(plain_topic, body + b"x" * more, trace_id=1))
+    if first is None or second is None:
+        return observed("no-trace")
+    grown = second.disk_queue_data_size - first.disk_queue_data_size
+    if grown == more:
+        return observed("by-the-body")
+    difference = Difference("disk_queue_data_size", 26, f"{more} more", f"{grown} more")
+    return observed("by-another-number", difference=difference)
+
+
+@case("nsq/trace/batch", clause="smart.trace.batch")
+def test_batch(broker: Broker, plain_topic: Topic) -> Observation:
+    """A batch is answered with its place."""
+    messages = [(number, broker.unique_body()) for number in (7, 8, 9)]
+    with broker.connect(topic=plain_topic) as client:
+        answer = client.ask(mpub_trace(plain_topic, messages))
+
+        return observe(answer, then=client.goes_on(plain_topic), trace_id=0)
+
+
+@case("nsq/trace/batch-ids", clause="smart.trace.batch")
+def test_ids_of_a_batch(broker: Broker, plain_topic: Topic) -> Observation:
+    """Each message of a batch has its own trace id."""
+    messages = {broker.unique_body(): number for number in (2**64 - 1, 0, 8)}
+    with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
+        frame = mpub_trace(plain_topic, [(number, body) for body, number in messages.items()])
+        answer = observe(client.ask(frame), trace_id=0)
+        if answer.value != "trace":
+            return answer
+        for _ in messages:
+            delivery = consumer.next()
+            if delivery is None or delivery.message is None:
+                return observe_delivery(delivery, body=b"")
+            if messages.get(delivery.body) != delivery.message.trace_id:
+                return observed("trace-id-differs")
+    return observed("true")
+
+
+def _asked(client: Connection, topic: Topic, body: bytes, trace_id: int) -> Observation:
+    answer = client.ask(pub_trace(topic, trace_id, body))
+    return observe(answer, then=client.goes_on(topic), trace_id=trace_id)
+
+
+def _ids(broker: Broker, topic: Topic, trace_id: int) -> Observation:
+    body = broker.unique_body()
+    with broker.subscribe(topic) as consumer:
+        return observe_ids(broker.publish(topic, body, trace_id=trace_id), consumer, body)
+
+
+def _ids_of(delivery: Delivery | None, answers: dict[bytes, Answer]) -> Observation:
+    body = delivery.body if delivery else b""
+    if body not in answers:
+        return observe_delivery(delivery, body=body)
+    response = read_trace(answers[body])
+    if response is None:
+        return observe(answers[body])
+    answered = (response.internal_id, response.trace_id)
+    return observe_id_halves(delivery, answered=answered, body=body)
+
+
+def _delivered(broker: Broker, topic: Topic, body: bytes, *, trace_id: int = 77) -> Observation:
+    """Publish under a trace id; without a header two layouts of ext are as sent."""
+    with broker.subscribe(topic) as consumer:
+        broker.published(topic, body, trace_id=trace_id)
+        delivery = consumer.next()
+        if delivery is not None and delivery.layout in NO_EXT_LAYOUTS and topic.extend:
+            return observed("delivered:as-sent")
+        return observe_delivery(delivery, body=body)

@@ -1,0 +1,1 @@
+"""Cases about topics that get the extend feature later."""
