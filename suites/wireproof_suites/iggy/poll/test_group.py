@@ -45,7 +45,7 @@ def test_shared(server: Server, members: int) -> Observation:
 
 @case("iggy/poll/group-not-joined", clause="iggy.poll.group")
 def test_not_joined(server: Server) -> Observation:
-    """A client that has not joined a consumer group polls no messages for the group."""
+    """A poll for a consumer group that the client has not joined is refused."""
     topic = _filled(server, 1)
     _group(server, topic)
     with server.connect() as stranger:

@@ -73,7 +73,7 @@ def test_unknown_partition(server: Server, topic: Topic, ask: str, partition: in
 @case("iggy/status/no-partitions", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ["send", "poll"])
 def test_no_partitions(server: Server, ask: str) -> Observation:
-    """A send to a topic without partitions is refused with the status for that error."""
+    """A send or poll on a topic without partitions is refused with the status for that error."""
     topic = server.new_topic(partitions=0)
     right = server.send_request(topic, message()) if ask == "send" else server.poll_request(topic)
 

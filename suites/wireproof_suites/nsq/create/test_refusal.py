@@ -140,7 +140,7 @@ def test_get(lookup: LookupClient, new_topic_name: str) -> Observation:
 
 @case("nsq/create/put", clause="ext.create.method")
 def test_put(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """Creating a topic with PUT succeeds."""
+    """Creating a topic with PUT succeeds or is refused."""
     return observe_word(create(lookup, new_topic_name, "PUT", **ONE))
 
 
@@ -157,7 +157,7 @@ def test_odd(
 def test_channels_not_made(
     broker: Broker, lookup: LookupClient, new_topic_name: str
 ) -> Observation:
-    """A topic created with automatic channel creation disabled is listed as such."""
+    """A topic created with automatic channel creation disabled is listed by a lookup."""
     answer = create(lookup, new_topic_name, **ONE, disable_channel_auto_create="true")
     if answer.status != 200:
         return observe_http(answer)

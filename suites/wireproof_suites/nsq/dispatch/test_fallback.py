@@ -37,7 +37,7 @@ def test_only_another_tag_desired(broker: Broker, fresh_ext_topic: Topic) -> Obs
 
 @case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.fallback", waiting=True)
 def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tagged message published before any client subscribed goes to an untagged client."""
+    """A waiting message whose tag no client desires goes to the next untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=3)
@@ -109,7 +109,7 @@ def test_left_politely(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/thrown-out", clause="ext.dispatch.leave", waiting=True)
 def test_thrown_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """After a tagged client is disconnected for an error, the untagged client gets its tag."""
+    """After a tagged client is disconnected for an error, its messages go to the untagged one."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")

@@ -141,7 +141,7 @@ def test_request_headers_beyond_the_length(broker: Broker, fresh_ext_topic: Topi
 
 @case("nsq/http/x-nsqext-override", clause="ext.http.x-nsqext-override")
 def test_same_name_in_both(broker: Broker, ext_topic: Topic) -> Observation:
-    """If ext and an X-NSQEXT- request header share a name, the request header's value wins."""
+    """If ext and an X-NSQEXT- request header share a name, one of the two values is stored."""
     added = [(X_NSQEXT + "K", "new")]
 
     return post_and_read(broker, ext_topic, ext=EXT, due={"k": "new"}, headers=added)
