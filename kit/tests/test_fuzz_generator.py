@@ -19,7 +19,7 @@ from wireproof_kit.fuzz.scripts import CONVERSATION
 from wireproof_kit.fuzz.seed_frames import OUT_OF_ORDER
 from wireproof_kit.fuzz.turns import WEIGHTS, turns
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.frame import REQUEST
 from wireproof_spec.nsq import acknowledge

@@ -10,12 +10,12 @@ from wireproof_kit.fuzz.case import Field, Frame
 from wireproof_kit.fuzz.edits import Prepared
 from wireproof_kit.fuzz.grammar import Kind
 from wireproof_spec.decoding import decode
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.partitioning import balanced
+from wireproof_spec.iggy.bodies.payloads import decode_payload
+from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.iggy.frame import REQUEST
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import numeric
-from wireproof_spec.iggy.partitioning import balanced
-from wireproof_spec.iggy.payloads import decode_payload
-from wireproof_spec.iggy.send_messages import SEND_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.nsq import command_faults, names
 from wireproof_spec.nsq.command_reader import Command, CommandReader
 from wireproof_spec.nsq.publish import MPUB_EXT_BODY, MpubExtBody, PubExtBody

@@ -8,10 +8,10 @@ from wireproof_kit.iggy.control import ControlClient
 from wireproof_kit.iggy.http import HttpClient, error_of, json_polled, messages_body
 from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.transcript import Transcript
+from wireproof_spec.iggy.bodies.partitioning import balanced, partition_id
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import BOOL
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.partitioning import balanced, partition_id
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import read
 
 TOPIC = Topic(Stream(5, "stream"), 7, "topic", 1)

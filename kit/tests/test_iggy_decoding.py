@@ -26,12 +26,12 @@ from wireproof_kit.json_text import json_line
 from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, golden
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
+from wireproof_spec.iggy.bodies.users import LOGIN_USER, LoginUser
 from wireproof_spec.iggy.frame import request, response
 from wireproof_spec.iggy.golden import TcpScenario
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
 from wireproof_spec.iggy.segment import log_name
-from wireproof_spec.iggy.users import LOGIN_USER, LoginUser
 
 SCENARIOS = {scenario.name: scenario for scenario in golden.tcp()}
 LOG = (golden.folder() / "iggy-disk" / log_name(0)).read_bytes()

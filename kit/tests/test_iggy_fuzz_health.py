@@ -21,9 +21,9 @@ from wireproof_kit.iggy.fuzz.health import Bystanders
 from wireproof_kit.iggy.topics import FIRST_PARTITION
 from wireproof_kit.protocols import read_target
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
 
 DROPPED = ("--variant", "repeated-ids-dropped")
 GREATEST = (1 << 128) - 1

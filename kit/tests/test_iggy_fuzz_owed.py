@@ -19,11 +19,11 @@ from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.owed import ANYTHING, OK, expect, homes
 from wireproof_kit.iggy.topics import Stream
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.partitioning import balanced, partition_id
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.frame import request, response
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import named, numeric
-from wireproof_spec.iggy.partitioning import balanced, partition_id
-from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
 
 HOMES = homes({(7, "wp_read"): True, (8, "wp_unread"): False}, topic=(1, "wp_topic"))
 MESSAGE = SentMessage(5, (Header("k", 2, b"v"),), b"payload")

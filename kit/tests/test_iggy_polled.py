@@ -13,11 +13,11 @@ from wireproof_kit.iggy.observing import (
 )
 from wireproof_kit.iggy.polled import MOST_MESSAGES, Head, read_polled
 from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import read
 
 HEADERS = (Header("a", STRING, b"1"), Header("b", STRING, b"2"))

@@ -10,14 +10,14 @@ from wireproof_kit.iggy import requests
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_spec.iggy.bodies.topics import TopicRequest
 from wireproof_spec.iggy.frame import response
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import numeric
 from wireproof_spec.iggy.message import MESSAGE, Message
 from wireproof_spec.iggy.states import AVAILABLE
-from wireproof_spec.iggy.streams import CreateStream
-from wireproof_spec.iggy.topics import TopicRequest
 from wireproof_spec.record import StepRecord
 
 CASES = (

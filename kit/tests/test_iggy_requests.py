@@ -4,13 +4,13 @@ from wireproof_kit.iggy import requests
 from wireproof_kit.transcript import Part
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES, SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.streams import CreateStream
 from wireproof_spec.iggy.frame import REQUEST
 from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import named, numeric
-from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.send_messages import SEND_MESSAGES, SendMessages, SentMessage
-from wireproof_spec.iggy.streams import CreateStream
 from wireproof_spec.wire_error import WireError
 
 MESSAGE = SentMessage(5, (Header("key", STRING, b"value"),), b"payload")

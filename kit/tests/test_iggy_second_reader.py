@@ -18,15 +18,12 @@ from wireproof_kit.iggy.fuzz.grammar import grammar as iggy_grammar
 from wireproof_kit.iggy.pcap import messages, requests, responses
 from wireproof_kit.pcap.layer import Layer, Refused, Short, cut
 from wireproof_spec.decoding import Schema, decode
-from wireproof_spec.iggy import (
+from wireproof_spec.iggy import commands, golden, message, segment
+from wireproof_spec.iggy.bodies import (
     command_shapes,
-    commands,
     consumer_groups,
     consumer_offsets,
-    golden,
-    message,
     poll_messages,
-    segment,
     streams,
     system,
     topics,

@@ -20,10 +20,10 @@ from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.catalogue import Decision, load_catalogue
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import Nothing
+from wireproof_spec.iggy.bodies.command_shapes import Nothing
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.bodies.streams import StreamRequest
 from wireproof_spec.iggy.frame import response
-from wireproof_spec.iggy.send_messages import SentMessage
-from wireproof_spec.iggy.streams import StreamRequest
 
 SOON = 8.0
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)

@@ -7,11 +7,11 @@ from iggy_bench import OK, PLACE, STREAM, Bench, frame, polling, sending, sent, 
 
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, golden, statuses
-from wireproof_spec.iggy.consumer_groups import CONSUMER_GROUP_DETAILS
+from wireproof_spec.iggy.bodies.consumer_groups import CONSUMER_GROUP_DETAILS
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES
+from wireproof_spec.iggy.bodies.system import CLIENT_DETAILS
+from wireproof_spec.iggy.bodies.topics import TOPIC_DETAILS
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES
-from wireproof_spec.iggy.system import CLIENT_DETAILS
-from wireproof_spec.iggy.topics import TOPIC_DETAILS
 
 ODD_BYTES = (b"", b"\0", b"\xff\xff\xff\xff", b"\1\0\0\0", b"\2\xff", b"ab")
 GROUP = PLACE + u32(7)

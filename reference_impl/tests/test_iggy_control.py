@@ -7,9 +7,9 @@ from iggy_bench import Bench, polling, sending, sent
 
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, statuses
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES
 from wireproof_spec.iggy.states import STATES
 
 WHERE = "/control/message?stream=s&topic=1&partition=1&offset=0"

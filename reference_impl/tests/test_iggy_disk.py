@@ -9,9 +9,9 @@ from iggy_bench import PLACE, Bench, frame, polling, sending, sent, u32, u64
 
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, golden, statuses
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES
+from wireproof_spec.iggy.bodies.topics import TOPIC_DETAILS
 from wireproof_spec.iggy.segment import LOG, POSITION_INDEX, TIME_INDEX
-from wireproof_spec.iggy.topics import TOPIC_DETAILS
 
 FIRST = "00000000000000000000"
 PARTITION = Path("streams/1/topics/1/partitions/1")

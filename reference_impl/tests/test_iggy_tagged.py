@@ -7,14 +7,18 @@ from wireproof_reference_impl.iggy.core.commands.tagged import PASSWORD, USER_ID
 from wireproof_reference_impl.iggy.options import TAGGED
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands, statuses
-from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET_TAGGED
-from wireproof_spec.iggy.identifier import numeric
+from wireproof_spec.iggy.bodies.consumer_offsets import CONSUMER_OFFSET_TAGGED
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
+from wireproof_spec.iggy.bodies.streams import STREAM_DETAILS_TAGGED, STREAMS_TAGGED
+from wireproof_spec.iggy.bodies.system import CLIENT_DETAILS_TAGGED, CLIENTS_TAGGED
+from wireproof_spec.iggy.bodies.topics import (
+    CREATE_TOPIC_TAGGED,
+    TOPIC_DETAILS_TAGGED,
+    CreateTopic,
+)
+from wireproof_spec.iggy.bodies.users import LOGIN_USER, LoginUser
 from wireproof_spec.iggy.key_hash import partition_of_key
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
-from wireproof_spec.iggy.streams import STREAM_DETAILS_TAGGED, STREAMS_TAGGED
-from wireproof_spec.iggy.system import CLIENT_DETAILS_TAGGED, CLIENTS_TAGGED
-from wireproof_spec.iggy.topics import CREATE_TOPIC_TAGGED, TOPIC_DETAILS_TAGGED, CreateTopic
-from wireproof_spec.iggy.users import LOGIN_USER, LoginUser
 
 CONSUMER = b"\x01\x01\x04" + u32(1)
 NAMED_CONSUMER = b"\x01\x02\x03who"

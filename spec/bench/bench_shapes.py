@@ -13,14 +13,14 @@ from paired import timed_in_turn
 
 from wireproof_spec import interpreted
 from wireproof_spec.decoding import Schema, decode, encode
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, PolledMessages
+from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.iggy.frame import REQUEST, RESPONSE, Request, Response
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import numeric
 from wireproof_spec.iggy.message import Message as IggyMessage
-from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES, PolledMessages
-from wireproof_spec.iggy.send_messages import SEND_MESSAGES, SendMessages, SentMessage
 from wireproof_spec.nsq.acknowledge import FINISH, Finish
 from wireproof_spec.nsq.command import COMMAND_LINE, CommandLine
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord

@@ -28,13 +28,13 @@ from wireproof_kit.transcript import Transcript
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_spec.iggy.bodies.topics import CreateTopic
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE, Request, RequestReader
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE
-from wireproof_spec.iggy.streams import CreateStream
-from wireproof_spec.iggy.topics import CreateTopic
 from wireproof_spec.record import StepRecord, packed
 from wireproof_spec.wire_error import WireError
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from wireproof_kit.iggy import generations
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_spec.iggy.bodies.identifier import Identifier
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
+from wireproof_spec.iggy.bodies.topics import CreateTopic
 from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.identifier import Identifier
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
-from wireproof_spec.iggy.poll_messages import PollMessages
-from wireproof_spec.iggy.topics import CreateTopic
 
 
 @dataclass(frozen=True, slots=True)

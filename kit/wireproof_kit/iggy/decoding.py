@@ -13,7 +13,13 @@ from wireproof_kit.iggy.labels import STATUS_NAMES, fault_parts, parts_of
 from wireproof_kit.iggy.told import message_object, message_title, plain
 from wireproof_kit.transcript import Part
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.iggy.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.poll_messages import (
+    POLLED_MESSAGES,
+    POLLED_MESSAGES_TAGGED,
+    PolledMessages,
+)
+from wireproof_spec.iggy.bodies.send_messages import SendMessages
 from wireproof_spec.iggy.commands import COMMANDS, KILL
 from wireproof_spec.iggy.frame import (
     REQUEST,
@@ -26,13 +32,7 @@ from wireproof_spec.iggy.frame import (
 )
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageReader
-from wireproof_spec.iggy.poll_messages import (
-    POLLED_MESSAGES,
-    POLLED_MESSAGES_TAGGED,
-    PolledMessages,
-)
 from wireproof_spec.iggy.segment import read_log_name
-from wireproof_spec.iggy.send_messages import SendMessages
 from wireproof_spec.iggy.states import STATES
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import counted

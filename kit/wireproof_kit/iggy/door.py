@@ -16,8 +16,8 @@ from wireproof_kit.iggy.http import HttpClient
 from wireproof_kit.patience import Wait
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.users import LoginUser
 from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.users import LoginUser
 
 DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
 """What every tagged server is set up with."""

@@ -1,12 +1,10 @@
 """Where the generations of Iggy part: the payloads of some requests and answers."""
 
 from wireproof_spec.decoding import Schema, decode
-from wireproof_spec.iggy.consumer import Consumer
-from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET, CONSUMER_OFFSET_TAGGED
-from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.identifier import numeric
-from wireproof_spec.iggy.kinds import CONSUMER_KIND
-from wireproof_spec.iggy.streams import (
+from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.consumer_offsets import CONSUMER_OFFSET, CONSUMER_OFFSET_TAGGED
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.streams import (
     STREAM_DETAILS,
     STREAM_DETAILS_TAGGED,
     STREAMS,
@@ -14,7 +12,7 @@ from wireproof_spec.iggy.streams import (
     StreamDetails,
     Streams,
 )
-from wireproof_spec.iggy.system import (
+from wireproof_spec.iggy.bodies.system import (
     CLIENT_DETAILS,
     CLIENT_DETAILS_TAGGED,
     CLIENTS,
@@ -22,7 +20,7 @@ from wireproof_spec.iggy.system import (
     ClientDetails,
     Clients,
 )
-from wireproof_spec.iggy.topics import (
+from wireproof_spec.iggy.bodies.topics import (
     TOPIC_DETAILS,
     TOPIC_DETAILS_TAGGED,
     TOPICS,
@@ -31,6 +29,8 @@ from wireproof_spec.iggy.topics import (
     TopicDetails,
     Topics,
 )
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
 NO_COMPRESSION = 1
 NEVER_EXPIRES = (1 << 64) - 1

@@ -13,7 +13,7 @@ from wireproof_kit.iggy.observing import observe
 from wireproof_kit.patience import ANSWER, Patience
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import Nothing
+from wireproof_spec.iggy.bodies.command_shapes import Nothing
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE
 
 GREETING_SECONDS = 4.0

@@ -16,11 +16,11 @@ from wireproof_kit.http import (
     transfer,
 )
 from wireproof_kit.transcript import Transcript
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
-from wireproof_spec.iggy.partitioning import Partitioning
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import JsonValue
 
 TOKEN = "TOKEN"

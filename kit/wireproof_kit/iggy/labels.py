@@ -7,9 +7,9 @@ from typing import Final
 
 from wireproof_kit.transcript import Part
 from wireproof_spec.decoding import Span
+from wireproof_spec.iggy.bodies.identifier import NUMERIC, STRING
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
-from wireproof_spec.iggy.identifier import NUMERIC, STRING
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND, PARTITIONING_NAMES, STRATEGIES
 from wireproof_spec.iggy.states import STATES
 from wireproof_spec.iggy.statuses import OK, STATUSES

@@ -17,10 +17,10 @@ from wireproof_kit.iggy.answers import Answer, Nonsense, Refused, Silent
 from wireproof_kit.iggy.http import error_of
 from wireproof_kit.iggy.polled import Polled, Seen
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import AVAILABLE, state_name
 from wireproof_spec.iggy.statuses import STATUSES
 from wireproof_spec.wire_error import WireError

@@ -21,10 +21,10 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import PUSH
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import POISONED
 
 UNAVAILABLE = "unavailable"

@@ -13,7 +13,7 @@ from wireproof_kit.outgoing import overwritten as _overwritten
 from wireproof_kit.transcript import LateParts, Part
 from wireproof_spec.decoding import encode, spans
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import NOTHING, Nothing, Payload, payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import NOTHING, Nothing, Payload, payload_schema
 from wireproof_spec.iggy.commands import COMMANDS
 from wireproof_spec.iggy.frame import REQUEST, Request
 from wireproof_spec.iggy.generation import Generation

@@ -22,14 +22,14 @@ from wireproof_kit.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
 from wireproof_kit.transcript import Transcript
 from wireproof_kit.waiting import until
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import Payload
-from wireproof_spec.iggy.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
+from wireproof_spec.iggy.bodies.command_shapes import Payload
+from wireproof_spec.iggy.bodies.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
+from wireproof_spec.iggy.bodies.identifier import Identifier
+from wireproof_spec.iggy.bodies.partitioning import Partitioning, partition_id
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
+from wireproof_spec.iggy.bodies.topics import CreateTopic, TopicRequest
 from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.identifier import Identifier
-from wireproof_spec.iggy.partitioning import Partitioning, partition_id
-from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
-from wireproof_spec.iggy.streams import CreateStream, StreamRequest
-from wireproof_spec.iggy.topics import CreateTopic, TopicRequest
 from wireproof_spec.wire_error import WireError
 
 # What only prepares an experiment decides nothing, so a busy machine is given more time.

@@ -6,10 +6,10 @@ from typing import cast
 from msgspec import Struct
 
 from wireproof_kit.decoded import JsonObject
+from wireproof_spec.iggy.bodies.identifier import Identifier
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import Identifier
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wireproof_spec.iggy.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
 
 FIRST_PARTITION = 1
 

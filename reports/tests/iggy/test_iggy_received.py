@@ -3,16 +3,16 @@ import pytest
 from wireproof_reports.exchange.evidence import received_parts
 from wireproof_reports.iggy.received import presumed_difference
 from wireproof_spec.decoding import Schema, encode
+from wireproof_spec.iggy.bodies.poll_messages import (
+    POLLED_MESSAGES,
+    POLLED_MESSAGES_TAGGED,
+    PolledMessages,
+)
 from wireproof_spec.iggy.commands import PING, POLL_MESSAGES
 from wireproof_spec.iggy.frame import request, response
 from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.poll_messages import (
-    POLLED_MESSAGES,
-    POLLED_MESSAGES_TAGGED,
-    PolledMessages,
-)
 
 MESSAGE = Message(0, 20, 5, 7, 99, (Header("key", STRING, b"v"),), b"payload")
 PINGED, POLLED = [request(PING)], [request(PING), request(POLL_MESSAGES, b"any")]

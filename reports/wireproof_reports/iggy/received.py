@@ -6,9 +6,10 @@ from typing import Any
 
 from wireproof_reports.exchange.annotation import Part
 from wireproof_spec.decoding import Schema, Span, decode, spans
-from wireproof_spec.iggy import commands, consumer_offsets, streams, system, topics
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies import consumer_offsets, streams, system, topics
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.frame import RESPONSE, RESPONSE_HEAD_SIZE
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.iggy.statuses import OK, STATUSES
 from wireproof_spec.record import DifferenceRecord

@@ -6,11 +6,11 @@ from functools import lru_cache
 from wireproof_kit.iggy.fuzz.names import CASES_PREFIX, Names
 from wireproof_spec.decoding import decode, extent
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.identifier import Identifier
+from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
+from wireproof_spec.iggy.bodies.topics import CreateTopic, PartitionsRequest, TopicRequest
 from wireproof_spec.iggy.frame import REQUEST
-from wireproof_spec.iggy.identifier import Identifier
-from wireproof_spec.iggy.streams import CreateStream, StreamRequest
-from wireproof_spec.iggy.topics import CreateTopic, PartitionsRequest, TopicRequest
 from wireproof_spec.wire_error import WireError
 
 REQUEST_HEAD_SIZE = 8

@@ -14,14 +14,19 @@ from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import ALL, JOINED
 from wireproof_spec.decoding import Schema
 from wireproof_spec.iggy import commands, header_kinds
-from wireproof_spec.iggy.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.partitioning import (
+    Partitioning,
+    balanced,
+    messages_key,
+    partition_id,
+)
 from wireproof_spec.iggy.commands import COMMANDS
-from wireproof_spec.iggy.consumer import Consumer
 from wireproof_spec.iggy.frame import REQUEST, Request
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import Identifier, named, numeric
 from wireproof_spec.iggy.kinds import CONSUMER_KIND
-from wireproof_spec.iggy.partitioning import Partitioning, balanced, messages_key, partition_id
 from wireproof_spec.outline import outline
 
 TCP = "tcp"

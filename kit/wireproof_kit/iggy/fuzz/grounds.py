@@ -37,7 +37,7 @@ from wireproof_kit.session import SessionOptions
 from wireproof_kit.target import Target
 from wireproof_kit.transcript import Transcript
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 
 _SENDING = commands.SEND_MESSAGES.to_bytes(4, "little")
 _POSTING = "POST /streams/{s}/topics/{t}/messages"

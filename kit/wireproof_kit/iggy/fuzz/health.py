@@ -18,14 +18,14 @@ from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.patience import machine_load
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import Nothing
-from wireproof_spec.iggy.consumer import Consumer
+from wireproof_spec.iggy.bodies.command_shapes import Nothing
+from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.system import CLIENTS
 from wireproof_spec.iggy.kinds import LAST, OFFSET
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.poll_messages import PollMessages
-from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
-from wireproof_spec.iggy.system import CLIENTS
 from wireproof_spec.wire_error import WireError
 
 CONSUMER = Consumer(1, 77)

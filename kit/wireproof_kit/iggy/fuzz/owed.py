@@ -13,11 +13,11 @@ from wireproof_kit.fuzz.door import Expectation, Owed
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, REFUSED, stored
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, limits
-from wireproof_spec.iggy.command_shapes import Payload, payload_schema
-from wireproof_spec.iggy.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.send_messages import SendMessages
 from wireproof_spec.iggy.kinds import BALANCED, MESSAGES_KEY, PARTITION_ID
-from wireproof_spec.iggy.partitioning import Partitioning
-from wireproof_spec.iggy.send_messages import SendMessages
 from wireproof_spec.wire_error import WireError
 
 OK: Final = frozenset({OK_KIND})

@@ -10,12 +10,12 @@ from wireproof_kit.iggy.fuzz.answers import stored
 from wireproof_kit.iggy.fuzz.owed import Homes, is_first
 from wireproof_kit.iggy.http import JSON_TYPE
 from wireproof_spec import strict_json
+from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import header_value, kind_code
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import Identifier, named, numeric
 from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
-from wireproof_spec.iggy.partitioning import Partitioning
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
 

@@ -6,9 +6,9 @@ from wireproof_kit.fuzz.case import Frame, Step
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer_groups import GROUP_REQUEST, GroupRequest
+from wireproof_spec.iggy.bodies.consumer_groups import GROUP_REQUEST, GroupRequest
+from wireproof_spec.iggy.bodies.identifier import numeric
 from wireproof_spec.iggy.frame import request
-from wireproof_spec.iggy.identifier import numeric
 
 FRESH = "fresh"
 GREETED = "greeted"

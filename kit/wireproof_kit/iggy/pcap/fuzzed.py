@@ -13,7 +13,7 @@ from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import ALL
 from wireproof_kit.iggy.pcap import messages, parts, requests
 from wireproof_kit.pcap.fuzzed import KIND, fuzzed
-from wireproof_spec.iggy.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.command_shapes import payload_schema
 from wireproof_spec.iggy.frame import REQUEST
 
 _NUMBERS = st.integers(0, 2**64 - 1)

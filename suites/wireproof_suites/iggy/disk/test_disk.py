@@ -11,9 +11,9 @@ from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.patience import REDELIVERY
 from wireproof_kit.waiting import until
 from wireproof_spec.decoding import decode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.segment import POSITION_INDEX, TIME_INDEX
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.wire_error import WireError
 from wireproof_suites.iggy.steps.message_contents import (
     HEADER_SETS,

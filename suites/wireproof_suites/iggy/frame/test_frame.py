@@ -18,7 +18,7 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.outgoing import joined
 from wireproof_kit.patience import PUSH
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.streams import CreateStream
+from wireproof_spec.iggy.bodies.streams import CreateStream
 from wireproof_suites.iggy.steps.requests import refused_polls
 
 PING_SIZE = 8

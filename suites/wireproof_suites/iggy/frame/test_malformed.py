@@ -18,11 +18,11 @@ from wireproof_kit.observation import Observation
 from wireproof_kit.outgoing import Outgoing
 from wireproof_spec.decoding import Schema, encode, spans
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer import Consumer
-from wireproof_spec.iggy.identifier import numeric
-from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.poll_messages import POLL_MESSAGES, PollMessages
-from wireproof_spec.iggy.send_messages import SEND_MESSAGES, SendMessages
+from wireproof_spec.iggy.bodies.consumer import Consumer
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.poll_messages import POLL_MESSAGES, PollMessages
+from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES, SendMessages
 from wireproof_suites.iggy.steps.message_contents import HEADER, message
 
 PAYLOAD = b"unwanted"

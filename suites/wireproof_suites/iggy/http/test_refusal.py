@@ -13,7 +13,7 @@ from wireproof_kit.iggy.observing import observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_spec.iggy.partitioning import partition_id
+from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.statuses import (
     INVALID_MESSAGES_COUNT,
     PARTITION_NOT_FOUND,

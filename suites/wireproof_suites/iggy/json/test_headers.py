@@ -8,8 +8,8 @@ from wireproof_kit.iggy.observing import MISSING, observe_http, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.steps.header_kinds import EVERY_KIND
 from wireproof_suites.iggy.steps.json_messages import (
     compare_transports,

@@ -9,9 +9,9 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.names import MESSAGE_FIELDS
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 from wireproof_suites.iggy.steps.json_messages import (
     each_field,

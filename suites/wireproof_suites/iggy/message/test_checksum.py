@@ -8,8 +8,8 @@ from wireproof_kit.iggy.observing import differing, observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import (
     EVERY_BYTE,
     HEADER_SETS,

@@ -15,7 +15,7 @@ from wireproof_kit.iggy.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_spec.iggy.send_messages import SentMessage
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import (
     DISTINCT_ID,
     message,

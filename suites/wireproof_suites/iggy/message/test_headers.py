@@ -15,9 +15,9 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.outgoing import Outgoing
 from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW, STRING
 from wireproof_spec.iggy.headers import HEADERS, Header
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.steps.header_kinds import EVERY_KIND
 from wireproof_suites.iggy.steps.message_contents import (
     BOUNDS,

@@ -15,9 +15,9 @@ from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.headers import HEADERS, Header
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import AVAILABLE
 from wireproof_suites.iggy.steps.message_contents import (
     DISTINCT_ID,

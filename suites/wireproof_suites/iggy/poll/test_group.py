@@ -15,7 +15,7 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.patience import PUSH
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.kinds import GROUP_KIND, NEXT
 from wireproof_suites.iggy.steps.poll_results import kept
 

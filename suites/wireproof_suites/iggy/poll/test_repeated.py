@@ -7,9 +7,9 @@ from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
 from wireproof_suites.iggy.steps.elapsed_time import (
     lasting,

@@ -10,8 +10,8 @@ from wireproof_kit.iggy.observing import AS_SENT
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, STRATEGIES, TIMESTAMP
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.steps.elapsed_time import (
     NOT_AT_FIRST,
     lasting,

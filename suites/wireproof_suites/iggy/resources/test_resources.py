@@ -11,12 +11,12 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.command_shapes import Nothing, Payload
-from wireproof_spec.iggy.identifier import Identifier, named
+from wireproof_spec.iggy.bodies.command_shapes import Nothing, Payload
+from wireproof_spec.iggy.bodies.identifier import Identifier, named
+from wireproof_spec.iggy.bodies.streams import StreamRequest
+from wireproof_spec.iggy.bodies.system import ClientRequest
+from wireproof_spec.iggy.bodies.topics import PartitionsRequest, TopicDetails, TopicRequest
 from wireproof_spec.iggy.kinds import TCP
-from wireproof_spec.iggy.streams import StreamRequest
-from wireproof_spec.iggy.system import ClientRequest
-from wireproof_spec.iggy.topics import PartitionsRequest, TopicDetails, TopicRequest
 from wireproof_spec.wire_error import WireError
 
 AS_MADE = "told:as-made"

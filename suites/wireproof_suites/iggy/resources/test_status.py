@@ -14,12 +14,12 @@ from wireproof_kit.iggy.topics import Stream, Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.outgoing import Outgoing
 from wireproof_spec.iggy import commands
-from wireproof_spec.iggy.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.streams import CreateStream, StreamRequest
+from wireproof_spec.iggy.bodies.topics import TopicRequest
 from wireproof_spec.iggy.kinds import PARTITION_ID
 from wireproof_spec.iggy.limits import MAX_PARTITIONS
-from wireproof_spec.iggy.partitioning import Partitioning
-from wireproof_spec.iggy.streams import CreateStream, StreamRequest
-from wireproof_spec.iggy.topics import TopicRequest
 from wireproof_suites.iggy.steps.message_contents import message
 from wireproof_suites.iggy.steps.poll_results import kept
 from wireproof_suites.iggy.steps.requests import ABSENT, ABSENT_NAME, NO_TOPIC

@@ -8,9 +8,9 @@ from wireproof_kit.iggy.observing import MISSING, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.iggy.bodies.partitioning import Partitioning, balanced, messages_key
 from wireproof_spec.iggy.key_hash import partition_of_key
 from wireproof_spec.iggy.kinds import BALANCED
-from wireproof_spec.iggy.partitioning import Partitioning, balanced, messages_key
 from wireproof_suites.iggy.steps.message_contents import message, sized
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 

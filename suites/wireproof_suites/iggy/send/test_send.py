@@ -12,6 +12,7 @@ from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.outgoing import Outgoing
 from wireproof_kit.patience import PUSH
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.limits import (
@@ -19,7 +20,6 @@ from wireproof_spec.iggy.limits import (
     max_header_values_size,
     max_payloads_size,
 )
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import (
     HEADER,
     THREE_HEADERS,

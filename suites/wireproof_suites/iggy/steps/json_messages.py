@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from wireproof_kit.iggy.http import JsonObject, JsonPolled, base64_text, headers_object
 from wireproof_kit.iggy.observing import MISSING, as_set, observe_http
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import Message
 from wireproof_spec.iggy.names import MESSAGE_FIELDS
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import state_name
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wording import shown

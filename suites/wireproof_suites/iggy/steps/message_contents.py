@@ -3,10 +3,10 @@
 import struct
 
 from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import BOOL, RAW, STRING, UINT64, header_bytes
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE, Message
-from wireproof_spec.iggy.send_messages import SentMessage
 
 EVERY_BYTE = bytes(range(256))
 PAYLOAD = b"orders_data"

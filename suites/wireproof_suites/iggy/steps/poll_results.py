@@ -10,7 +10,7 @@ from wireproof_kit.iggy.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_spec.iggy.send_messages import SentMessage
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import numbered
 
 AS_ASKED = "delivered:as-asked"

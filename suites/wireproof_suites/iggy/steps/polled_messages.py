@@ -8,9 +8,9 @@ from wireproof_kit.iggy.observing import MISSING, differing, observe_unread, sta
 from wireproof_kit.iggy.polled import Polled, Seen
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import encode
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.headers import HEADERS
-from wireproof_spec.iggy.send_messages import SentMessage
 from wireproof_spec.iggy.states import AVAILABLE
 
 Look = Callable[[SentMessage, Seen], Observation]

@@ -5,7 +5,7 @@ from wireproof_kit.iggy.http import is_success
 from wireproof_kit.iggy.observing import observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
-from wireproof_spec.iggy.send_messages import SentMessage
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
 
 OVER_TCP, OVER_HTTP = "over-tcp", "over-http"
 TRANSPORTS = (OVER_TCP, OVER_HTTP)

@@ -10,9 +10,22 @@ from typing import Any
 import pytest
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.iggy import command_shapes, commands, golden, statuses
+from wireproof_spec.iggy import commands, golden, statuses
+from wireproof_spec.iggy.bodies import command_shapes
+from wireproof_spec.iggy.bodies.consumer_offsets import CONSUMER_OFFSET, ConsumerOffset
+from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.partitioning import partition_id
+from wireproof_spec.iggy.bodies.payloads import decode_payload
+from wireproof_spec.iggy.bodies.poll_messages import (
+    POLLED_MESSAGES,
+    POLLED_MESSAGES_OLD,
+    POLLED_MESSAGES_TAGGED,
+    PolledMessages,
+)
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.streams import STREAM_DETAILS, STREAMS, Stream, StreamDetails
+from wireproof_spec.iggy.bodies.system import CLIENT_DETAILS, CLIENTS, STATS
 from wireproof_spec.iggy.checksum import payload_checksum
-from wireproof_spec.iggy.consumer_offsets import CONSUMER_OFFSET, ConsumerOffset
 from wireproof_spec.iggy.frame import (
     NEED_MORE,
     REQUEST,
@@ -25,19 +38,7 @@ from wireproof_spec.iggy.frame import (
 from wireproof_spec.iggy.golden import TcpScenario, TcpStep
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, header_bytes, header_value
 from wireproof_spec.iggy.headers import HEADERS, Header
-from wireproof_spec.iggy.identifier import named, numeric
 from wireproof_spec.iggy.message import Message
-from wireproof_spec.iggy.partitioning import partition_id
-from wireproof_spec.iggy.payloads import decode_payload
-from wireproof_spec.iggy.poll_messages import (
-    POLLED_MESSAGES,
-    POLLED_MESSAGES_OLD,
-    POLLED_MESSAGES_TAGGED,
-    PolledMessages,
-)
-from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
-from wireproof_spec.iggy.streams import STREAM_DETAILS, STREAMS, Stream, StreamDetails
-from wireproof_spec.iggy.system import CLIENT_DETAILS, CLIENTS, STATS
 from wireproof_spec.wire_error import WireError
 
 SCENARIOS = {scenario.name: scenario for scenario in golden.tcp()}

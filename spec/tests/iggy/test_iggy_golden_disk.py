@@ -7,6 +7,7 @@ import pytest
 
 from wireproof_spec.decoding import decode, encode, spans
 from wireproof_spec.iggy import golden
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES
 from wireproof_spec.iggy.checksum import payload_checksum
 from wireproof_spec.iggy.frame import RESPONSE
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, KIND_WIDTHS
@@ -18,7 +19,6 @@ from wireproof_spec.iggy.message import (
     Message,
     MessageReader,
 )
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES
 from wireproof_spec.iggy.segment import (
     LOG,
     POSITION_INDEX,

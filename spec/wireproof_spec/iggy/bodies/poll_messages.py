@@ -4,9 +4,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
+from wireproof_spec.iggy.bodies.consumer import CONSUMER, CONSUMER_TAGGED, Consumer
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.kinds import NEXT, OFFSET
 from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message
 from wireproof_spec.layout import Field, Int8ub, Int32ul, Int64ul, Ranged, Record, field

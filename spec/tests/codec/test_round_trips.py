@@ -9,22 +9,20 @@ from hypothesis import strategies as st
 from schema_values import built
 
 from wireproof_spec.decoding import Schema, decode, encode, extent, spans
-from wireproof_spec.iggy import (
+from wireproof_spec.iggy import frame as iggy_frame
+from wireproof_spec.iggy import headers, message, segment
+from wireproof_spec.iggy.bodies import (
     command_shapes,
     consumer,
     consumer_groups,
-    headers,
-    message,
     partitioning,
     poll_messages,
-    segment,
     send_messages,
     streams,
     system,
     topics,
     users,
 )
-from wireproof_spec.iggy import frame as iggy_frame
 from wireproof_spec.nsq import acknowledge, disk, frame, identify, magic, publish, queue_files
 from wireproof_spec.nsq.command import COMMAND_LINE
 from wireproof_spec.nsq.message import message_schema

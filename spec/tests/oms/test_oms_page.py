@@ -5,7 +5,7 @@ from pathlib import Path
 
 from wireproof_spec.catalogue import load_catalogue
 
-PAGE = Path(__file__).parents[2] / "docs" / "openmessaging.md"
+PAGE = Path(__file__).parents[3] / "docs" / "openmessaging.md"
 NUMBER = re.compile(r"OM-\d{3}")
 
 

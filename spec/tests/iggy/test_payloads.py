@@ -4,17 +4,17 @@ import pytest
 
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, limits
-from wireproof_spec.iggy.command_shapes import Payload, payload_schema
-from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.identifier import numeric
+from wireproof_spec.iggy.bodies.partitioning import balanced
+from wireproof_spec.iggy.bodies.payloads import decode_payload
+from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
+from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_spec.iggy.bodies.system import ClientRequest
+from wireproof_spec.iggy.bodies.topics import CreateTopic, PartitionsRequest
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
-from wireproof_spec.iggy.identifier import numeric
-from wireproof_spec.iggy.partitioning import balanced
-from wireproof_spec.iggy.payloads import decode_payload
-from wireproof_spec.iggy.send_messages import SendMessages, SentMessage
-from wireproof_spec.iggy.streams import CreateStream
-from wireproof_spec.iggy.system import ClientRequest
-from wireproof_spec.iggy.topics import CreateTopic, PartitionsRequest
 from wireproof_spec.wire_error import WireError
 
 ONE = numeric(1)

@@ -6,15 +6,12 @@ import pytest
 from iggy_shapes import SHAPES
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
-from wireproof_spec.iggy.command_shapes import payload_schema
-from wireproof_spec.iggy.commands import COMMANDS
-from wireproof_spec.iggy.consumer_groups import (
+from wireproof_spec.iggy.bodies.command_shapes import payload_schema
+from wireproof_spec.iggy.bodies.consumer_groups import (
     CONSUMER_GROUP_DETAILS,
     CONSUMER_GROUPS,
 )
-from wireproof_spec.iggy.generation import Generation
-from wireproof_spec.iggy.headers import HEADERS
-from wireproof_spec.iggy.poll_messages import (
+from wireproof_spec.iggy.bodies.poll_messages import (
     POLL_MESSAGES,
     POLL_MESSAGES_TAGGED,
     POLLED_MESSAGES,
@@ -22,29 +19,32 @@ from wireproof_spec.iggy.poll_messages import (
     poll_messages_schema,
     polled_messages_schema,
 )
-from wireproof_spec.iggy.segment import (
-    LOG,
-    POSITION_INDEX,
-    TIME_INDEX,
-)
-from wireproof_spec.iggy.send_messages import SEND_MESSAGES
-from wireproof_spec.iggy.streams import (
+from wireproof_spec.iggy.bodies.send_messages import SEND_MESSAGES
+from wireproof_spec.iggy.bodies.streams import (
     CREATE_STREAM,
     STREAM_DETAILS,
     STREAM_DETAILS_TAGGED,
     STREAMS,
     STREAMS_TAGGED,
 )
-from wireproof_spec.iggy.system import (
+from wireproof_spec.iggy.bodies.system import (
     CLIENTS,
     CLIENTS_TAGGED,
 )
-from wireproof_spec.iggy.topics import (
+from wireproof_spec.iggy.bodies.topics import (
     CREATE_TOPIC,
     TOPIC_DETAILS,
     TOPIC_DETAILS_TAGGED,
     TOPICS,
     TOPICS_TAGGED,
+)
+from wireproof_spec.iggy.commands import COMMANDS
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.headers import HEADERS
+from wireproof_spec.iggy.segment import (
+    LOG,
+    POSITION_INDEX,
+    TIME_INDEX,
 )
 from wireproof_spec.wire_error import WireError
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.text_fields import long_text, short_text
+from wireproof_spec.iggy.bodies.text_fields import long_text, short_text
 from wireproof_spec.layout import Int32ul, Record, field
 
 

@@ -9,15 +9,15 @@ from functools import singledispatch
 
 from wireproof_spec.decoding import decode, spans
 from wireproof_spec.iggy import limits
-from wireproof_spec.iggy.command_shapes import Payload, payload_schema
-from wireproof_spec.iggy.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
+from wireproof_spec.iggy.bodies.send_messages import SendMessages
+from wireproof_spec.iggy.bodies.streams import CreateStream
+from wireproof_spec.iggy.bodies.system import ClientRequest
+from wireproof_spec.iggy.bodies.topics import CreateTopic, PartitionsRequest
 from wireproof_spec.iggy.generation import Generation
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.names import is_valid_name
-from wireproof_spec.iggy.send_messages import SendMessages
-from wireproof_spec.iggy.streams import CreateStream
-from wireproof_spec.iggy.system import ClientRequest
-from wireproof_spec.iggy.topics import CreateTopic, PartitionsRequest
 from wireproof_spec.wire_error import WireError
 from wireproof_spec.wording import shown
 

@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy import (
-    commands,
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies import (
     consumer_groups,
     consumer_offsets,
     poll_messages,

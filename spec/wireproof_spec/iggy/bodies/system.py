@@ -4,7 +4,7 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.text_fields import long_text
+from wireproof_spec.iggy.bodies.text_fields import long_text
 from wireproof_spec.layout import (
     Field,
     Float32l,

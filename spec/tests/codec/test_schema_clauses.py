@@ -14,10 +14,10 @@ from wireproof_spec.nsq.message import message_schema
 
 
 def named_clauses(grammar: ModuleType) -> dict[str, str]:
-    """Return the clause of each schema of a grammar by the schema's name."""
-    modules = pkgutil.iter_modules(grammar.__path__)
+    """Return the clause of each schema of a grammar, by the schema's name."""
+    modules = pkgutil.walk_packages(grammar.__path__, f"{grammar.__name__}.")
     found: dict[str, str] = {}
-    for name in [f"{grammar.__name__}.{module.name}" for module in modules]:
+    for name in [module.name for module in modules]:
         for value in vars(importlib.import_module(name)).values():
             if isinstance(value, Schema):
                 found[value.name] = value.clause

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
-from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
 from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND
 from wireproof_spec.layout import Int8ub, Int32ul, Ranged, Record, Shape, field
 

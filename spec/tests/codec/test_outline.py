@@ -1,6 +1,6 @@
+from wireproof_spec.iggy.bodies.system import STATS
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.message import MESSAGE_OF_KNOWN_STATE
-from wireproof_spec.iggy.system import STATS
 from wireproof_spec.nsq.acknowledge import REQUEUE
 from wireproof_spec.nsq.command import COMMAND_LINE
 from wireproof_spec.nsq.disk import DISK_RECORD

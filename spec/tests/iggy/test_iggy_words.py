@@ -7,9 +7,11 @@ import pytest
 
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy import frame
+from wireproof_spec.iggy.bodies.consumer_groups import GROUP_MEMBER
+from wireproof_spec.iggy.bodies.identifier import named, numeric
+from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.checksum import POLYNOMIAL, payload_checksum
 from wireproof_spec.iggy.commands import COMMANDS
-from wireproof_spec.iggy.consumer_groups import GROUP_MEMBER
 from wireproof_spec.iggy.frame import (
     NEED_MORE,
     REQUEST,
@@ -20,10 +22,8 @@ from wireproof_spec.iggy.frame import (
     ResponseReader,
 )
 from wireproof_spec.iggy.headers import HEADERS
-from wireproof_spec.iggy.identifier import named, numeric
 from wireproof_spec.iggy.message import MESSAGE
 from wireproof_spec.iggy.names import is_valid_name, stored_name
-from wireproof_spec.iggy.poll_messages import POLLED_MESSAGES, POLLED_MESSAGES_TAGGED
 from wireproof_spec.iggy.segment import (
     index_name,
     log_name,

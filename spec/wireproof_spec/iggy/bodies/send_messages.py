@@ -7,9 +7,9 @@ from construct import this
 from msgspec import Struct
 
 from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.bodies.identifier import IDENTIFIER, Identifier
+from wireproof_spec.iggy.bodies.partitioning import PARTITIONING, Partitioning
 from wireproof_spec.iggy.headers import Header, headers_field
-from wireproof_spec.iggy.identifier import IDENTIFIER, Identifier
-from wireproof_spec.iggy.partitioning import PARTITIONING, Partitioning
 from wireproof_spec.layout import Bytes, Int32ul, Int128ul, Record, field
 from wireproof_spec.lengths import Declared, Each
 
