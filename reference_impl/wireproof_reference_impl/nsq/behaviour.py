@@ -18,21 +18,15 @@ from wireproof_reference_impl.nsq.core import (
     delivery,
     deployed,
     dispatch,
-    frame_reading,
     header,
-    landing,
     packed,
     record,
 )
 from wireproof_reference_impl.nsq.core.dispatch import Audience
-from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
-from wireproof_reference_impl.nsq.core.harm import Weakness
 from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
-from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import rules as lookup_rules
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
@@ -67,20 +61,6 @@ class BuildRecord(Protocol):
         ...
 
 
-class ParserBehaviour(Struct, frozen=True):
-    """How sizes, lengths and cut frames are taken."""
-
-    size: Callable[[int, int], Size] = frame_reading.judge_size
-    cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
-    late_cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
-    split: Callable[[bytes], Split | None] = frame_reading.split_header
-    assembled: Callable[[bytes, int], bytes] = frame_reading.assembled
-    unread: Callable[[bytes], bytes] = frame_reading.all_read
-    spill: Spill = Spill.NOTHING
-    arrange: Callable[[list[bytes], int], list[bytes]] | None = None
-    rest: Callable[[bytes, bytes], bytes] | None = None
-
-
 class PublishBehaviour(Struct, frozen=True):
     """What publish commands check, store and answer."""
 
@@ -90,23 +70,11 @@ class PublishBehaviour(Struct, frozen=True):
     bad_size: str = error_codes.E_BAD_MESSAGE
     batch_by_size: bool = True
     header: Callable[[bytes], Header] = header.published
-    stored_header: Callable[[bytes, TopicKind], bytes | None] = answers.as_sent
-    takes_header: Callable[[bytes, TopicKind], bool] = answers.only_on_ext
     missing_topic_ends: bool = True
-    traced: Callable[[Header, Header | None], bool] = answers.has_trace_id
-    ok: Callable[[Stored], bytes] = answers.plain_ok
     ext_trace_response: Callable[[Stored], bytes] = answers.trace_response
     trace_response: Callable[[Stored], bytes] = answers.trace_response
     check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
-    topic_names: Callable[[str], bool] = names.is_valid_name
-    needs_partition: Callable[[TopicKind | None], bool] = landing.always_needed
-    plain_body: Callable[[bytes], bytes] = landing.whole
-    plain_ok: Callable[[Stored], bytes] = answers.plain_ok
-    split_traced: Callable[[bytes], tuple[int, bytes]] = landing.split_traced
-    has_trace_room: Callable[[int], bool] = landing.has_trace_room
-    lands: Callable[[Landing], int] = landing.where_named
-    strays: Callable[[Landing], int] | None = None
-    numbered: Callable[[int], int] = landing.as_counted
+    has_trace_room: Callable[[int], bool] = answers.has_trace_room
     ext_version: int = names.EXT_VERSION_JSON
     first_id: Callable[[int], int] = answers.from_one
     id_step: int = 1
@@ -214,8 +182,6 @@ class Pacing(Struct, frozen=True):
 class Behaviour(Struct, frozen=True):
     """Everything a broker can do in more than one way."""
 
-    parser: ParserBehaviour = field(default_factory=ParserBehaviour)
-    weakness: Weakness = field(default_factory=Weakness)
     publish: PublishBehaviour = field(default_factory=PublishBehaviour)
     subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
     delivery: DeliveryBehaviour = field(default_factory=DeliveryBehaviour)

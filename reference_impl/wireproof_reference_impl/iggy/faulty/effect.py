@@ -252,7 +252,7 @@ def late_twin(fault: Preset) -> Preset | None:
     return replace(
         fault,
         name=f"{fault.name}-late",
-        text=f"3 s after a message was stored, and not before: {fault.text}",
+        text=f"only once a message has been stored for 3 s: {fault.text}",
         settings=fault.late,
         overrides=fault.late_overrides,
         breaks=(AGAIN,),

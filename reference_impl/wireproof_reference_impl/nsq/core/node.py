@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.channel import Channel
@@ -56,8 +55,6 @@ class Node:
         self.open = True
         self.clustered = False
         self.halted = False
-        self.spoiled = False
-        self.harm = Harm()
         self.storage = storage
         self._touched: dict[Served, None] = {}
         self._leaving: list[Peer] = []

@@ -24,15 +24,3 @@ class EndOfStream(Exception):
 
 class Silence(Exception):
     """The connection ends without a word."""
-
-
-class Deaf(Exception):
-    """The connection stays open and is never listened to again."""
-
-
-class Halt(Exception):
-    """The whole broker ends at once."""
-
-
-class Stuck(Exception):
-    """The whole broker never answers anybody again."""

@@ -45,7 +45,7 @@ class Partition:
         Raises:
             OSError: they could not be stored.
         """
-        ids = self._ids(len(entries))
+        ids = self.next_ids(len(entries))
         records = self._records(entries, ids, now_ns)
         offset = self.log.append_all(records)
         self.stale = True
@@ -156,11 +156,13 @@ class Partition:
             return 0, 0
         return self.log.end, self.log.count
 
-    def _ids(self, count: int) -> list[int]:
-        """Return the internal ids of the next messages."""
-        rules = self._behaviour.publish
-        end = self._next_id + count * rules.id_step
-        return list(map(rules.numbered, range(self._next_id, end, rules.id_step)))
+    def next_ids(self, count: int) -> Sequence[int]:
+        """Return the internal ids of the next messages.
+
+        Clause: smart.message-id.increasing
+        """
+        step = self._behaviour.publish.id_step
+        return range(self._next_id, self._next_id + count * step, step)
 
     def _records(self, entries: Sequence[Entry], ids: Sequence[int], now_ns: int) -> list[bytes]:
         build, extend = self._behaviour.disk.build, self.topic.extend

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -17,15 +16,12 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 
 
-def _stored_header(change: Callable[[bytes], bytes]) -> Settings:
-    """Return settings under which headers are stored so."""
-
-    def stored(header: bytes, topic: TopicKind) -> bytes:
-        return change(header)
-
-    return {"publish.stored_header": stored}
+def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which headers are stored so."""
+    return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
@@ -64,7 +60,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(_marshalled_anew),
+        overrides=_stored_header(_marshalled_anew),
     ),
     fault(
         "header-stripped",
@@ -72,7 +68,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(bytes.strip),
+        overrides=_stored_header(bytes.strip),
     ),
     fault(
         "header-without-internal-names",
@@ -80,7 +76,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_HEADER,
         may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
-        settings=_stored_header(_without_internal_names),
+        overrides=_stored_header(_without_internal_names),
     ),
     fault(
         "header-unescaped",
@@ -88,7 +84,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(lambda header: header.replace(rb"\/", b"/")),
+        overrides=_stored_header(lambda header: header.replace(rb"\/", b"/")),
     ),
     fault(
         "header-markup-escaped",
@@ -96,7 +92,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
+        overrides=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
     ),
     fault(
         "header-cut-at-255",

@@ -1,14 +1,14 @@
 """Faults of message ids, of FIN and TOUCH that say them, and of heartbeats."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import delivery, packed
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -76,9 +76,16 @@ def _not_every_third(held: Held, in_flight: InFlight) -> bool:
     return held.message.internal_id % 3 != 0 or held.attempts > 1
 
 
-def _numbered(number: Callable[[int], int]) -> Settings:
-    """Return settings under which internal ids are this function of the next number."""
-    return {"publish.numbered": number}
+def _numbered(number: Callable[[int], int]) -> tuple[Override, ...]:
+    """Return overrides under which internal ids are this function of the next number."""
+
+    def wrap(original: Callable[..., Sequence[int]]) -> Callable[..., object]:
+        def next_ids(partition: Partition, count: int) -> Sequence[int]:
+            return list(map(number, original(partition, count)))
+
+        return next_ids
+
+    return (Override(Partition, "next_ids", wrap),)
 
 
 def _far_up(partition: int) -> int:
@@ -278,10 +285,8 @@ FAULTS: tuple[Preset, ...] = (
         "of every two messages the first has the greater internal id",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        settings={
-            **_numbered(_one_of_a_pair_ahead),
-            "publish.first_id": _by_partition,
-        },
+        settings={"publish.first_id": _by_partition},
+        overrides=_numbered(_one_of_a_pair_ahead),
         way=CONDITION,
     ),
     fault(
@@ -289,7 +294,7 @@ FAULTS: tuple[Preset, ...] = (
         "every tenth internal id is greater than those that follow it",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        settings=_numbered(_every_tenth_ahead),
+        overrides=_numbered(_every_tenth_ahead),
         way=BOUNDARY,
     ),
 )

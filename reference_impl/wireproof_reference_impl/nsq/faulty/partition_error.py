@@ -1,8 +1,12 @@
 """Faults of the errors that SUB and PUB are refused with."""
 
+from collections.abc import Callable, Sequence
+
 from wireproof_reference_impl.nsq.core import packed, subscribe_rules
-from wireproof_reference_impl.nsq.core.frame_reading import Size, judge_size
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.core.commands import publish, sized
+from wireproof_reference_impl.nsq.core.commands.sized import Refuse
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.words import shown
 from wireproof_reference_impl.nsq.faulty.errors import (
     When,
     answered_with_a_response,
@@ -63,12 +67,20 @@ def _any_letter(name: str) -> bool:
     return is_valid_name(name) or (0 < len(name) <= 64)
 
 
-def _zero_taken(size: int, limit: int) -> Size:
-    return judge_size(size, limit) if size else Size.FINE
+def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
+    def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
+        if size:
+            original(size, limit=limit, invalid=invalid, too_big=too_big)
+
+    return check_size
 
 
-def _only_on_plain(topic: TopicKind | None) -> bool:
-    return topic is None or not topic.extend
+def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
+    def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
+        topic = connection.node.topics.get(shown(words[1]))
+        return bool(original(connection, words)) and (topic is None or not topic.extend)
+
+    return needs_partition
 
 
 _REFUSED = (
@@ -124,7 +136,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-partition-optional-on-ext-topics",
         "on ext topics PUB needs no partition, on others it does",
         breaks="smart.partition.required",
-        settings={"publish.needs_partition": _only_on_plain},
+        overrides=(Override(publish, "needs_partition", _only_on_plain),),
         way=CONDITION,
     ),
     *_refused(
@@ -164,7 +176,7 @@ FAULTS: tuple[Preset, ...] = (
         "PUB takes topic names of more than 64 letters for legal ones",
         breaks="smart.partition.pub-bad-topic",
         may_break=_REFUSED,
-        settings={"publish.topic_names": _long_too},
+        overrides=(replaced(publish, "is_valid_name", _long_too),),
         way=BOUNDARY,
     ),
     *_refused(
@@ -180,7 +192,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message of no bytes is taken",
         breaks="smart.partition.pub-bad-message",
         may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
-        settings={"parser.size": _zero_taken},
+        overrides=(Override(sized, "check_size", _zero_taken),),
         way=BOUNDARY,
     ),
     *_refused(

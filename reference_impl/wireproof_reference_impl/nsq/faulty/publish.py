@@ -12,6 +12,7 @@ from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.consume import losing
+from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -338,13 +339,13 @@ FAULTS: tuple[Preset, ...] = (
         "PUB_EXT on a plain topic is answered OK and its header is lost",
         way=MISSING,
         breaks=_PLAIN,
-        settings={"publish.takes_header": _taken_anywhere},
+        overrides=(taking_header(_taken_anywhere),),
     ),
     fault(
         "plain-topic-takes-internal-names",
         "PUB_EXT on a plain topic is answered OK when its header has internal names only",
         way=CONDITION,
         breaks=_PLAIN,
-        settings={"publish.takes_header": _internal_taken_anywhere},
+        overrides=(taking_header(_internal_taken_anywhere),),
     ),
 )

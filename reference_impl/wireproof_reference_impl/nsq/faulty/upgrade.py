@@ -10,6 +10,7 @@ from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.consume import with_body
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
 from wireproof_reference_impl.nsq.faulty.subscribe import lenient, ruled
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -202,7 +203,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="upgrade.old-messages",
-        settings={"publish.takes_header": _headers_when_empty},
+        overrides=(taking_header(_headers_when_empty),),
     ),
     fault(
         "upgrade-loses-headers",
@@ -212,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break=(
             "disk.upgraded upgrade.old-messages upgrade.open-subscription upgrade.subscribe-rules"
         ),
-        settings={"publish.stored_header": _only_for_born},
+        overrides=(storing_header(_only_for_born),),
     ),
     fault(
         "upgrade-old-layout-for-old",

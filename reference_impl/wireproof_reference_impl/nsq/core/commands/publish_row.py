@@ -7,18 +7,10 @@ look at each message alone by its bytes may do without that: see `fits`.
 
 from collections.abc import Generator, Sequence
 
-from msgspec.structs import replace
-
-from wireproof_reference_impl.nsq.behaviour import (
-    Behaviour,
-    OutputBehaviour,
-    ParserBehaviour,
-    PublishBehaviour,
-)
+from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.harm import Weakness
 from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import Refusal
@@ -33,17 +25,7 @@ _MOST_BYTES = 1 << 16
 
 def fits(behaviour: Behaviour) -> bool:
     """Tell whether a row may be taken together: nothing in it is done in a way of its own."""
-    plain = PublishBehaviour()
-    publishing = behaviour.publish
-    return (
-        replace(behaviour.parser, split=ParserBehaviour().split) == ParserBehaviour()
-        and behaviour.weakness == Weakness()
-        and behaviour.output.frame is OutputBehaviour().frame
-        and publishing.plain_body is plain.plain_body
-        and publishing.plain_ok is plain.plain_ok
-        and publishing.lands is plain.lands
-        and publishing.strays is None
-    )
+    return behaviour.output.frame is packed.frame
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes, None]:
