@@ -22,7 +22,7 @@ class Override(Struct, frozen=True):
 
     owner: ModuleType | type
     name: str
-    wrap: Callable[[Callable[..., object]], Callable[..., object]]
+    wrap: Callable[..., Callable[..., object]]
 
 
 def replaced(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:

@@ -11,7 +11,7 @@ from wireproof_suites.nsq.steps.elapsed_time import has_lasted
 
 @case("nsq/parser/truncated-for-long", clause="ext.parser.truncated", waiting=True)
 def test_truncated_frame_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Seconds after a frame lost its last byte it is still not published."""
+    """A frame whose last byte never arrives is still unpublished seconds later."""
     topic = fresh_ext_topic
     token, sentinel = broker.unique_body(), broker.unique_body()
     frame = pub_ext(topic, {"k": token.decode()}, token + b"tail")

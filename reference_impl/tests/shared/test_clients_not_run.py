@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli_process import clean_environment
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCENARIOS = "reference_impl/clients/tests"
 DEADLINE_S = 60
 
