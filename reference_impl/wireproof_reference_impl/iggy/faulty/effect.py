@@ -246,7 +246,7 @@ def _do_nothing(session: Session) -> bytes:
 
 
 def late_twin(fault: Preset) -> Preset | None:
-    """Return the fault that tells rightly at first what this one tells wrongly at once."""
+    """Return the fault that affects only messages stored at least 3 s ago, if there is one."""
     if fault.late is None:
         return None
     return replace(
