@@ -4,7 +4,7 @@ A fault that changes which stored messages a poll brings, how many and in which 
 told of them over TCP or HTTP has a late twin, unless it shows only in polls that find no message.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -218,7 +218,7 @@ def refusals(note: Callable[[Connection, Refusal], None]) -> Effect:
 
 
 @contextmanager
-def _noting(connection: Connection, note: Callable[[Connection, Refusal], None]) -> Iterator[None]:
+def _noting(connection: Connection, note: Callable[[Connection, Refusal], None]) -> Generator[None]:
     try:
         yield
     except Refusal as refusal:
