@@ -86,8 +86,9 @@ def test_delivered_message(
     message = Message(
         timestamp_ns, internal_id, trace_id, 0 if header is None else 4, header, body, 9, 99, 0
     )
-    data = delivery.head(message, attempts) + delivery.short_extend_part(message)
-    data += (delivery.own_position(message) if ordered else b"") + delivery.whole_body(message)
+    extend = delivery.short_extend_part(message)
+    position = delivery.own_position(message) if ordered else b""
+    data = delivery.message_data(message, attempts, extend=extend, position=position)
     offset, size = (9, 99) if ordered else (None, None)
     part = Extend(message.version, header)
     expected = WireMessage(timestamp_ns, attempts, internal_id, trace_id, part, offset, size, body)

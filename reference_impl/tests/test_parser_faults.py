@@ -20,6 +20,7 @@ from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.packed import MESSAGE_HEAD_BYTES
+from wireproof_reference_impl.nsq.faulty import harm
 from wireproof_reference_impl.overrides import applied
 from wireproof_reference_impl.preset import PARSER
 from wireproof_reference_impl.served import Connect, Source
@@ -194,6 +195,7 @@ class Broker:
 
 @contextmanager
 def _broker(*faults: str) -> Iterator[Broker]:
+    harm.hoard.clear()
     with applied(presets.overrides(faults)):
         node = _node(faults)
         places: list[tuple[Source, Connect]] = [
@@ -306,7 +308,7 @@ def _leaks(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
 
 
 def _hoards(serving: Broker, trigger: Trigger, peer: Peer, before: int) -> bool:
-    return _until(lambda: sum(map(len, serving.node.harm.hoard)) >= 1 << 20, SILENT_S)
+    return _until(lambda: sum(map(len, harm.hoard)) >= 1 << 20, SILENT_S)
 
 
 Sign = Callable[[Broker, Trigger, Peer, int], bool]
@@ -369,5 +371,5 @@ def test_ordinary_traffic_does_not_show_it(name: str) -> None:
     with _broker(name) as serving:
         assert not _ordinary(serving)
         assert not any(each.ends(POLL_S) for each in (*serving.readers, serving.idle))
-        assert not serving.node.harm.hoard
+        assert not harm.hoard
         assert _until(lambda: serving.shell.connections <= 3)

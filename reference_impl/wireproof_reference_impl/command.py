@@ -1,4 +1,4 @@
-"""`serve PROTOCOL` as a command: options read, a list printed, or a server until told to end."""
+"""`serve PROTOCOL` as a command: read options, then print a list or run a server."""
 
 import argparse
 import asyncio
@@ -17,14 +17,14 @@ from wireproof_reference_impl.shell import Shell
 Presets = tuple[Mapping[str, Preset], Mapping[str, Preset]]
 """Faults and variants by name."""
 
-_ANY_PORT = "default %(default)s; port 0: any free one"
+_ANY_PORT = "default %(default)s; port 0 picks a free port"
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong with an option in one sentence, and leaves the end to its caller.
+    """Reads the options that every reference server has; a bad option is a `BadOption`.
 
-    Of every server the same: where it listens, what it does wrong or otherwise on purpose, what
-    it lists, how it says that it is ready.
+    These are the addresses, faults and variants, lists of both, and how the server announces
+    that it is ready.
     """
 
     def __init__(self, protocol: str, description: str, *, tcp: str, http: str) -> None:
@@ -39,22 +39,22 @@ class Parser(argparse.ArgumentParser):
             action="append",
             metavar="NAME",
             default=[],
-            help="be wrong on purpose; repeatable",
+            help="break the specification in this one way (see --list-faults); repeatable",
         )
         add(
             "--variant",
             action="append",
             metavar="NAME",
             default=[],
-            help="differ legally; repeatable",
+            help="differ in this one legal way (see --list-variants); repeatable",
         )
-        add("--list-faults", action="store_true", help="say what it can do wrong, and end")
-        add("--list-variants", action="store_true", help="say how it can differ, and end")
-        add("--json", action="store_true", help="say where it listens as one line of JSON")
-        add("--until-input-ends", action="store_true", help="end with standard input, too")
+        add("--list-faults", action="store_true", help="print all faults and exit")
+        add("--list-variants", action="store_true", help="print all legal variants and exit")
+        add("--json", action="store_true", help="print the addresses as one line of JSON")
+        add("--until-input-ends", action="store_true", help="also stop when standard input ends")
 
     def error(self, message: str) -> NoReturn:
-        """Refuse an option."""
+        """Raise `BadOption`: the caller decides how the process ends."""
         raise BadOption(message)
 
 
@@ -65,9 +65,10 @@ def run(
     *,
     presets: Callable[[], Presets],
 ) -> int:
-    """Read the options, then list or serve; a bad option is one sentence and exit code 2.
+    """Read the options, then list or serve; return the exit code, 2 for a bad option.
 
-    `presets`: returns what may be listed; asked only for that.
+    `presets` returns the faults and variants. It is called only to list them, because importing
+    them all would delay every other start.
     """
     try:
         arguments = parser.parse_args(argv)
@@ -83,12 +84,13 @@ def run(
 def run_until_told(
     served: Callable[[], Awaitable[int]], *faults: type[Exception], in_pieces: bool
 ) -> int:
-    """Run a server and return its exit code; Ctrl-C before it listens is an end as well.
+    """Run a server and return its exit code; Ctrl-C before it listens ends it normally.
 
-    `in_pieces`: what it says is written in pieces that may not be put together again.
+    `in_pieces`: each write must be sent on its own. libuv merges writes, so that asyncio's own
+    loop is used then.
 
     Raises:
-        BadOption: one of these faults came of it.
+        BadOption: the server failed with one of the exceptions in `faults`.
     """
 
     async def whole() -> int:
@@ -107,13 +109,13 @@ def run_until_told(
 async def attend(
     shell: Shell, listen: Callable[[], Awaitable[None]], *, until_input_ends: bool
 ) -> None:
-    """Listen, and serve until SIGTERM or SIGINT; then every socket is closed.
+    """Listen and serve until SIGTERM or SIGINT, then close every socket.
 
-    Until standard input ends, where that is asked for: whoever holds its other end may be killed
-    and leave nothing behind.
+    With `until_input_ends`, the end of standard input stops the server as well: a parent process
+    that is killed leaves no server behind.
 
     Raises:
-        BadOption: standard input is nothing that can be waited for.
+        BadOption: standard input cannot be watched, for instance because it is a file.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         shell.loop.add_signal_handler(number, shell.stop)
@@ -138,7 +140,7 @@ def _stop_at_end(shell: Shell) -> None:
 def announce(
     what: str, fields: Mapping[str, object], *, further: Sequence[str], as_json: bool
 ) -> None:
-    """Say where a server listens: one line of JSON, or sentences, with some further fields."""
+    """Print where a server listens, as one line of JSON or as text with some `further` fields."""
     if as_json:
         print(json.dumps(fields, separators=(",", ":")), flush=True)
         return
@@ -149,7 +151,7 @@ def announce(
 
 
 def _words(error: Exception) -> str:
-    """Return what an error says, without the number of the operating system."""
+    """Return the text of an error, without the error number of the operating system."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -1,4 +1,4 @@
-"""`serve iggy`: one server as a process, until it is told to end."""
+"""`serve iggy`: run one Iggy server as a process."""
 
 import argparse
 import asyncio
@@ -37,14 +37,18 @@ from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 
 _MICROSECOND_NS = 1_000
 
-_DESCRIPTION = "The reference server, until it is told to end (SIGTERM or Ctrl-C)."
-_CONTROL_HELP = "loopback address where states are set and payloads damaged (off without it)"
-_SEGMENT_HELP = "bytes after which a new segment is begun; default %(default)s"
-_GENERATION_HELP = (
-    "`published`: the commit of the published note (crate 0.0.40); `tagged`: server 0.4.209, "
-    "which crate 0.6.202 speaks; default %(default)s"
+_DESCRIPTION = "Run the reference Iggy server until SIGTERM or Ctrl-C."
+_CONTROL_HELP = (
+    "loopback address of an HTTP API that sets states and damages payloads (default: none)"
 )
-_DIALECT_HELP = "where text and deployed servers part, be one of them; default %(default)s"
+_SEGMENT_HELP = "size in bytes after which a segment is full; default %(default)s"
+_GENERATION_HELP = (
+    "protocol version: `published` is the commit of the published text (crate 0.0.40), `tagged` "
+    "is server 0.4.209 (crate 0.6.202); default %(default)s"
+)
+_DIALECT_HELP = (
+    "what to follow where the published text and deployed servers differ; default %(default)s"
+)
 
 
 def serve(options: ServeOptions) -> int:
@@ -63,11 +67,11 @@ def serve(options: ServeOptions) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
+    """Read the options, then list or serve; return the exit code, 2 for a bad option."""
     return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
 
 
-# Presets are many, and a start that needs none should not wait for them.
+# Imported when needed: importing all faults and variants would delay every other start.
 
 
 def _presets() -> Presets:
@@ -117,7 +121,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 
 
 async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mapping[str, str | None]:
-    """Open every address and return where they are."""
+    """Listen at every address and return the addresses."""
     carried = Carried()
     tcp = await shell.listen(
         carried,
@@ -148,7 +152,11 @@ async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mappin
 def _parser() -> Parser:
     parser = Parser("iggy", _DESCRIPTION, tcp="127.0.0.1:8090", http="127.0.0.1:3000")
     add = parser.add_argument
-    add("--data", metavar="DIR", help="keep messages there (else in memory; not when tagged)")
+    add(
+        "--data",
+        metavar="DIR",
+        help="store messages in this folder (default: memory; published generation only)",
+    )
     add("--segment-size", type=int, metavar="N", default=SEGMENT_SIZE, help=_SEGMENT_HELP)
     add("--control", metavar="HOST:PORT", help=_CONTROL_HELP)
     add("--generation", choices=GENERATIONS, default=PUBLISHED, help=_GENERATION_HELP)

@@ -4,7 +4,6 @@ The core looks here and nowhere else; presets, faults and variants are other val
 Where a choice is a function, the default stands in the core beside what it decides for.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Protocol
@@ -19,34 +18,21 @@ from wireproof_reference_impl.nsq.core import (
     delivery,
     deployed,
     dispatch,
-    flight,
-    frame_reading,
     header,
-    in_flight,
-    landing,
     packed,
     record,
-    refusal,
-    upgrading,
 )
 from wireproof_reference_impl.nsq.core.dispatch import Audience
-from wireproof_reference_impl.nsq.core.flight import Flight
-from wireproof_reference_impl.nsq.core.frame_reading import Size, Spill, Split
-from wireproof_reference_impl.nsq.core.harm import Weakness
 from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.identity import MILLISECOND
-from wireproof_reference_impl.nsq.core.in_flight import Held, Return, requeue_all
-from wireproof_reference_impl.nsq.core.landing import Landing
+from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.core.refusal import Manner, Refusal
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import rules as lookup_rules
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
 from wireproof_reference_impl.settings import Settings as Settings
 from wireproof_reference_impl.settings import changed as changed
-from wireproof_spec.nsq import error_codes, limits, names
+from wireproof_spec.nsq import error_codes, names
 from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
 
 
@@ -75,20 +61,6 @@ class BuildRecord(Protocol):
         ...
 
 
-class ParserBehaviour(Struct, frozen=True):
-    """How sizes, lengths and cut frames are taken."""
-
-    size: Callable[[int, int], Size] = frame_reading.judge_size
-    cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
-    late_cut_body: Callable[[bytes, int], bytes | None] = frame_reading.refuse_cut
-    split: Callable[[bytes], Split | None] = frame_reading.split_header
-    assembled: Callable[[bytes, int], bytes] = frame_reading.assembled
-    unread: Callable[[bytes], bytes] = frame_reading.all_read
-    spill: Spill = Spill.NOTHING
-    arrange: Callable[[list[bytes], int], list[bytes]] | None = None
-    rest: Callable[[bytes, bytes], bytes] | None = None
-
-
 class PublishBehaviour(Struct, frozen=True):
     """What publish commands check, store and answer."""
 
@@ -98,23 +70,11 @@ class PublishBehaviour(Struct, frozen=True):
     bad_size: str = error_codes.E_BAD_MESSAGE
     batch_by_size: bool = True
     header: Callable[[bytes], Header] = header.published
-    stored_header: Callable[[bytes, TopicKind], bytes | None] = answers.as_sent
-    takes_header: Callable[[bytes, TopicKind], bool] = answers.only_on_ext
     missing_topic_ends: bool = True
-    traced: Callable[[Header, Header | None], bool] = answers.has_trace_id
-    ok: Callable[[Stored], bytes] = answers.plain_ok
     ext_trace_response: Callable[[Stored], bytes] = answers.trace_response
     trace_response: Callable[[Stored], bytes] = answers.trace_response
     check_record: Callable[[Sequence[Entry], bool, int], None] = answers.any_record
-    topic_names: Callable[[str], bool] = names.is_valid_name
-    needs_partition: Callable[[TopicKind | None], bool] = landing.always_needed
-    plain_body: Callable[[bytes], bytes] = landing.whole
-    plain_ok: Callable[[Stored], bytes] = answers.plain_ok
-    split_traced: Callable[[bytes], tuple[int, bytes]] = landing.split_traced
-    has_trace_room: Callable[[int], bool] = landing.has_trace_room
-    lands: Callable[[Landing], int] = landing.where_named
-    strays: Callable[[Landing], int] | None = None
-    numbered: Callable[[int], int] = landing.as_counted
+    has_trace_room: Callable[[int], bool] = answers.has_trace_room
     ext_version: int = names.EXT_VERSION_JSON
     first_id: Callable[[int], int] = answers.from_one
     id_step: int = 1
@@ -129,28 +89,16 @@ class SubscribeBehaviour(Struct, frozen=True):
 class DeliveryBehaviour(Struct, frozen=True):
     """What a message looks like to a client."""
 
-    attempts: Callable[[int, Message], int] = delivery.plain_attempts
-    head: Callable[[Message, int], bytes] = delivery.head
     extend: Callable[[Message], bytes] = delivery.short_extend_part
-    plain_part: Callable[[Message], bytes] = delivery.no_extend_part
     position: Callable[[Message], bytes] = delivery.own_position
-    body: Callable[[Message], bytes] = delivery.whole_body
-    lost: Callable[[Message], bool] = delivery.never
     copies: int = 1
 
 
 class DispatchBehaviour(Struct, frozen=True):
-    """Which client gets a message; `late_choose` names those who get it besides, 3 s late."""
+    """Which client gets a message."""
 
     choose: Callable[[Message, Audience], Sequence[Subscriber]] = dispatch.by_tag
-    late_choose: Callable[[Message, Audience], Sequence[Subscriber]] | None = None
     given_back: Callable[[list[Held], Subscriber], list[Held]] = requeue_all
-    given_back_delay_ns: int = 0
-    comes_back: Callable[[Held, Return], Held | None] = in_flight.comes_back
-    finishes: Callable[[Held, Callable[[], int]], bool] = in_flight.always_finished
-    may_finish: Callable[[Held, Subscriber], bool] = in_flight.is_held_by
-    put_back_delay: Callable[[int], int] = in_flight.as_asked
-    touched_most_ns: int = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
 
 
 class OrderBehaviour(Struct, frozen=True):
@@ -160,25 +108,17 @@ class OrderBehaviour(Struct, frozen=True):
     requeue_delay: bool = True
     channel_start: ChannelStart = ChannelStart.FIRST_FROM_START
     pick: Callable[[int], int] = answers.oldest
-    overtaken: Callable[[Held], bool] = in_flight.never_overtaken
-    may_send: Callable[[Flight], bool] = flight.one_at_a_time
-    window: Callable[[int, int], int] = flight.always_one
-    looks_again_ns: int = 0
-    next_of: Callable[[int], int] = answers.oldest
 
 
 class DiskBehaviour(Struct, frozen=True):
     """How messages stand in the queue."""
 
     build: BuildRecord = record.build
-    read: Callable[[bytes, int, int], Message] = record.read
 
 
 class UpgradeBehaviour(Struct, frozen=True):
-    """What an upgrade does. `records` makes a partition's records anew; None leaves them."""
+    """What an upgrade does to clients that are subscribed."""
 
-    apply: Callable[[Upgradable], None] = upgrading.extend
-    records: Callable[[list[bytes]], list[bytes]] | None = None
     open_subscription: OpenSubscription = OpenSubscription.CLOSED
 
 
@@ -188,11 +128,8 @@ class HttpBehaviour(Struct, frozen=True):
     build_header: Callable[[bytes, http_header.Fields], bytes] = http_header.published
     header: Callable[[bytes], Header] = header.published
     max_header: int = 65535
-    takes_header: Callable[[bytes, TopicKind], bool] = answers.only_on_ext
     keeps_open: bool = True
-    entry: Callable[[Entry], Entry] = http_header.same_entry
     ok: bytes = names.OK
-    ok_status: int = 200
     trace_bare: bool = True
     trace_answer: Callable[[Stored], Mapping[str, object]] = http_header.trace_answer
     body: Callable[[Request, bytearray], bytes] = http_header.whole_body
@@ -204,16 +141,10 @@ class LookupBehaviour(Struct, frozen=True):
     """What lookup servers answer. Beside what each choice decides for stands its default.
 
     `answer` sees the data of every answer that has any before it is put into its envelope, and
-    may refuse, `refusal` sees every error: most of what a lookup server can do wrong fits into
-    these two. `slave_answer` is asked first where another server is the master; `sent` sees the
-    answer with its envelope.
+    may refuse; `refusal` sees every error, `sent` the answer with its envelope.
     """
 
-    v1: Callable[[Request], bool] = lookup_rules.asks_for_v1
-    access: Callable[[str], str] = lookup_rules.access_asked
-    creation: Callable[[Request], Request] = lookup_rules.same_request
     answer: Callable[[Request, object], object] = lookup_rules.as_it_is
-    slave_answer: Callable[[Request, object], object] = lookup_rules.as_it_is
     sent: Callable[[Request, Answer], Answer] = lookup_rules.same_answer
     refusal: Callable[[Request, HttpRefusal], HttpRefusal] = lookup_rules.same_refusal
     error: Callable[[HttpRefusal, bool], Answer] = lookup_rules.escaped_error
@@ -222,22 +153,10 @@ class LookupBehaviour(Struct, frozen=True):
 
 
 class ClusterBehaviour(Struct, frozen=True):
-    """What the nodes of a cluster do together, and which topics they take.
+    """What a cluster says of a partition that a node does not keep, and how ids go on."""
 
-    `copied` is what a follower keeps of a leader's record; None is nothing. `handed_over`
-    rearranges what waits in a channel as another node comes to lead; None leaves it as it is.
-    `together` puts all partitions of a topic on one node. `instead` and `absent` are about
-    publishes for a partition that a node does not keep while it keeps others of the topic.
-    """
-
-    fits: Callable[[cluster_rules.Wanted, int], bool] = cluster_rules.enough_nodes
-    copied: Callable[[bytes], bytes | None] = cluster_rules.whole_record
-    refusal: Callable[[cluster_rules.Role], Refusal | None] = cluster_rules.by_role
-    instead: Callable[[Sequence[int]], int | None] = cluster_rules.nowhere
     absent: str = error_codes.E_TOPIC_NOT_EXIST
-    handed_over: Callable[[deque[Message]], None] | None = None
     next_id: Callable[[int, int], int] = cluster_rules.next_id
-    together: bool = False
 
 
 class OutputBehaviour(Struct, frozen=True):
@@ -248,9 +167,7 @@ class OutputBehaviour(Struct, frozen=True):
     always_json: bool = False
     version: str = answers.OWN_VERSION
     identify_json: Callable[[Mapping[str, object]], bytes] = compact_json
-    error_code: Callable[[bytes, str], str] = answers.own_code
     fatal: Callable[[bytes, str, bool], bool] = answers.as_fatal_as_it_is
-    manner: Callable[[bytes, str], Manner] = refusal.said
     error_text: Callable[[str, str], str] = answers.own_text
     frame: Callable[[int, bytes], bytes] = packed.frame
 
@@ -265,8 +182,6 @@ class Pacing(Struct, frozen=True):
 class Behaviour(Struct, frozen=True):
     """Everything a broker can do in more than one way."""
 
-    parser: ParserBehaviour = field(default_factory=ParserBehaviour)
-    weakness: Weakness = field(default_factory=Weakness)
     publish: PublishBehaviour = field(default_factory=PublishBehaviour)
     subscribe: SubscribeBehaviour = field(default_factory=SubscribeBehaviour)
     delivery: DeliveryBehaviour = field(default_factory=DeliveryBehaviour)

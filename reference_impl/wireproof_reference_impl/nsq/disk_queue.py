@@ -14,7 +14,6 @@ from typing import BinaryIO, Self
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.queue_channels import (
     ChannelPosition,
-    ChannelState,
     QueueChannels,
 )
 from wireproof_reference_impl.nsq.queue_file import QueueFile
@@ -145,15 +144,9 @@ class DiskQueue:
             raise QueueFault(f"{self._name}: no record at offset {virtual_offset}, {kept}")
         return self._records(virtual_offset)
 
-    def load_channels(self) -> tuple[ChannelState, ...]:
-        """Return the channels there were."""
-        channels, warnings = self._channels.load_states()
-        self._warnings.extend(warnings)
-        return channels
-
-    def save_channels(self, channels: Iterable[ChannelState]) -> None:
+    def save_channels(self, names: Iterable[str]) -> None:
         """Keep which channels there are; ephemeral ones do not belong here."""
-        self._channels.save_states(channels)
+        self._channels.save_names(names)
 
     def load_channel_positions(self) -> dict[str, ChannelPosition]:
         """Return how far each channel had confirmed; a position past the end is moved there."""

@@ -17,7 +17,6 @@ from wireproof_reference_impl.http_stream import (
 )
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt
 from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.http_request import (
     Answer,
@@ -76,8 +75,7 @@ class HttpConnection(Generic[S]):
 
     def __init__(self, site: S, routes: Mapping[str, Route[S]]) -> None:
         self.closed = False
-        self._deaf = False
-        self._site = site
+        self.site = site
         self._routes = routes
         self._requests = Requests()
         self._output: list[bytes] = []
@@ -91,20 +89,20 @@ class HttpConnection(Generic[S]):
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and answer every request that is complete."""
-        if self.closed or self._deaf:
+        if self.closed:
             return
         self._now_ns = now_ns
         self._requests.feed(data)
-        self._go_on()
+        self.go_on()
 
     def end_of_stream(self, now_ns: int) -> None:
         """Learn that the client sends no more."""
-        if not self.closed and not self._deaf:
+        if not self.closed:
             self._now_ns = now_ns
             self._requests.end()
-            self._go_on()
+            self.go_on()
         self.closed = True
-        self._site.changed[self] = None
+        self.site.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
         """Learn that the connection is gone."""
@@ -119,14 +117,10 @@ class HttpConnection(Generic[S]):
         self._output.clear()
         return data
 
-    def _go_on(self) -> None:
-        try:
-            self._read()
-        except Deaf:
-            self._deaf = True
-        except Halt:
-            self._site.halted = True
-        self._site.changed[self] = None
+    def go_on(self) -> None:
+        """Do what has come, and note that there may be an answer."""
+        self._read()
+        self.site.changed[self] = None
 
     def _read(self) -> None:
         """Do what has come; what comes behind a request waits until that is answered."""
@@ -171,7 +165,7 @@ class HttpConnection(Generic[S]):
     def _refusal(
         self, request: Request, route: Route[S] | None, length: int
     ) -> HttpRefusal | None:
-        if route is None or request.path in self._site.behaviour.http.unknown_paths:
+        if route is None or request.path in self.site.behaviour.http.unknown_paths:
             self._route = None
             return HttpRefusal(404, error_codes.NOT_FOUND)
         if request.method not in route.methods:
@@ -189,7 +183,7 @@ class HttpConnection(Generic[S]):
         request, route = self._request, self._route
         if request is None or route is None:
             return
-        body = self._site.behaviour.http.body(request, self._body)
+        body = self.site.behaviour.http.body(request, self._body)
         request = replace(request, body=body) if body else request
         try:
             if route.body and not request.body:
@@ -205,22 +199,22 @@ class HttpConnection(Generic[S]):
             self._answer(answer)
         elif answer.delay_ns is not None:
             due_ns = self._now_ns + answer.delay_ns
-            self._site.timers.at(due_ns, lambda now_ns: self._answer_late(answer, now_ns))
+            self.site.timers.at(due_ns, lambda now_ns: self._answer_late(answer, now_ns))
 
     def _handled(self, route: Route[S], request: Request) -> Answer:
         if request.method == "OPTIONS":
             return Answer(200, b"", (("Allow", ", ".join(route.methods)),))
-        return route.handler(self._site, request)
+        return route.handler(self.site, request)
 
     def _answer_late(self, answer: Answer, now_ns: int) -> None:
         if not self.closed:
             self._now_ns, self._is_late = now_ns, False
             self._answer(answer)
             self._read()
-            self._site.changed[self] = None
+            self.site.changed[self] = None
 
     def _limit(self, route: Route[S]) -> int:
-        limits = self._site.limits
+        limits = self.site.limits
         return limits.body if route.body == BATCH else limits.message
 
     def _too_big(self, route: Route[S]) -> HttpRefusal:
@@ -237,7 +231,7 @@ class HttpConnection(Generic[S]):
         self._answer(replace(answer, headers=answer.headers + allow))
 
     def _broken(self, fault: BadRequest) -> None:
-        if self._owes and self._site.behaviour.http.short_body_taken:
+        if self._owes and self.site.behaviour.http.short_body_taken:
             self._finish()
         else:
             self._lasts = False
@@ -250,4 +244,4 @@ class HttpConnection(Generic[S]):
         if self._request is None or self._request.method != "HEAD":
             self._output.append(answer.body)
         self._owes = False
-        self.closed = not (self._lasts and self._site.behaviour.http.keeps_open)
+        self.closed = not (self._lasts and self.site.behaviour.http.keeps_open)

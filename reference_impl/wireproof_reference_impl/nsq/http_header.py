@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core import header
-from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.http_request import Request
 
 Fields = Sequence[tuple[bytes, bytes]]
@@ -63,8 +63,3 @@ def trace_answer(stored: Stored) -> dict[str, object]:
 def whole_body(request: Request, body: bytearray) -> bytes:
     """Return the body of a request, however it was sent."""
     return bytes(body)
-
-
-def same_entry(entry: Entry) -> Entry:
-    """Return the message to store: the one that was sent."""
-    return entry

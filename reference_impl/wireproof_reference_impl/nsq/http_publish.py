@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from wireproof_reference_impl.nsq.core.commands.publish import check_role
+from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.publish_many import read_batch
+from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.words import BadWord, integer
 from wireproof_reference_impl.nsq.http_request import (
     Answer,
@@ -46,13 +45,39 @@ def pub_ext(node: Node, request: Request) -> Answer:
         raise HttpRefusal(400, refusal.code) from refusal
     if len(stored_header) > rules.max_header:
         raise HttpRefusal(503, "extend data exceed the limit")
-    if not rules.takes_header(stored_header, partition.topic):
-        raise HttpRefusal(400, error_codes.E_EXT_NOT_SUPPORT)
-    entry = Entry(request.body, header.trace_id or 0, stored_header, header.tag)
-    stored = _store(node, partition, [rules.entry(entry)], request)
+    check_support(partition.topic)
+    stored = _store(node, partition, [ext_entry(request, stored_header, header)], request)
     if header.trace_id is None:
-        return replace(plain(rules.ok, v1=request.v1), status=rules.ok_status)
+        return untraced_answer(node, request)
     return data(rules.trace_answer(stored), v1=request.v1 or rules.trace_bare)
+
+
+def check_support(topic: Topic) -> None:
+    """Let a header through where the topic has the extend feature.
+
+    Clause: ext.http.plain-topic
+
+    Raises:
+        HttpRefusal: it has not.
+    """
+    if not topic.extend:
+        raise HttpRefusal(400, error_codes.E_EXT_NOT_SUPPORT)
+
+
+def ext_entry(request: Request, stored_header: bytes, header: Header) -> Entry:
+    """Return the message of a /pub_ext request.
+
+    Clause: ext.http.header-stored
+    """
+    return Entry(request.body, header.trace_id or 0, stored_header, header.tag)
+
+
+def untraced_answer(node: Node, request: Request) -> Answer:
+    """Return the answer to a message with a header and without a trace id.
+
+    Clause: ext.http.accept
+    """
+    return plain(node.behaviour.http.ok, v1=request.v1)
 
 
 def pubtrace(node: Node, request: Request) -> Answer:
@@ -108,7 +133,7 @@ def _found(node: Node, request: Request, number: int | None) -> Partition:
 
 def _store(node: Node, partition: Partition, entries: Sequence[Entry], request: Request) -> Stored:
     try:
-        check_role(node, partition, b"")
+        publish.check_role(partition)
         stored = partition.publish(entries, request.now_ns)
     except Refusal as refusal:
         raise HttpRefusal(400, refusal.code) from refusal

@@ -1,6 +1,6 @@
 """Faults of the nsq reference: which clauses some cases read, and how a fault is made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -58,10 +58,6 @@ PUBLISHERS = (
 
 
 _DOCUMENTS = ("ext.", "smart.")
-_LATE_COUNTERPARTS: Mapping[str, str] = {
-    "dispatch.choose": "dispatch.late_choose",
-    "parser.cut_body": "parser.late_cut_body",
-}
 
 
 def fault(
@@ -74,33 +70,24 @@ def fault(
     may_break: str = "",
     kind: str = CLAUSE,
     way: str = "",
-    delivers_wrongly: bool = False,
-    late: Settings | None = None,
     late_overrides: Sequence[Override] = (),
 ) -> Preset:
     """Return a fault; clauses are words of one string, those of document 000 without `ext.`.
 
     A fault that delivers what should not be delivered has a twin that does so 3 s late, made by
-    `late_overrides` and `late`, or by the late counterparts of its settings.
-
-    Raises:
-        KeyError: it delivers wrongly, and there is no late counterpart.
+    `late_overrides`.
     """
-    settings = settings or {}
     broken = _clauses(breaks)
     allowed = dict.fromkeys(_clauses(may_break))
     others = tuple(each for each in allowed if each not in broken)
-    if delivers_wrongly and late is None and not late_overrides:
-        late = {_LATE_COUNTERPARTS[key]: value for key, value in settings.items()}
     return Preset(
         name,
         kind,
         text,
-        settings,
+        settings or {},
         broken,
         others,
         way,
-        late,
         overrides=tuple(overrides),
         late_overrides=tuple(late_overrides),
     )
@@ -108,16 +95,15 @@ def fault(
 
 def late_twin(preset: Preset) -> Preset | None:
     """Return the fault that does 3 s late what this one does, if it delivers wrongly."""
-    if preset.late is None and not preset.late_overrides:
+    if not preset.late_overrides:
         return None
     return replace(
         preset,
         name=f"{preset.name}-late",
         text=f"3 s late, besides what is due: {preset.text}",
-        settings=preset.late or {},
+        settings={},
         overrides=preset.late_overrides,
         way=LATE,
-        late=None,
         late_overrides=(),
     )
 

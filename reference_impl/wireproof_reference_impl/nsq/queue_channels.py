@@ -6,7 +6,6 @@ confirmed count LF queue count LF file,position,offset of the confirmed LF and o
 end LF, then the two magic bytes of all its text files.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -36,15 +35,6 @@ class ChannelPosition(Struct, frozen=True):
     count: int
 
 
-class ChannelState(Struct, frozen=True):
-    """A channel that outlives its clients."""
-
-    name: str
-    paused: bool = False
-    skipped: bool = False
-    zan_test_skipped: bool = False
-
-
 class QueueChannels:
     """Reads and writes what is kept of the channels of one partition."""
 
@@ -52,36 +42,19 @@ class QueueChannels:
         self._folder = folder
         self._write = replace_file if synced else overwrite_file
         self._saved: dict[str, Place] = {}
-        self._saved_states: bytes | None = None
+        self._saved_names: bytes | None = None
         self._with_file: set[str] | None = None
 
-    def load_states(self) -> tuple[tuple[ChannelState, ...], list[QueueWarning]]:
-        """Return the channels, and a warning when the list cannot be read."""
-        path = Path(self._states_path())
-        try:
-            entries = json.loads(path.read_bytes())
-            return tuple(map(_state, entries)), []
-        except FileNotFoundError:
-            return (), []
-        except (ValueError, LookupError, TypeError) as error:
-            text = f"no list of channels ({error}); taken as empty"
-            return (), [QueueWarning(path.name, text)]
-
-    def save_states(self, channels: Iterable[ChannelState]) -> None:
-        """Keep the channels in the order given."""
+    def save_names(self, channels: Iterable[str]) -> None:
+        """Keep which channels outlive their clients, in the order given; none is paused."""
         entries = [
-            {
-                "name": channel.name,
-                "paused": channel.paused,
-                "skipped": channel.skipped,
-                "zanTestSkipped": channel.zan_test_skipped,
-            }
-            for channel in channels
+            {"name": name, "paused": False, "skipped": False, "zanTestSkipped": False}
+            for name in channels
         ]
         content = compact_json(entries, otherwise="surrogateescape")
-        if content != self._saved_states:
-            self._write(self._states_path(), content)
-            self._saved_states = content
+        if content != self._saved_names:
+            self._write(self._names_path(), content)
+            self._saved_names = content
 
     def load(
         self, start: Place, end: Place
@@ -126,7 +99,7 @@ class QueueChannels:
         if self._saved.get(channel) != place:
             self._write(self._position_name(channel), _position_text(place, end))
 
-    def _states_path(self) -> str:
+    def _names_path(self) -> str:
         return f"{self._folder.directory}/{channel_meta_name(self._folder.partition)}"
 
     def _prefix(self) -> str:
@@ -146,14 +119,6 @@ class QueueChannels:
             for name in os.listdir(self._folder.directory)
             if name.startswith(prefix) and name.endswith(SUFFIX)
         }
-
-
-def _state(entry: dict[str, object]) -> ChannelState:
-    name = entry["name"]
-    if not isinstance(name, str):
-        raise TypeError("a name is no string")
-    flags = (entry.get(key) is True for key in ("paused", "skipped", "zanTestSkipped"))
-    return ChannelState(name, *flags)
 
 
 def _within(position: ChannelPosition, start: Place, end: Place) -> ChannelPosition:

@@ -27,19 +27,21 @@ _MOST_EACH = 64
 _ANNOUNCED = ("nodes", "lookupd_http", "control")
 
 _DESCRIPTION = (
-    "The reference broker, or with --lookupds a cluster of it, until it is told to end (SIGTERM "
-    "or Ctrl-C)."
+    "Run the reference NSQ broker, or with --lookupds a cluster of brokers, until SIGTERM or "
+    "Ctrl-C."
 )
-_DIALECT_HELP = "where texts and deployed brokers part, be one of them; default %(default)s"
-_MESSAGE_HELP = "bytes of the largest message; default %(default)s"
-_BODY_HELP = "bytes of the largest command's body, as of MPUB; default %(default)s"
-_FILE_HELP = "bytes after which another file of a queue is begun; default %(default)s"
+_DIALECT_HELP = (
+    "what to follow where the published texts and deployed brokers differ; default %(default)s"
+)
+_MESSAGE_HELP = "largest message in bytes; default %(default)s"
+_BODY_HELP = "largest body of a command such as MPUB in bytes; default %(default)s"
+_FILE_HELP = "size in bytes after which a queue starts another file; default %(default)s"
 
 _FSYNC_HELP = (
-    "when messages are forced to the disk. The death of the process costs nothing acknowledged "
-    "under any choice; the loss of power costs nothing acknowledged under `always` (answers wait, "
-    "one fsync for all that came at a time), at most the last second under `interval`, and "
-    "whatever the operating system had not written under `never` (the default: answers of a "
+    "when messages are forced to the disk (fsync). A killed process loses no acknowledged message "
+    "under any choice. A power failure loses none under `always` (one fsync for all messages that "
+    "came together, before they are answered), at most those of the last second under `interval`, "
+    "and whatever the operating system had not written under `never` (the default: answers of a "
     "judged broker must not wait for a slow disk)"
 )
 
@@ -107,15 +109,23 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 def _parser() -> Parser:
     parser = Parser("nsq", _DESCRIPTION, tcp="127.0.0.1:4150", http="127.0.0.1:4151")
     add = parser.add_argument
-    add("--data", metavar="DIR", help="keep messages there (else in memory)")
+    add("--data", metavar="DIR", help="store messages in this folder (default: memory)")
     add("--fsync", choices=[each.value for each in Fsync], default="never", help=_FSYNC_HELP)
-    add("--nodes", type=int, metavar="N", default=1, help="so many nodes (needs --lookupds)")
-    add("--lookupds", type=int, metavar="N", default=0, help="so many lookup servers")
-    add("--control", metavar="HOST:PORT", help="loopback address of what breaks the cluster")
+    add("--nodes", type=int, metavar="N", default=1, help="number of nodes (needs --lookupds)")
+    add("--lookupds", type=int, metavar="N", default=0, help="number of lookup servers")
+    add(
+        "--control",
+        metavar="HOST:PORT",
+        help="loopback address of an HTTP API that stops nodes and breaks links",
+    )
     add("--tls-cert", metavar="FILE", help="offer TLS with this certificate (PEM)")
-    add("--tls-key", metavar="FILE", help="and this key (PEM)")
+    add("--tls-key", metavar="FILE", help="private key of the certificate (PEM)")
     add("--tls-required", action="store_true", help="refuse commands outside TLS")
-    add("--auth-secret-env", metavar="VAR", help="ask for AUTH with the secret in this variable")
+    add(
+        "--auth-secret-env",
+        metavar="VAR",
+        help="require AUTH with the secret in this environment variable",
+    )
     add("--dialect", choices=[PUBLISHED, DEPLOYED], default=PUBLISHED, help=_DIALECT_HELP)
     add("--max-msg-size", type=int, metavar="N", default=MAX_MSG_SIZE, help=_MESSAGE_HELP)
     add("--max-body-size", type=int, metavar="N", default=MAX_BODY_SIZE, help=_BODY_HELP)

@@ -15,7 +15,7 @@ from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.disk_queue import DiskQueue
 from wireproof_reference_impl.nsq.options import Fsync
-from wireproof_reference_impl.nsq.queue_channels import ChannelPosition, ChannelState
+from wireproof_reference_impl.nsq.queue_channels import ChannelPosition
 from wireproof_reference_impl.nsq.queue_file import sync_directory
 from wireproof_reference_impl.nsq.queue_folder import replace_file
 from wireproof_reference_impl.nsq.queue_place import QueueFault
@@ -152,7 +152,7 @@ class DiskStorage:
         """Keep each channel's confirmed offset and count; ephemeral channels are not kept."""
         queue = self._queues[topic, partition]
         kept = {name: each for name, each in positions.items() if not name.endswith(_EPHEMERAL)}
-        queue.save_channels([ChannelState(name) for name in kept])
+        queue.save_channels(kept)
         queue.save_channel_positions({name: ChannelPosition(*each) for name, each in kept.items()})
 
     @property

@@ -33,9 +33,9 @@ _GREATEST_ID = (1 << 128) - 1
 
 
 def _castagnoli(data: bytes) -> int:
-    """Return the CRC-32 of another polynomial.
+    """Return the CRC-32C (Castagnoli) of short data, the right CRC-32 of long data.
 
-    Of long payloads, the right one: bit by bit it would keep all other clients waiting.
+    Computed bit by bit, the checksum of a long payload would keep all other clients waiting.
     """
     if len(data) > _SUMMED_BYTES:
         return zlib.crc32(data)
@@ -57,7 +57,7 @@ def _sum(of: Callable[[Message], int]) -> Effect:
 
 
 def _told(change: Callable[[Message], Message]) -> Settings:
-    """Return settings under which messages are told so over both transports."""
+    """Return settings under which polls over TCP and HTTP change each message."""
 
     def told(message: Message) -> Mapping[str, object]:
         return message_object(change(message))
@@ -69,7 +69,7 @@ def _told(change: Callable[[Message], Message]) -> Settings:
 
 
 def _in_json(name: str, change: Callable[[int], object]) -> Settings:
-    """Return settings under which a number of a message is told so in JSON."""
+    """Return settings under which a number of a message in JSON is changed."""
 
     def told(message: Message) -> Mapping[str, object]:
         fields = message_object(message)
@@ -108,7 +108,7 @@ def _names(name: Callable[[str], object]) -> Settings:
 
 
 def _state(told: Callable[[int], object]) -> Settings:
-    """Return settings under which states are told so in JSON."""
+    """Return settings under which the state of a message in JSON is changed."""
     return json_message(lambda message: {**message_object(message), "state": told(message.state)})
 
 
@@ -118,14 +118,14 @@ def _begins(state: Callable[[Message], int]) -> Effect:
 
 
 def _available_alone(messages: list[Message]) -> list[Message]:
-    """Withhold all when not all are available."""
+    """Return no message if one of them is not available."""
     return messages if all(each.state == AVAILABLE for each in messages) else []
 
 
 CHECKSUMS: tuple[Preset, ...] = (
     fault(
         "checksum-castagnoli",
-        "the checksum is a CRC-32 of the polynomial of Castagnoli",
+        "the checksum of a message is CRC-32C (Castagnoli polynomial) instead of CRC-32",
         _sum(lambda sent: _castagnoli(sent.payload)),
         way=WRONG_VALUE,
         breaks="checksum.polynomial checksum.json",
@@ -133,7 +133,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-not-xored",
-        "the checksum lacks the exclusive or at its end",
+        "the checksum of a message is a CRC-32 without the final inversion of its bits",
         _sum(lambda sent: zlib.crc32(sent.payload) ^ 0xFFFFFFFF),
         way=WRONG_VALUE,
         breaks="checksum.polynomial checksum.json",
@@ -141,7 +141,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-of-4096-bytes",
-        "the checksum is that of the first 4096 bytes",
+        "the checksum covers only the first 4096 bytes of the payload",
         _sum(lambda sent: zlib.crc32(sent.payload[:4096])),
         way=BOUNDARY,
         breaks="checksum.polynomial",
@@ -149,7 +149,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-missing",
-        "the checksum is 0",
+        "the checksum of every message is 0",
         _sum(lambda sent: 0),
         way=MISSING,
         breaks="checksum.polynomial checksum.json",
@@ -157,7 +157,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-with-headers",
-        "the checksum covers the headers too",
+        "the checksum of a message covers its headers as well as its payload",
         _sum(lambda sent: zlib.crc32(headers_block(sent.headers) + sent.payload)),
         way=WRONG_VALUE,
         breaks="checksum.range",
@@ -165,7 +165,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-with-id",
-        "the checksum covers the id too",
+        "the checksum of a message covers its id as well as its payload",
         _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(sent.id.to_bytes(16, "little")))),
         way=WRONG_VALUE,
         breaks="checksum.range checksum.polynomial checksum.json",
@@ -173,7 +173,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-with-greatest-id",
-        "the checksum covers the id too when that is the greatest",
+        "the checksum covers the id as well if the id is the greatest number of 128 bits",
         _sum(lambda sent: zlib.crc32(sent.payload, zlib.crc32(_covered_id(sent)))),
         way=BOUNDARY,
         breaks="checksum.range",
@@ -181,7 +181,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-of-many-headers",
-        "the checksum covers the headers when there are more than ten",
+        "the checksum covers the headers as well if a message has more than ten",
         _sum(
             lambda sent: zlib.crc32(
                 sent.payload,
@@ -194,7 +194,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-of-poll",
-        "the checksum is that of the payload as it is polled",
+        "a poll computes the checksum again instead of returning the stored one",
         _told(_summed_anew),
         way=WRONG_VALUE,
         breaks="checksum.when-stored",
@@ -202,7 +202,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-dropped",
-        "the checksum is 0 once the payload does not match it",
+        "a poll returns checksum 0 if the payload no longer matches the stored checksum",
         _told(lambda message: _unless_it_fits(message, 0)),
         way=MISSING,
         breaks="checksum.when-stored",
@@ -210,7 +210,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-inverted",
-        "the checksum is inverted once the payload does not match it",
+        "a poll inverts the checksum if the payload no longer matches the stored one",
         _told(lambda message: _unless_it_fits(message, message.checksum ^ 0xFFFFFFFF)),
         way=CONDITION,
         breaks="checksum.when-stored",
@@ -218,7 +218,7 @@ CHECKSUMS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-signed",
-        "the checksum in JSON has a sign",
+        "the checksum in JSON is a signed number of 32 bits",
         _in_json("checksum", _signed),
         way=BOUNDARY,
         breaks="checksum.json",
@@ -237,7 +237,7 @@ CHECKSUMS: tuple[Preset, ...] = (
 STATES: tuple[Preset, ...] = (
     fault(
         "state-zero",
-        "available is code 0",
+        "the state `available` has code 0 over TCP",
         _codes({AVAILABLE: 0}),
         way=WRONG_VALUE,
         breaks="state.default state.codes",
@@ -245,7 +245,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-of-large-messages",
-        "messages of more than 1000 bytes begin as unavailable",
+        "messages with a payload of more than 1000 bytes are stored as `unavailable`",
         _begins(lambda sent: UNAVAILABLE if len(sent.payload) > 1000 else AVAILABLE),
         way=BOUNDARY,
         breaks="state.default",
@@ -253,7 +253,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-unavailable",
-        "messages begin as unavailable",
+        "every message is stored in the state `unavailable`",
         _begins(lambda sent: UNAVAILABLE),
         way=MISSING,
         breaks="state.default state.names",
@@ -261,7 +261,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "states-counted",
-        "the states are 1, 2, 3 and 4",
+        "the codes of the states over TCP are 1, 2, 3 and 4",
         _codes({UNAVAILABLE: 2, POISONED: 3, MARKED_FOR_DELETION: 4}),
         way=WRONG_VALUE,
         breaks="state.codes",
@@ -269,7 +269,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "states-swapped",
-        "poisoned and marked for deletion have each other's code",
+        "over TCP, `poisoned` has the code of `marked_for_deletion`, and the other way round",
         _codes({POISONED: MARKED_FOR_DELETION, MARKED_FOR_DELETION: POISONED}),
         way=CONDITION,
         breaks="state.codes",
@@ -277,7 +277,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-always-available",
-        "every message is told as available over TCP",
+        "over TCP, every message has the code of `available`, whatever its state",
         _codes(dict.fromkeys((UNAVAILABLE, POISONED, MARKED_FOR_DELETION), AVAILABLE)),
         way=MISSING,
         breaks="state.codes",
@@ -285,7 +285,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-capitalised",
-        "states in JSON begin with a capital",
+        "names of states in JSON begin with a capital letter",
         _names(str.capitalize),
         way=WRONG_VALUE,
         breaks="state.names json.types",
@@ -293,7 +293,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-as-code",
-        "states in JSON are codes",
+        "the state of a message in JSON is a number instead of a name",
         _state(lambda code: code),
         way=WRONG_VALUE,
         breaks="state.names json.types",
@@ -301,7 +301,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-with-hyphens",
-        "the state marked_for_deletion has hyphens in JSON",
+        "names of states in JSON have hyphens instead of underscores",
         _names(lambda name: name.replace("_", "-")),
         way=BOUNDARY,
         breaks="state.names",
@@ -309,7 +309,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "state-null",
-        "the state in JSON is null",
+        "the state of a message in JSON is null",
         _state(lambda code: None),
         way=MISSING,
         breaks="state.names json.types",
@@ -317,7 +317,7 @@ STATES: tuple[Preset, ...] = (
     ),
     fault(
         "available-withheld",
-        "a poll that finds a message of another state delivers nothing",
+        "a poll returns no message at all if one that it finds is not `available`",
         {"poll.delivered": _available_alone},
         way=CONDITION,
         breaks="state.delivered",

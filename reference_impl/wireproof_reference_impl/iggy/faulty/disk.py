@@ -1,4 +1,4 @@
-"""Faults of the log and what stands beside it."""
+"""Faults of log files and of their indexes."""
 
 from collections.abc import Callable
 
@@ -61,7 +61,7 @@ def _path_from_one(original: Callable[..., object]) -> Callable[..., object]:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "log-in-old-layout",
-        "the log holds messages without state and checksum",
+        "log files hold messages in the old layout, without state and checksum",
         {"log.record": old_record},
         way=MISSING,
         breaks="disk.same-layout",
@@ -69,7 +69,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "log-with-lengths",
-        "a length stands before each message of the log",
+        "in log files, each message follows its length in 4 bytes",
         {"log.record": _counted_record},
         way=WRONG_VALUE,
         breaks="disk.same-layout",
@@ -77,7 +77,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "log-without-checksum",
-        "the checksums of the log are 0",
+        "in log files, the checksum of every message is 0",
         {"log.record": _without_checksum},
         way=MISSING,
         breaks="disk.same-layout",
@@ -85,7 +85,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "log-cut",
-        "the log lacks the last byte of every payload of more than one",
+        "in log files, every payload of two bytes or more lacks its last byte",
         {"log.record": _without_last_byte},
         way=BOUNDARY,
         breaks="disk.same-layout",
@@ -93,28 +93,28 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "index-off-by-one",
-        "the index is one byte too far",
+        "each position in an index file is one byte too far",
         _positions(lambda position: position + 1),
         way=BOUNDARY,
         breaks="disk.index",
     ),
     fault(
         "index-empty",
-        "the index holds zeros",
+        "each position in an index file is 0",
         _positions(lambda position: 0),
         way=MISSING,
         breaks="disk.index",
     ),
     fault(
         "time-index-in-milliseconds",
-        "the time index is in milliseconds",
+        "timestamps in time index files are in milliseconds instead of microseconds",
         _rows(_in_milliseconds),
         way=WRONG_VALUE,
         breaks="disk.time-index",
     ),
     fault(
         "log-named-from-one",
-        "the files of a segment are named by the offset behind its first one",
+        "the files of a segment are named after its first offset plus one",
         overriding(Override(SegmentFiles, "path", _path_from_one)),
         way=BOUNDARY,
         breaks="disk.names",

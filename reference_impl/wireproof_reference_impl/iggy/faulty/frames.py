@@ -1,4 +1,4 @@
-"""Faults of frames: requests in one piece, what is refused, and what is told of resources."""
+"""Faults of frames over TCP: order, lengths, unknown commands and trailing bytes."""
 
 import struct
 
@@ -38,7 +38,7 @@ _LIKELY = f"{ANSWERS} poll.group frame.trailing headers.limits send.all-or-nothi
 
 
 def _backwards(connection: Connection, data: bytes) -> bytes:
-    """Return the requests that came in one piece, the last one first."""
+    """Return the requests that came in one piece in the reverse order."""
     if connection.buffer:
         return data
     frames: list[bytes] = []
@@ -53,7 +53,7 @@ def _backwards(connection: Connection, data: bytes) -> bytes:
 
 
 def _too_short_is_a_ping(connection: Connection, data: bytes) -> bytes:
-    """Return a ping in the place of a frame that has no room for a code."""
+    """Replace a frame that is too short for a command code by a ping."""
     if connection.buffer or len(data) < LENGTH_BYTES:
         return data
     return _PING if int.from_bytes(data[:LENGTH_BYTES], "little") < CODE_BYTES else data
@@ -64,7 +64,7 @@ def _unknown_done(connection: Connection, code: int, payload: bytes) -> bytes | 
 
 
 def _any_identifier(connection: Connection, code: int, payload: bytes) -> bytes | None:
-    """Do nothing where a stream is asked for by an identifier of a kind that there is not."""
+    """Skip a request for a stream by an unknown kind of identifier."""
     is_known = payload[:1] in (bytes([NUMERIC]), bytes([STRING]))
     return payload if code != commands.GET_STREAM or is_known else None
 
@@ -100,7 +100,7 @@ def _bad_name_deafens(refusal: Refusal) -> Refusal | None:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "requests-backwards",
-        "requests that come in one piece are done in the reverse order",
+        "requests that arrive in one piece are executed in the reverse order",
         segments(_backwards),
         way=WRONG_VALUE,
         breaks="frame.request",
@@ -108,7 +108,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-too-short-is-ping",
-        "a frame without room for a code is answered as a ping",
+        "a frame too short for a command code is answered like a ping",
         segments(_too_short_is_a_ping),
         way=BOUNDARY,
         breaks="frame.length",
@@ -116,14 +116,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "unknown-command-done",
-        "a command that is none is answered with ok",
+        "a command with an unknown code is answered with status 0 (ok)",
         frames(_unknown_done),
         way=EXTRA,
         breaks="frame.command",
     ),
     fault(
         "identifier-of-any-kind",
-        "a stream asked for by an identifier of an unknown kind is answered with ok",
+        "a request for a stream by an unknown kind of identifier is answered with ok",
         frames(_any_identifier),
         way=CONDITION,
         breaks="frame.identifier",
@@ -131,7 +131,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-one-byte-short",
-        "a poll may lack its last byte",
+        "a poll request that lacks its last byte is accepted",
         frames(_last_byte_filled),
         way=BOUNDARY,
         breaks="frame.truncated",
@@ -139,7 +139,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-trailing-deafens",
-        "a connection hangs over bytes behind the fields of a poll",
+        "after a poll request with extra bytes, the connection is never answered again",
         handler(commands.POLL_MESSAGES, _poll_alone),
         way=MISSING,
         breaks="frame.trailing",
@@ -147,7 +147,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "topic-with-one-more",
-        "a topic is told to have one partition more than it has",
+        "the answer about a topic counts one partition more than the topic has",
         handler(commands.GET_TOPIC, _topic_with_one_more),
         way=WRONG_VALUE,
         breaks="frame.resources",
@@ -155,7 +155,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "bad-name-deafens",
-        "a connection hangs over a name that no stream and no topic may have",
+        "after an invalid stream or topic name, the connection is never answered again",
         Effect({"framing.unreadable": _bad_name_deafens}, HARMS),
         way=CONDITION,
         breaks="status.invalid",

@@ -51,13 +51,13 @@ def _without(kind: int) -> Effect:
 
 
 def _fitted(header: HeaderValue) -> HeaderValue:
-    """Return a value of the width that its kind has."""
+    """Return a header value, padded or cut to the width of its kind."""
     width = KIND_WIDTHS.get(header.kind) or len(header.value)
     return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
 
 
 def _leftovers() -> Callable[[Headers | None], Headers | None]:
-    """Return what gives a message without headers those of the one before it."""
+    """Return a function that gives a message without headers those of the message before it."""
     last: list[Headers | None] = [None]
 
     def kept(headers: Headers | None) -> Headers | None:
@@ -71,7 +71,7 @@ def _leftovers() -> Callable[[Headers | None], Headers | None]:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "headers-lost",
-        "headers are lost",
+        "messages are stored without their headers",
         _with_or_without(lambda headers: None),
         way=MISSING,
         breaks="headers.delivered headers.kinds json.headers-object",
@@ -79,7 +79,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-first-lost",
-        "the first header is lost when there are several",
+        "the first header of a message is lost if it has several",
         _kept(lambda headers: dict(islice(headers.items(), min(1, len(headers) - 1), None))),
         way=CONDITION,
         breaks="headers.delivered",
@@ -87,7 +87,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "headers-cut-at-15",
-        "headers beyond 15 are lost",
+        "a message keeps only its first 15 headers",
         _kept(lambda headers: dict(islice(headers.items(), _MOST_KEPT))),
         way=BOUNDARY,
         breaks="headers.delivered",
@@ -95,7 +95,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-value-reversed",
-        "values of headers have their bytes the other way round",
+        "the bytes of every header value are stored in the reverse order",
         _each(lambda header: HeaderValue(header.kind, header.value[::-1])),
         way=WRONG_VALUE,
         breaks="headers.delivered headers.kinds json.headers-object",
@@ -103,7 +103,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "headers-of-the-one-before",
-        "a message without headers gets those of the message before it",
+        "a message without headers gets the headers of the message before it",
         _with_or_without(_leftovers()),
         way=WRONG_VALUE,
         breaks="headers.delivered",
@@ -111,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-added",
-        "every message gets a header of the server's",
+        "every message gets an extra header `node` from the server",
         _with_or_without(lambda headers: {**(headers or {}), "node": _NODE}),
         way=EXTRA,
         breaks="headers.none headers.delivered json.headers-null",
@@ -119,7 +119,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-added-when-none",
-        "a message without headers gets one of the server's",
+        "a message without headers gets an extra header `none` from the server",
         _with_or_without(lambda headers: headers or {"none": HeaderValue(BOOL, b"\1")}),
         way=CONDITION,
         breaks="headers.none json.headers-null",
@@ -127,7 +127,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-empty-when-none",
-        "a message without headers gets one whose key and value are empty",
+        "a message without headers gets a header with an empty key and an empty value",
         _with_or_without(lambda headers: headers or {"": HeaderValue(RAW, b"")}),
         way=BOUNDARY,
         breaks="headers.none json.headers-null",
@@ -135,7 +135,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-kind-lost",
-        "every header is of kind raw",
+        "every header is stored with the kind `raw`",
         _each(lambda header: HeaderValue(RAW, header.value)),
         way=MISSING,
         breaks="headers.kinds json.headers-object",
@@ -143,7 +143,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-bool-lost",
-        "headers of kind bool are lost",
+        "headers of the kind `bool` are lost",
         _without(BOOL),
         way=CONDITION,
         breaks="headers.kinds json.headers-object",
@@ -151,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-uint64-as-32",
-        "headers of kind uint64 keep 4 bytes",
+        "values of the kind `uint64` are cut to 4 bytes",
         _each(
             lambda header: (
                 HeaderValue(header.kind, header.value[:4]) if header.kind == UINT64 else header
@@ -163,7 +163,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-kinds-shifted",
-        "the kinds of headers are one too high",
+        "the kind of every header is stored as the next higher code",
         _each(lambda header: HeaderValue(header.kind % _MOST_KEPT + 1, header.value)),
         way=WRONG_VALUE,
         breaks="headers.kinds json.headers-object",
@@ -171,7 +171,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-float64-lost",
-        "headers of kind float64 are lost",
+        "headers of the kind `float64` are lost",
         _without(FLOAT64),
         way=MISSING,
         breaks="headers.other-kinds json.other-kinds",
@@ -179,7 +179,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-values-fitted",
-        "values are filled up, or cut, to the width of their kind",
+        "header values are padded or cut to the width of their kind",
         _each(_fitted),
         way=BOUNDARY,
         breaks="headers.width headers.block",
@@ -187,7 +187,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-keys-lower",
-        "keys of headers are kept in lower case",
+        "header keys are stored in lower case",
         _kept(lambda headers: {key.lower(): value for key, value in headers.items()}),
         way=WRONG_VALUE,
         breaks="headers.key-text",
@@ -195,7 +195,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-keys-cut-at-254",
-        "keys of headers keep 254 characters",
+        "header keys are cut to 254 characters",
         _kept(lambda headers: {key[:_MOST_KEY]: value for key, value in headers.items()}),
         way=BOUNDARY,
         breaks="headers.limits",

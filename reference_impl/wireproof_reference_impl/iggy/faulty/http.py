@@ -1,4 +1,4 @@
-"""Faults of HTTP: what it takes and refuses, and what stands around messages in JSON."""
+"""Faults of HTTP: accepted and refused requests, errors and answers to polls."""
 
 from collections.abc import Mapping, Sequence
 
@@ -54,7 +54,7 @@ def _empty_as_array(message: Message) -> Mapping[str, object]:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "http-ids-of-64-bits",
-        "ids of more than 64 bits are refused over HTTP",
+        "a message id of more than 64 bits is refused over HTTP",
         {"http.sent": _small_ids},
         way=BOUNDARY,
         breaks="http.send",
@@ -62,7 +62,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-nine-at-most",
-        "a poll over HTTP tells of nine messages at most",
+        "a poll over HTTP returns at most nine messages",
         {"json.polled": _nine_at_most},
         way=BOUNDARY,
         breaks="http.poll",
@@ -70,7 +70,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-nothing-is-null",
-        "a poll over HTTP that finds nothing is null",
+        "a poll over HTTP that finds no message returns null instead of an empty array",
         {"json.polled": _nothing_is_null},
         way=WRONG_VALUE,
         breaks="json.shape",
@@ -79,14 +79,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-errors-in-capitals",
-        "the names of errors over HTTP are in capitals",
+        "error codes over HTTP are in capital letters",
         {"http.error": _in_capitals},
         way=WRONG_VALUE,
         breaks="http.errors",
     ),
     fault(
         "http-unfit-taken",
-        "a request over HTTP that cannot be read is answered as if it were done",
+        "a malformed HTTP request is answered with status 201 (created)",
         overriding(replaced(exchange, "in_plain_text", _taken)),
         way=MISSING,
         breaks="http.form",
@@ -94,7 +94,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-empty-payload-lost",
-        "a message without payload is taken over HTTP and never delivered",
+        "a message with an empty payload is accepted over HTTP but never delivered",
         {"http.sent": unchecked, "poll.delivered": _with_payload},
         way=MISSING,
         breaks="http.unchecked",
@@ -102,7 +102,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-headers-empty-as-array",
-        "empty headers are an empty array in JSON",
+        "an empty set of headers is an empty array in JSON instead of an empty object",
         {"json.message": _empty_as_array},
         way=CONDITION,
         breaks="json.headers-empty",

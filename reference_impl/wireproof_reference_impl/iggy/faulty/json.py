@@ -24,7 +24,7 @@ Object = Mapping[str, object]
 
 
 def _object(change: Callable[[Message, Object], Object]) -> Settings:
-    """Return settings under which messages are told so in JSON."""
+    """Return settings under which the JSON object of each message is changed."""
     return json_message(lambda message: change(message, message_object(message)))
 
 
@@ -51,12 +51,12 @@ def _message(change: Callable[[Message], Message]) -> Settings:
 
 
 def _headers(told: Callable[[Headers], object]) -> Settings:
-    """Return settings under which headers are told so; none stay null."""
+    """Return settings under which headers in JSON are changed; no headers stay null."""
     return _field("headers", lambda message: message.headers and told(message.headers))
 
 
 def _without_headers(value: object) -> Settings:
-    """Return settings under which no headers are told so."""
+    """Return settings under which the headers of a message without any have this value in JSON."""
 
     def change(message: Message, fields: Object) -> Object:
         return fields if message.headers else {**fields, "headers": value}
@@ -73,7 +73,7 @@ _FIELDS = "json.fields json.types"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "json-without-checksum",
-        "a message in JSON has no checksum",
+        "a message in JSON has no field `checksum`",
         _without("checksum"),
         way=MISSING,
         breaks=f"{_FIELDS} checksum.json",
@@ -81,7 +81,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-without-state",
-        "a message in JSON has no state",
+        "a message in JSON has no field `state`",
         _without("state"),
         way=MISSING,
         breaks=f"{_FIELDS} state.names",
@@ -89,7 +89,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-timestamp-renamed",
-        "the timestamp in JSON is called time",
+        "the field `timestamp` of a message in JSON is called `time`",
         _renamed("timestamp", "time"),
         way=WRONG_VALUE,
         breaks=_FIELDS,
@@ -97,7 +97,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-offset-only-when-not-zero",
-        "an offset of 0 is left out of JSON",
+        "a message with offset 0 has no field `offset` in JSON",
         _object(
             lambda message, fields: (
                 fields
@@ -111,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-timestamp-as-text",
-        "the timestamp in JSON is a string",
+        "the timestamp of a message in JSON is a string",
         _field("timestamp", lambda message: str(message.timestamp)),
         way=WRONG_VALUE,
         breaks="json.types",
@@ -119,7 +119,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-id-as-text",
-        "the id in JSON is a string",
+        "the id of a message in JSON is a string",
         _field("id", lambda message: str(message.id)),
         way=WRONG_VALUE,
         breaks="json.id json.types",
@@ -127,7 +127,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-id-rounded",
-        "the id in JSON is rounded to a double",
+        "the id of a message in JSON is rounded to a double-precision number",
         _field("id", lambda message: int(float(message.id))),
         way=BOUNDARY,
         breaks="json.id",
@@ -135,7 +135,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-id-signed",
-        "the id in JSON has a sign",
+        "the id of a message in JSON is a signed number of 128 bits",
         _field(
             "id",
             lambda message: message.id - (1 << 128) if message.id >> 127 else message.id,
@@ -146,7 +146,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-payload-url-safe",
-        "the payload in JSON is in the alphabet for addresses",
+        "the payload in JSON is in the URL-safe alphabet of base64",
         _field("payload", lambda message: urlsafe_b64encode(message.payload).decode()),
         way=CONDITION,
         breaks="json.payload",
@@ -154,7 +154,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-payload-not-padded",
-        "the payload in JSON lacks its padding",
+        "the payload in JSON is in base64 without padding",
         _field("payload", lambda message: base64_text(message.payload).rstrip("=")),
         way=BOUNDARY,
         breaks="json.payload",
@@ -162,7 +162,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-payload-as-text",
-        "the payload in JSON is the text that it spells",
+        "the payload in JSON is plain text instead of base64",
         _field("payload", lambda message: message.payload.decode("latin-1")),
         way=WRONG_VALUE,
         breaks="json.payload",
@@ -170,7 +170,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-payload-as-array",
-        "the payload in JSON is an array of numbers",
+        "the payload in JSON is an array of numbers instead of base64",
         _field("payload", lambda message: list(message.payload)),
         way=WRONG_VALUE,
         breaks="json.payload json.types",
@@ -178,7 +178,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-headers-empty-when-none",
-        "headers in JSON are an empty object when there are none",
+        "the headers of a message without any are an empty object in JSON instead of null",
         _without_headers({}),
         way=WRONG_VALUE,
         breaks="json.headers-null",
@@ -186,7 +186,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-headers-array-when-none",
-        "headers in JSON are an empty array when there are none",
+        "the headers of a message without any are an empty array in JSON instead of null",
         _without_headers([]),
         way=WRONG_VALUE,
         breaks="json.headers-null json.types",
@@ -194,7 +194,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-null-left-out",
-        "headers are left out of JSON when there are none",
+        "a message without headers has no field `headers` in JSON",
         _object(_without_null),
         way=MISSING,
         breaks="json.fields",
@@ -202,7 +202,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-header-kind-as-code",
-        "the kinds of headers in JSON are codes",
+        "the kind of a header in JSON is a number instead of a name",
         _headers(
             lambda headers: {
                 key: {"kind": header.kind, "value": base64_text(header.value)}
@@ -215,7 +215,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-headers-as-array",
-        "headers in JSON are an array",
+        "headers in JSON are an array of objects instead of an object by key",
         _headers(
             lambda headers: [
                 {"key": key, "kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
@@ -228,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-header-kind-left-out",
-        "headers in JSON have no kind",
+        "headers in JSON have no field `kind`",
         _headers(
             lambda headers: {
                 key: {"value": base64_text(header.value)} for key, header in headers.items()
@@ -240,7 +240,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-offset-from-one",
-        "offsets in JSON are one too high",
+        "the offset of every message in JSON is one too high",
         _message(lambda message: replace(message, offset=message.offset + 1)),
         way=BOUNDARY,
         breaks="json.same-as-binary",
@@ -248,7 +248,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-timestamp-in-milliseconds",
-        "timestamps in JSON are in milliseconds",
+        "timestamps in JSON are in milliseconds instead of microseconds",
         _message(lambda message: replace(message, timestamp=message.timestamp // 1000)),
         way=WRONG_VALUE,
         breaks="json.same-as-binary",
@@ -256,7 +256,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-without-headers",
-        "headers in JSON are null, whatever there is",
+        "the headers of every message in JSON are null",
         _message(lambda message: replace(message, headers=None)),
         way=MISSING,
         breaks="json.same-as-binary json.headers-object",

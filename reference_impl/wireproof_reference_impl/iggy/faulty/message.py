@@ -1,4 +1,4 @@
-"""Faults of the message over TCP: its layout, its numbers, its lengths."""
+"""Faults of messages over TCP: layout, numbers and lengths."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -33,12 +33,12 @@ def _checksum_first_without_headers(message: Message) -> bytes:
 
 
 def _changed(change: Callable[[Message], Message]) -> Settings:
-    """Return settings under which messages over TCP are told so."""
+    """Return settings under which polls over TCP change each message."""
     return _layout(lambda message: record(change(message)))
 
 
 def _moved(order: str) -> Settings:
-    """Return settings under which the fixed fields stand in this order.
+    """Return settings under which the fixed fields of a message have this order.
 
     One letter each: offset, state, timestamp, number of the message, checksum.
     """
@@ -68,7 +68,7 @@ def _numbers_big_endian(message: Message) -> bytes:
 
 
 def _length_told(length: Callable[[Message], int]) -> Settings:
-    """Return settings under which the length of the payload is told so."""
+    """Return settings under which messages over TCP give this payload length."""
 
     def layout(message: Message) -> bytes:
         data, end = record(message), len(message.payload)
@@ -79,7 +79,7 @@ def _length_told(length: Callable[[Message], int]) -> Settings:
 
 
 def _headers_length_told(length: Callable[[Message, int], int]) -> Settings:
-    """Return settings under which the length of the headers is told so."""
+    """Return settings under which messages over TCP give this headers length."""
 
     def layout(message: Message) -> bytes:
         data = record(message)
@@ -158,7 +158,7 @@ _ALL = "message.layout message.places"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "state-behind-timestamp",
-        "the state stands behind the timestamp",
+        "over TCP, the state of a message follows its timestamp",
         _moved("otsnc"),
         way=WRONG_VALUE,
         breaks=_ALL,
@@ -166,7 +166,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "state-at-the-end",
-        "the state stands behind the checksum",
+        "over TCP, the state of a message follows its checksum",
         _moved("otncs"),
         way=WRONG_VALUE,
         breaks=_ALL,
@@ -174,7 +174,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-before-id",
-        "the checksum stands before the id",
+        "over TCP, the checksum of a message precedes its id",
         _moved("ostcn"),
         way=WRONG_VALUE,
         breaks=_ALL,
@@ -182,7 +182,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "checksum-before-id-without-headers",
-        "the checksum of a message without headers stands before the id",
+        "over TCP, the checksum precedes the id in messages without headers",
         _layout(_checksum_first_without_headers),
         way=CONDITION,
         breaks=_ALL,
@@ -190,7 +190,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "id-before-timestamp",
-        "the id stands before the timestamp",
+        "over TCP, the id of a message precedes its timestamp",
         _moved("osntc"),
         way=WRONG_VALUE,
         breaks=_LAYOUT,
@@ -198,7 +198,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-before-headers",
-        "the length of the payload stands before the headers",
+        "over TCP, the length of the payload precedes the headers",
         _layout(_length_before_headers),
         way=CONDITION,
         breaks=_LAYOUT,
@@ -206,7 +206,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "message-padded",
-        "messages are padded to a multiple of 4 bytes",
+        "over TCP, each message is padded with zeros to a multiple of 4 bytes",
         _layout(_padded),
         way=EXTRA,
         breaks=_LAYOUT,
@@ -214,7 +214,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "numbers-big-endian",
-        "all numbers of a message are big endian",
+        "over TCP, all numbers of a message are big-endian",
         _layout(_numbers_big_endian),
         way=WRONG_VALUE,
         breaks=f"{_LAYOUT} message.byte-order message.length message.id",
@@ -222,7 +222,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "old-layout",
-        "messages are sent without state and checksum",
+        "over TCP, messages have the old layout, without state and checksum",
         _layout(old_record),
         way=MISSING,
         breaks=f"message.old-layout {_ALL} state.default checksum.polynomial",
@@ -230,7 +230,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "old-layout-at-first",
-        "the first message of a partition is sent without state and checksum",
+        "over TCP, the first message of a partition has the old layout",
         _layout(_old_at_first),
         way=BOUNDARY,
         breaks="message.old-layout",
@@ -238,7 +238,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "old-layout-without-headers",
-        "messages without headers are sent without state and checksum",
+        "over TCP, messages without headers have the old layout",
         _layout(_old_without_headers),
         way=CONDITION,
         breaks="message.old-layout",
@@ -246,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "offset-from-one",
-        "offsets told over TCP are one too high",
+        "over TCP, the offset of every message is one too high",
         _changed(lambda message: replace(message, offset=message.offset + 1)),
         way=BOUNDARY,
         breaks="message.offset message.offset-sequence",
@@ -254,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "offset-zero",
-        "every offset told over TCP is 0",
+        "over TCP, the offset of every message is 0",
         _changed(lambda message: replace(message, offset=0)),
         way=MISSING,
         breaks="message.offset",
@@ -262,7 +262,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "offset-by-poll",
-        "offsets over TCP count from 0 in each poll",
+        "over TCP, offsets count from 0 in each poll",
         polled(_numbered_by_poll),
         way=WRONG_VALUE,
         breaks="message.offset",
@@ -270,7 +270,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "timestamp-of-poll",
-        "timestamps over TCP change with each poll",
+        "over TCP, the timestamp of a message changes with each poll",
         _changed(_growing()),
         way=WRONG_VALUE,
         breaks="message.timestamp",
@@ -278,7 +278,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "timestamp-of-poll-at-its-end",
-        "the timestamp of the last message of a poll changes with each poll",
+        "over TCP, the timestamp of the last message of a poll changes with each poll",
         polled(_last_growing()),
         way=BOUNDARY,
         breaks="message.timestamp",
@@ -286,7 +286,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "timestamp-cut-by-turns",
-        "timestamps over TCP lose their lowest bytes in messages with an odd offset",
+        "over TCP, timestamps of messages with an odd offset lose their low 4 bytes",
         _changed(_hours_by_turns),
         way=CONDITION,
         breaks="message.timestamp",
@@ -302,7 +302,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "timestamp-cut-at-16-bits",
-        "timestamps over TCP keep their two lowest bytes only",
+        "over TCP, timestamps keep only their low 16 bits",
         _changed(lambda message: replace(message, timestamp=message.timestamp & 0xFFFF)),
         way=BOUNDARY,
         breaks="message.timestamp-unit",
@@ -310,7 +310,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "id-cut-at-64-bits",
-        "ids lose their upper 64 bits",
+        "message ids are cut to their low 64 bits",
         stored(lambda message: replace(message, id=message.id & ((1 << 64) - 1))),
         way=BOUNDARY,
         breaks="message.id json.id",
@@ -318,7 +318,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "id-reversed",
-        "ids over TCP are big endian",
+        "over TCP, message ids are big-endian",
         _changed(_reversed_id),
         way=WRONG_VALUE,
         breaks="message.id",
@@ -326,7 +326,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "id-always-generated",
-        "every message gets an id of the server's, whatever its sender gave",
+        "every message gets an id from the server, even if its sender gave one",
         stored(_renumbered),
         way=MISSING,
         breaks="message.id json.id",
@@ -334,7 +334,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-with-headers",
-        "the length counts the headers too",
+        "over TCP, the payload length of a message counts its headers as well",
         _length_told(lambda message: len(message.payload) + len(headers_block(message.headers))),
         way=CONDITION,
         breaks=_LAYOUT,
@@ -342,7 +342,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-with-itself",
-        "the length counts its own 4 bytes too",
+        "over TCP, the payload length of a message counts its own 4 bytes as well",
         _length_told(lambda message: len(message.payload) + 4),
         way=WRONG_VALUE,
         breaks=f"message.length {_LAYOUT}",
@@ -350,7 +350,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-cut-at-16-bits",
-        "the length keeps its two lowest bytes only",
+        "over TCP, the payload length of a message keeps only its low 16 bits",
         _length_told(lambda message: len(message.payload) & 0xFFFF),
         way=BOUNDARY,
         breaks="message.length",
@@ -358,7 +358,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-zero",
-        "the length is 0",
+        "over TCP, the payload length of every message is 0",
         _length_told(lambda message: 0),
         way=MISSING,
         breaks=f"message.length {_LAYOUT}",
@@ -366,7 +366,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "headers-length-missing",
-        "no length stands in front of headers",
+        "over TCP, a message has no headers length",
         _layout(_without_headers_length),
         way=MISSING,
         breaks=f"message.headers-length {_LAYOUT}",
@@ -374,7 +374,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "headers-length-missing-when-none",
-        "no length stands in front of headers when there are none",
+        "over TCP, a message without headers has no headers length",
         _layout(_without_headers_length_when_none),
         way=BOUNDARY,
         breaks=f"message.headers-length {_LAYOUT}",
@@ -382,7 +382,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "headers-counted",
-        "the length in front of headers is their number",
+        "over TCP, the headers length is the number of headers instead of their bytes",
         _headers_length_told(lambda message, length: len(message.headers or {})),
         way=WRONG_VALUE,
         breaks="message.headers-length",

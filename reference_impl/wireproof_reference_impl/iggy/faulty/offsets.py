@@ -1,4 +1,4 @@
-"""Faults of where polls begin, and of offsets that consumers store."""
+"""Faults of where polls begin and of stored consumer offsets."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ def _first_by_value(partition: Partition, request: PollMessages) -> int | None:
 
 
 def _every(change: Start) -> Settings:
-    """Return settings under which something is looked at before any poll begins."""
+    """Return settings under which each poll first runs a check."""
 
     def looking(start: Start) -> Start:
         def begin(partition: Partition, request: PollMessages) -> int | None:
@@ -103,7 +103,7 @@ def _one_too_high(original: Callable[..., object]) -> Callable[..., object]:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-behind-time",
-        "a poll from a time begins one message too late",
+        "a poll by timestamp begins one message too late",
         {"poll.starts": {**STARTS, TIMESTAMP: _behind_time}},
         way=BOUNDARY,
         breaks="poll.strategy-timestamp",
@@ -111,7 +111,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-first-by-value",
-        "a poll of the first messages begins with the offset that stands beside it",
+        "a poll for the first messages begins at the offset in its value field",
         {"poll.starts": {**STARTS, FIRST: _first_by_value}},
         way=CONDITION,
         breaks="poll.strategy-first http.poll",
@@ -128,7 +128,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "unknown-state-spoils-all",
-        "a message of unknown state makes every poll of its partition an error",
+        "one message in an unknown state makes every poll of its partition an error",
         _every(_every_state_known),
         way=MISSING,
         breaks="state.unknown-alone",
@@ -136,7 +136,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "state-zero-known",
-        "state 0 is delivered, other unknown states are errors",
+        "messages in the unknown state 0 are delivered; other unknown states are errors",
         {"log.is_known": _known_or_zero},
         way=BOUNDARY,
         breaks="state.unknown",
@@ -144,7 +144,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "stored-offsets-even",
-        "offsets that are stored lose their lowest bit",
+        "consumer offsets are stored without their lowest bit",
         frames(_even),
         way=WRONG_VALUE,
         breaks="poll.stored-offset disk.offsets",
@@ -152,7 +152,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "consumers-one",
-        "all consumers share one offset",
+        "all consumers share one stored offset",
         frames(_one_consumer),
         way=CONDITION,
         breaks="poll.consumer",
@@ -160,7 +160,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "join-not-done",
-        "joining a group is answered with ok and not done",
+        "joining a consumer group is answered with ok but has no effect",
         frames(_join_not_done),
         way=MISSING,
         breaks="poll.group",
@@ -168,7 +168,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "json-stored-offset-high",
-        "a stored offset is told one too high over HTTP",
+        "a stored consumer offset is one too high over HTTP",
         overriding(Override(message_json, "offset_object", _one_too_high)),
         way=BOUNDARY,
         breaks="http.offsets",

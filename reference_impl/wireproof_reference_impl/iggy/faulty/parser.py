@@ -1,4 +1,4 @@
-"""Faults of parsers, which fuzzing is to find: frames, and the fields in them."""
+"""Faults of the parsers of frames and fields, for fuzzing to find."""
 
 from collections.abc import Callable
 
@@ -179,92 +179,92 @@ def _padding_zeros(original: Callable[..., object]) -> Callable[..., object]:
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "length-low-bits",
-        "of the length of a frame only the low 16 bits are read",
+        "only the low 16 bits of a frame length are read",
         lengths(_low_bits),
     ),
     parser_fault(
         "length-zero-sticks",
-        "the server hangs once a frame has length 0",
+        "the server stops answering all clients after a frame of length 0",
         lengths(_zero_sticks),
     ),
     parser_fault(
         "length-short-halts",
-        "the server dies of a frame too short for a code",
+        "the server ends after a frame too short for a command code",
         lengths(_short_halts),
     ),
     parser_fault(
         "length-huge-hoards",
-        "room is made, and never given back, for a frame of a gigabyte or more",
+        "for each frame length of 1 GiB or more, memory is taken and never freed",
         lengths(_huge_hoards),
     ),
     parser_fault(
         "length-sign-closes-another",
-        "a length of 2**31 ends the connection of another client",
+        "a frame length of 2**31 closes the connection of another client",
         lengths(_sign_drops_another),
     ),
     parser_fault(
         "code-far-halts",
-        "the server dies of a code of 2**31 or more",
+        "the server ends after a command code of 2**31 or more",
         frames(_far_code_halts),
     ),
     parser_fault(
         "code-unknown-leaks",
-        "a connection on which an unknown code came is never let go of",
+        "a connection on which an unknown command code came is never closed",
         frames(_unknown_code_leaks),
     ),
     parser_fault(
         "name-no-text-halts",
-        "the server dies of a stream's name that is no UTF-8",
+        "the server ends after a stream name that is not UTF-8",
         frames(_no_text_halts),
     ),
     parser_fault(
         "name-longest-sticks",
-        "the server hangs once a stream's name is as long as its length can say",
+        "the server stops answering all clients after a stream name of 255 bytes",
         frames(_longest_name_sticks),
     ),
     parser_fault(
         "name-nul-deafens",
-        "a connection hangs over a stream's name with a NUL in it",
+        "after a stream name with a NUL byte, the connection is never answered again",
         frames(_nul_in_name_deafens),
     ),
     parser_fault(
         "count-far-sticks",
-        "the server hangs once 2**31 messages or more are asked for",
+        "the server stops answering all clients after a poll for 2**31 messages or more",
         frames(_far_count_sticks),
     ),
     parser_fault(
         "ones-lost",
-        "messages are answered and lost that have eight bytes of all ones in a row somewhere",
+        "a request to send with eight bytes 0xff in a row is answered but not stored",
         frames(_ones_lost),
     ),
     parser_fault(
         "partition-desyncs",
-        "the first byte behind a request is lost that names a partition which is not there",
+        "after a request for an unknown partition, the next byte of the connection is lost",
         refusals(_no_partition_desyncs),
     ),
     parser_fault(
         "poll-nothing-closes-another",
-        "a poll for no messages at all ends the connection of another client",
+        "a poll for 0 messages closes the connection of another client",
         refusals(_empty_poll_drops_another),
     ),
     parser_fault(
         "refused-hoards",
-        "for every request that is refused a megabyte is kept for ever",
+        "for each refused request, 1 MiB of memory is taken and never freed",
         refusals(_refused_hoards),
     ),
     parser_fault(
         "split-length-desyncs",
-        "of a length that comes in two pieces the first is forgotten",
+        "if a frame length arrives in two pieces, the first piece is lost",
         segments(_split_length_loses_begin),
     ),
     parser_fault(
         "cut-leaks",
-        "a connection that ends inside a frame is never let go of",
+        "a connection that ends in the middle of a frame is never closed by the server",
         overriding(*HARMS, Override(Connection, "end", _cut_leaks)),
     ),
     parser_fault(
         "http-padding-zeros",
-        "of a payload in base64 that ends with padding the last byte is read as 0",
+        "the last byte of a payload whose base64 has padding is read as 0",
         overriding(Override(Fields, "base64", _padding_zeros)),
     ),
 )

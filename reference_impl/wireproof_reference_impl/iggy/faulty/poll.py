@@ -101,7 +101,7 @@ def _taken(refusal: Refusal) -> Refusal:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "poll-without-head",
-        "nothing stands in front of polled messages",
+        "over TCP, the messages of a poll come without the count in front",
         {"message.head": _no_head},
         way=MISSING,
         breaks="poll.head poll.count",
@@ -109,7 +109,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-count-off-by-one",
-        "the count in front of polled messages is one too high",
+        "over TCP, the message count of a poll is one too high",
         {"message.head": _one_too_many},
         way=BOUNDARY,
         breaks="poll.count",
@@ -117,7 +117,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-one-more",
-        "a poll gives one message more than it asks for",
+        "a poll returns one message more than it asks for",
         overriding(_one_more(_always), late=[_one_more(holds_old)]),
         way=BOUNDARY,
         breaks="poll.request",
@@ -125,7 +125,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-behind-offset",
-        "a poll by offset begins behind the offset, unless that is 0",
+        "a poll by offset begins one message too late, unless the offset is 0",
         _start(OFFSET, _behind_offset),
         way=BOUNDARY,
         breaks="poll.strategy-offset",
@@ -133,7 +133,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-next-again",
-        "a poll for what is next begins with the stored offset",
+        "a poll for the next messages begins at the stored offset instead of after it",
         _start(NEXT, _at_stored),
         way=BOUNDARY,
         breaks="poll.strategy-next poll.auto-commit",
@@ -141,7 +141,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "poll-last-off-by-one",
-        "a poll for the last messages begins one too early",
+        "a poll for the last messages begins one message too early",
         _start(LAST, _one_before_last),
         way=BOUNDARY,
         breaks="poll.strategy-last",
@@ -149,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "commit-of-zero",
-        "auto commit stores offset 0",
+        "auto commit stores offset 0 instead of the last polled offset",
         overriding(Override(messages, "commit", _commit_zero)),
         way=MISSING,
         breaks="poll.auto-commit",
@@ -157,7 +157,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "refusal-with-body",
-        "a refusal has a body",
+        "the answer to a refused request has a body",
         overriding(Override(framing, "response", _refusal_with_body)),
         way=EXTRA,
         breaks="frame.response",
@@ -165,7 +165,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "refusal-as-ok",
-        "what cannot be done is answered with ok",
+        "a request that cannot be executed is answered with status 0 (ok)",
         overriding(Override(framing, "response", _refusal_as_ok)),
         way=MISSING,
         breaks="status.unknown status.taken status.refused",
@@ -173,7 +173,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "malformed-taken",
-        "a frame that cannot be read is answered with ok",
+        "a malformed frame is answered with status 0 (ok)",
         {"framing.unreadable": _taken},
         way=MISSING,
         breaks="frame.malformed",

@@ -1,4 +1,4 @@
-"""Faults of sending: what a request may hold, where its messages go, and which are kept."""
+"""Faults of sending: limits, partitioning, order and which messages are stored."""
 
 import struct
 from collections.abc import Callable
@@ -48,7 +48,7 @@ Key = Callable[[int, bytes], bytes]
 
 
 def _first_for_zero(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to; a key's is that of its hash, counted from 1."""
+    """Return the partition of a request; that of a key is hash modulo count, plus 1."""
     if partitioning.kind != MESSAGES_KEY:
         return chosen_partition(topic, partitioning)
     hashed = mmh3.hash128(partitioning.value, seed=0, x64arch=True, signed=False)
@@ -56,7 +56,7 @@ def _first_for_zero(topic: Topic, partitioning: Partitioning) -> int:
 
 
 def _what_can_be_read(fields: Fields) -> Action:
-    """Keep the messages in front of one that cannot be read."""
+    """Store the messages before a malformed one, then refuse the request."""
     place, partitioning = reading.place(fields), reading.partitioning(fields)
     found: list[Sent] = []
     refusals: list[Refusal] = []
@@ -81,7 +81,7 @@ def _backwards(messages: list[Message]) -> list[Message]:
 
 
 def _same_ids_twice(messages: list[Message]) -> list[Message]:
-    """Return messages whose ids are alike twice."""
+    """Return each message that shares its id with another twice."""
     ids = [each.id for each in messages]
     return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
 
@@ -118,7 +118,7 @@ def _with_blocks(payload: bytes, change: Block) -> bytes:
 def _headers(
     block: bytes, kind: Callable[[int], int], key: Callable[[int, bytes], bytes]
 ) -> bytes:
-    """Return a block with other kinds and other keys; a key is given with its place."""
+    """Return a block of headers with changed kinds and keys; `key` is also given the position."""
     fields, parts, place = Fields(block), list[bytes](), 0
     while fields.left:
         name, code = key(place, fields.take(fields.u32())), kind(fields.u8())
@@ -151,14 +151,14 @@ def _repeated_renamed() -> Block:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "key-hash-from-one",
-        "a key leads to the partition of its hash, counted from 1",
+        "a message key selects partition hash modulo count plus one",
         {"store.choose": _first_for_zero},
         way=WRONG_VALUE,
         breaks="send.partitioning",
     ),
     fault(
         "send-half",
-        "of a request the messages in front of one that cannot be read are kept",
+        "if a message of a request is malformed, the messages before it are still stored",
         handler(commands.SEND_MESSAGES, _what_can_be_read),
         way=MISSING,
         breaks="send.all-or-nothing",
@@ -166,14 +166,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "send-limit-one-less",
-        "the payloads of a request may not be quite as big as allowed",
+        "the size limit for the payloads of one request is one byte too low",
         {"store.limits": SendLimits(MAX_PAYLOADS_SIZE - 1, MAX_HEADER_VALUES_SIZE)},
         way=BOUNDARY,
         breaks="send.limits",
     ),
     fault(
         "poll-backwards",
-        "messages of a poll come in the reverse order",
+        "a poll returns its messages in the reverse order",
         {"poll.delivered": _backwards},
         way=WRONG_VALUE,
         breaks="send.order send.layout",
@@ -181,7 +181,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "same-ids-twice",
-        "messages that share an id are delivered twice",
+        "a poll returns messages that share an id twice",
         {"poll.delivered": _same_ids_twice},
         way=EXTRA,
         breaks="message.repeated-id",
@@ -189,7 +189,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "new-ids-alike",
-        "every id that the server gives is the same",
+        "the server generates the same id for every message sent without one",
         number("log.new_id", lambda random: 1),
         way=CONDITION,
         breaks="message.generated-id",
@@ -197,7 +197,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-kind-unknown-taken",
-        "a header of an unknown kind is taken as raw",
+        "a header of an unknown kind is accepted as `raw`",
         _blocks(_unknown_as_raw),
         way=MISSING,
         breaks="headers.unknown-kind",
@@ -205,7 +205,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-key-repeated-renamed",
-        "a header whose key was there before is kept under another key",
+        "a header that repeats a key is accepted under another key",
         _blocks(_repeated_renamed()),
         way=EXTRA,
         breaks="headers.repeated-key",

@@ -1,4 +1,4 @@
-"""Legal differences of HTTP: what stands in front of a body, and how JSON is written."""
+"""Variants of HTTP: header fields, framing of bodies and style of JSON."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ def _json_between_blanks(value: object) -> bytes:
 
 
 def _json_with_times(value: object) -> bytes:
-    """Return JSON where whatever was made with an id tells when."""
+    """Return JSON in which each created object has a field `created_at`."""
     return compact_json(_timed(value))
 
 
@@ -87,32 +87,32 @@ def _backwards(headers: Headers | None) -> Headers | None:
 VARIANTS: tuple[Preset, ...] = (
     variant(
         "http-lower-case",
-        "names of header fields are in lower case, as with the measured server",
+        "names of HTTP header fields are in lower case, as from the measured server",
         _fields(_lower_case),
     ),
     variant(
         "http-more-fields",
-        "answers over HTTP have more header fields",
+        "HTTP answers have additional header fields",
         _fields(_more),
     ),
     variant(
         "http-chunked",
-        "answers over HTTP come in chunks, without a length",
+        "HTTP answers are sent in chunks, without a content length",
         {"http.framing": _in_chunks},
     ),
     variant(
         "http-closing",
-        "every answer over HTTP ends its connection",
+        "the server closes an HTTP connection after each answer",
         {"http.keeps_open": False},
     ),
     variant(
         "http-charset",
-        "the type of JSON names its character set",
+        "the HTTP content type of JSON names its character set",
         _fields(_with_charset),
     ),
     variant(
         "http-reasons",
-        "words stand behind the status over HTTP",
+        "the HTTP status line has a reason phrase",
         {"http.reason": _phrase},
     ),
     variant(
@@ -122,17 +122,17 @@ VARIANTS: tuple[Preset, ...] = (
     ),
     variant(
         "json-between-blanks",
-        "blanks and line feeds stand before and behind JSON",
+        "JSON is surrounded by blanks and line feeds",
         {"json.encode": _json_between_blanks},
     ),
     variant(
         "json-with-times",
-        "streams, topics, partitions, groups and clients in JSON tell when they were made",
+        "streams, topics, partitions, groups and clients in JSON have a field `created_at`",
         {"json.encode": _json_with_times},
     ),
     variant(
         "json-headers-backwards",
-        "headers come in the reverse order in JSON",
+        "the headers of a message in JSON come in the reverse order",
         {"json.message": _headers_backwards},
     ),
 )

@@ -1,4 +1,4 @@
-"""Legal differences: other ways to do what the text leaves open. None may turn a verdict red."""
+"""Variants of answers, states and generations."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +24,16 @@ _LATE_EVERY, _LATE_MS = 40, 600
 
 
 def _byte_by_byte(data: bytes) -> Sequence[bytes]:
-    """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
+    """Return 200 single bytes, then larger pieces: all bytes one by one would take seconds."""
     singly = [data[at : at + 1] for at in range(min(len(data), 200))]
     return singly + [data[at : at + 1000] for at in range(200, len(data), 1000)]
 
 
 def _now_and_then() -> Callable[[], int]:
-    """Return what is late every fortieth time; first it is asked whether it ever is."""
+    """Return a delay of 600 ms every fortieth call, else of 0.
+
+    The first call is one of these, because the shell asks once whether there are delays at all.
+    """
     times = count()
     return lambda: 0 if next(times) % _LATE_EVERY else _LATE_MS
 
@@ -83,34 +86,34 @@ def _numbered() -> Settings:
 
 
 def _deployed(*names: str) -> Settings:
-    """Return what the measured server does in some respects."""
+    """Return these settings of the deployed dialect."""
     return {name: DEPLOYED_SETTINGS[name] for name in names}
 
 
 def _tagged(*names: str) -> Settings:
-    """Return what the tagged generation does in some respects."""
+    """Return these settings of the tagged generation."""
     return {name: TAGGED_SETTINGS[name] for name in names}
 
 
 VARIANTS: tuple[Preset, ...] = (
     variant(
         "byte-by-byte",
-        "answers are written byte by byte",
+        "answers are written one byte at a time",
         {"pacing.pieces": _byte_by_byte},
     ),
     variant(
         "written-late",
-        "now and then everything is written 600 ms late, answers together",
+        "now and then all answers are written 600 ms late, together",
         {"pacing.delay_ms": _now_and_then()},
     ),
     variant(
         "unreadable-answered",
-        "a frame that cannot be read is answered with a status, and the connection goes on",
+        "a malformed frame is answered with a status, and the connection stays open",
         {"framing.unreadable": framing.refused},
     ),
     variant(
         "headers-backwards",
-        "headers come in the reverse order over TCP",
+        "over TCP, the headers of a message come in the reverse order",
         {"message.layout": _backwards_layout},
     ),
     variant(
@@ -120,12 +123,12 @@ VARIANTS: tuple[Preset, ...] = (
     ),
     variant(
         "json-more-fields",
-        "a message in JSON has more fields",
+        "a message in JSON has additional fields",
         {"json.message": _more_fields},
     ),
     variant(
         "json-spread",
-        "JSON comes with spaces and line feeds, other than ASCII escaped",
+        "JSON is indented, and characters outside ASCII are escaped",
         {"json.encode": _spread_json},
     ),
     variant(
@@ -135,42 +138,42 @@ VARIANTS: tuple[Preset, ...] = (
     ),
     variant(
         "errors-in-other-words",
-        "refusals over HTTP have another reason, and a field more",
+        "errors over HTTP have another reason text and an additional field",
         {"http.error": _in_other_words},
     ),
     variant(
         "ids-counted",
-        "new ids are counted",
+        "the server generates message ids by counting 2, 4, 6 and so on",
         _numbered(),
     ),
     variant(
         "clock-ahead",
-        "timestamps are an hour ahead",
+        "timestamps of messages are an hour ahead",
         number("log.timestamp", lambda timestamp: timestamp + _HOUR_US),
     ),
     variant(
         "unknown-state-passed",
-        "a message whose state is none is delivered as it is",
+        "a message in an unknown state is delivered as it is",
         {"log.is_known": _any_state},
     ),
     variant(
         "checksum-verified",
-        "a poll that finds a payload that does not match its checksum is an error",
+        "a poll fails with an error if a payload does not match its checksum",
         {"poll.delivered": _verified},
     ),
     variant(
         "head-of-tagged",
-        "polled messages follow partition, offset and count, and are in an object in JSON",
+        "a poll also returns partition and current offset, as in the tagged generation",
         _tagged("message.head", "json.polled"),
     ),
     variant(
         "timestamp-within-segment",
-        "a poll from a time before the first message finds nothing, as with the measured server",
+        "a poll by a timestamp before the first message finds nothing, as in the measured server",
         _deployed("poll.starts"),
     ),
     variant(
         "http-unchecked",
-        "HTTP takes empty payloads and headers that TCP refuses, as with the measured server",
+        "HTTP accepts empty payloads and headers that TCP refuses, as the measured server does",
         _deployed("http.sent"),
     ),
 )

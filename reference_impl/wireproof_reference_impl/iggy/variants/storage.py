@@ -1,4 +1,4 @@
-"""Legal differences of what is kept and polled, and of connections over TCP."""
+"""Variants of stored and polled messages, and of connections over TCP."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def _always_slow() -> int:
 
 
 def _clients_counted() -> Settings:
-    """Return settings under which clients have ids of their own, none like another."""
+    """Return settings under which client ids are counted."""
     numbers = cycle(range(_FIRST_CLIENT, 1 << 32))
 
     def counted(address: str) -> int:
@@ -47,13 +47,13 @@ def _clients_counted() -> Settings:
 
 
 def _greatest_ids() -> Settings:
-    """Return settings under which new ids come down from the greatest."""
+    """Return settings under which generated ids count down from the greatest."""
     numbers = count((1 << 128) - 2, -1)
     return number("log.new_id", lambda random: next(numbers))
 
 
 def _headers_shuffled() -> Settings:
-    """Return settings under which headers come in another order whenever they are told."""
+    """Return settings under which headers come in a random order in each poll."""
     dice = random.Random(1)
 
     def shuffled(headers: Headers | None) -> Headers | None:
@@ -78,7 +78,7 @@ def _no_headers_as_none(headers: Headers | None) -> Headers | None:
 
 
 def _from_the_last(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to; balanced ones take turns from the last on."""
+    """Return the partition of a request; balanced ones take turns from the last partition on."""
     chosen = chosen_partition(topic, partitioning)
     return chosen - 1 or len(topic.partitions) if partitioning.kind == BALANCED else chosen
 
@@ -94,94 +94,94 @@ def _must_be_stored(offset: int | None) -> int | None:
 
 
 def _tagged(*names: str) -> Settings:
-    """Return what the tagged generation does in some respects."""
+    """Return these settings of the tagged generation."""
     return {name: TAGGED_SETTINGS[name] for name in names}
 
 
 VARIANTS: tuple[Preset, ...] = (
     variant(
         "head-apart",
-        "the head of an answer and its body are written one after the other",
+        "the first 8 bytes of an answer and the rest are written separately",
         {"pacing.pieces": _head_apart},
     ),
     variant(
         "always-slow",
-        "everything is written 30 ms late, answers to pipelined requests and the end together",
+        "every write is 30 ms late, so that answers to pipelined requests come together",
         {"pacing.delay_ms": _always_slow},
     ),
     variant(
         "answered-then-closed",
-        "a frame that cannot be read is answered with a status, then the connection ends",
+        "a malformed frame is answered with a status, and then the connection is closed",
         {"framing.unreadable": framing.refused, "framing.goes_on": False},
     ),
     variant(
         "trailing-refused",
-        "a poll with bytes behind its fields is refused",
+        "a poll request with extra bytes after its fields is refused",
         {"poll.takes_trailing": False},
     ),
     variant(
         "clients-counted",
-        "clients have large ids that are counted",
+        "client ids are large numbers that count up",
         _clients_counted(),
     ),
     variant(
         "ids-greatest",
-        "new ids come down from the greatest number of 128 bits",
+        "the server generates message ids by counting down from the greatest of 128 bits",
         _greatest_ids(),
     ),
     variant(
         "repeated-ids-dropped",
-        "of messages with the same id a partition keeps the first",
+        "of messages with the same id, a partition stores only the first",
         {"log.repeats": False},
     ),
     variant(
         "clock-behind",
-        "timestamps are an hour behind",
+        "timestamps of messages are an hour behind",
         number("log.timestamp", lambda timestamp: timestamp - _HOUR_US),
     ),
     variant(
         "clock-of-milliseconds",
-        "timestamps are whole milliseconds, so that messages may have the same",
+        "timestamps are whole milliseconds, so that messages may have the same one",
         number("log.timestamp", lambda timestamp: timestamp - timestamp % 1000),
     ),
     variant(
         "headers-shuffled",
-        "headers come in another order with every poll, as with the measured server",
+        "headers come in another order in each poll, as from the measured server",
         _headers_shuffled(),
     ),
     variant(
         "headers-sorted-on-disk",
-        "headers stand sorted in the log, whatever their order over TCP",
+        "in log files, headers are sorted by key, whatever their order over TCP",
         {"log.record": _sorted_record},
     ),
     variant(
         "headers-empty-as-none",
-        "no difference is kept between headers of which there are none and no headers",
+        "an empty set of headers is stored as no headers",
         {"log.headers": _no_headers_as_none},
     ),
     variant(
         "balanced-from-the-last",
-        "balanced sends take turns from the last partition on",
+        "balanced requests to send take turns beginning with the last partition",
         {"store.choose": _from_the_last},
     ),
     variant(
         "only-available-delivered",
-        "a poll leaves out messages whose state is not available",
+        "a poll leaves out messages whose state is not `available`",
         {"poll.delivered": _only_available},
     ),
     variant(
         "never-stored-refused",
-        "an offset that was never stored is an error to ask for",
+        "a request for an offset that was never stored is refused",
         {"poll.stored": _must_be_stored},
     ),
     variant(
         "segments-small",
-        "a segment is begun after 300 bytes, so that a topic has many",
+        "a new segment is begun after 300 bytes, so that a topic has many",
         number("log.segment_size", lambda size: min(size, _SMALL_BYTES)),
     ),
     variant(
         "names-as-given",
-        "names of streams and topics keep upper case and blanks, as with the tagged generation",
+        "stream and topic names keep upper case and blanks, as in the tagged generation",
         _tagged("store.name"),
     ),
 )

@@ -17,7 +17,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
-from wireproof_reference_impl.nsq.cluster import copies, ledger
+from wireproof_reference_impl.nsq.cluster import copies, ledger, rules
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place, Settings, spread
 
@@ -71,10 +71,9 @@ class Coordinator:
             OSError: it could not be kept; no node holds anything of it.
         """
         up = [member for member in self.members if member.up]
-        if not up or not self.behaviour.cluster.fits(settings.wanted, len(up)):
+        if not up or not rules.enough_nodes(settings.wanted, len(up)):
             raise NoRoom(name)
-        nodes = up[:1] if self.behaviour.cluster.together and settings.replicas == 1 else up
-        places = spread(nodes, settings, self._created)
+        places = spread(up, settings, self._created)
         self._created += 1
         topic = self.topics[name] = ClusterTopic(name, settings, places)
         try:
@@ -159,7 +158,7 @@ class Coordinator:
         """
         up = [member for member in self.members if member.up]
         settings = replace(topic.settings, partitions=partitions)
-        if not self.behaviour.cluster.fits(settings.wanted, len(up)):
+        if not rules.enough_nodes(settings.wanted, len(up)):
             raise NoRoom(topic.name)
         known = len(topic.places)
         first = self.members.index(topic.places[0].replicas[0])

@@ -82,12 +82,10 @@ def lead_with_the_longest(topic: ClusterTopic, place: Place) -> None:
 
 def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
     """Move the channels of a partition, each from where it has finished everything."""
-    left, rearrange = topic.partition(place, old), new.node.behaviour.cluster.handed_over
+    left = topic.partition(place, old)
     for name, channel in left.channels.items():
         moved = new.node.adopt(topic.partition(place, new), name, channel.confirmed())
         moved.ordered = channel.ordered
-        if rearrange is not None:
-            rearrange(moved.backlog.upcoming())
     left.follow()
     left.forget_channels()
 

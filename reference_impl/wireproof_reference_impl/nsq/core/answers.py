@@ -3,26 +3,10 @@
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core import packed
-from wireproof_reference_impl.nsq.core.header import Header
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_spec.nsq.names import OK
 
 OWN_VERSION = "0.1.0-wireproof"
 """What the broker calls itself; never a peer that it is not."""
-
-
-def as_sent(header: bytes, topic: TopicKind) -> bytes | None:
-    """Return the header to store: the bytes sent.
-
-    Clause: ext.consume.header-intact
-    """
-    return header
-
-
-def only_on_ext(header: bytes, topic: TopicKind) -> bool:
-    """Tell whether a topic takes a header: only with the extend feature."""
-    return topic.extend
 
 
 def trace_response(stored: Stored) -> bytes:
@@ -33,22 +17,6 @@ def trace_response(stored: Stored) -> bytes:
     return packed.trace_response(
         stored.internal_id, stored.trace_id, offset=stored.offset, size=stored.size
     )
-
-
-def has_trace_id(header: Header, before: Header | None) -> bool:
-    """Tell whether a publish is answered with its place; `before` is the header before it.
-
-    Clause: ext.publish.ok-response, ext.publish.trace-response
-    """
-    return header.trace_id is not None
-
-
-def plain_ok(stored: Stored) -> bytes:
-    """Return the answer to a publish without a trace id.
-
-    Clause: ext.publish.ok-response
-    """
-    return OK
 
 
 def any_record(entries: Sequence[Entry], extend: bool, max_message_size: int) -> None:
@@ -65,11 +33,6 @@ def oldest(waiting: int) -> int:
     return 0
 
 
-def own_code(command: bytes, code: str) -> str:
-    """Return the code with which a command is refused."""
-    return code
-
-
 def as_fatal_as_it_is(command: bytes, code: str, fatal: bool) -> bool:
     """Tell whether a refusal ends the connection."""
     return fatal
@@ -83,3 +46,11 @@ def own_text(code: str, text: str) -> str:
 def one_piece(data: bytes) -> Sequence[bytes]:
     """Return the bytes as they are written: all at once."""
     return (data,)
+
+
+def has_trace_room(size: int) -> bool:
+    """Return True if a body of this size has room for a trace id and a message behind it.
+
+    Clause: smart.trace.short
+    """
+    return size > 8

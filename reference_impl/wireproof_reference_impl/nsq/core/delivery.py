@@ -4,14 +4,6 @@ from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
 
 
-def plain_attempts(attempts: int, message: Message) -> int:
-    """Return the attempts a client sees: the count alone.
-
-    Clause: ext.consume.attempts
-    """
-    return attempts
-
-
 def short_extend_part(message: Message) -> bytes:
     """Return the ext part of a message: version 0 stands alone, without a length."""
     if message.header is None:
@@ -24,31 +16,23 @@ def full_extend_part(message: Message) -> bytes:
     return packed.extend_part(message.version, message.header or b"")
 
 
-def no_extend_part(message: Message) -> bytes:
-    """Return the ext part of a topic without the extend feature.
-
-    Clause: ext.consume.plain-topic
-    """
-    return b""
-
-
-def whole_body(message: Message) -> bytes:
-    """Return the body as published.
-
-    Clause: ext.consume.body-intact
-    """
-    return message.body
-
-
 def own_position(message: Message) -> bytes:
     """Return the message's place in the queue."""
     return packed.position(message.offset, message.size)
 
 
+def message_data(message: Message, attempts: int, *, extend: bytes, position: bytes) -> bytes:
+    """Return the data of a message frame; a topic without the extend feature has no ext part.
+
+    Clause: ext.consume.plain-topic, ext.consume.body-intact
+    """
+    return b"".join((head(message, attempts), extend, position, message.body))
+
+
 def head(message: Message, attempts: int) -> bytes:
     """Return timestamp, attempts and message id.
 
-    Clause: ext.consume.layout
+    Clause: ext.consume.layout, ext.consume.attempts
     """
     return packed.message_head(
         message.timestamp_ns,
@@ -56,8 +40,3 @@ def head(message: Message, attempts: int) -> bytes:
         internal_id=message.internal_id,
         trace_id=message.trace_id,
     )
-
-
-def never(message: Message) -> bool:
-    """Tell whether a message is lost on its way: never."""
-    return False

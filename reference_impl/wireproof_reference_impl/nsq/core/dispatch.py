@@ -15,16 +15,6 @@ class Audience(Protocol):
         """Return the clients of the channel, whose turn it is first."""
         ...
 
-    @property
-    def former_tags(self) -> frozenset[str]:
-        """Return the tags of clients that have left."""
-        ...
-
-    @property
-    def neighbours(self) -> Sequence[Subscriber]:
-        """Return the clients of the other channels of the partition."""
-        ...
-
 
 NOBODY: tuple[Subscriber, ...] = ()
 

@@ -1,10 +1,9 @@
 """One broker: its topics, its time, and what has to be done before the next byte."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from wireproof_reference_impl.harm import Harm
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.channel import Channel
@@ -56,9 +55,7 @@ class Node:
         self.open = True
         self.clustered = False
         self.halted = False
-        self.spoiled = False
-        self.harm = Harm()
-        self._storage = storage
+        self.storage = storage
         self._touched: dict[Served, None] = {}
         self._leaving: list[Peer] = []
         self._saved: dict[Partition, dict[str, tuple[int, int]]] = {}
@@ -82,7 +79,7 @@ class Node:
         try:
             for number in new:
                 self._open(topic, number)
-            self._storage.save_topic(topic.meta)
+            self.storage.save_topic(topic.meta)
         except OSError:
             self._give_up(topic, new)
             raise
@@ -99,7 +96,7 @@ class Node:
         if channel is None:
             channel = partition.channel(name)
             place = channel.confirmed()
-            self._storage.add_channel(partition.topic.name, partition.number, name, place)
+            self.storage.add_channel(partition.topic.name, partition.number, name, place)
         partition.stale = True
         return channel
 
@@ -110,13 +107,13 @@ class Node:
             OSError: it could not be kept.
         """
         channel = partition.open_channel(name, *place)
-        self._storage.add_channel(partition.topic.name, partition.number, name, place)
+        self.storage.add_channel(partition.topic.name, partition.number, name, place)
         return channel
 
     @property
     def gathers(self) -> bool:
         """Tell whether output is better sent for many inputs at a time."""
-        return self._storage.gathers
+        return self.storage.gathers
 
     def commit(self) -> None:
         """Make durable what is about to be sent.
@@ -124,15 +121,12 @@ class Node:
         Raises:
             OSError: it is not, and must not be sent.
         """
-        self._storage.commit()
+        self.storage.commit()
 
     def upgrade(self, topic: Topic) -> None:
         """Give a topic the extend feature."""
-        self.behaviour.upgrade.apply(topic)
-        if self.behaviour.upgrade.records is not None:
-            for partition in topic.partitions.values():
-                self._rewrite(partition, self.behaviour.upgrade.records)
-        self._storage.save_topic(topic.meta)
+        topic.upgrade()
+        self.storage.save_topic(topic.meta)
 
     def delete(self, topic: Topic, now_ns: int) -> None:
         """Remove a topic with its messages and send its clients away."""
@@ -145,7 +139,7 @@ class Node:
         for partition in topic.partitions.values():
             self._saved.pop(partition, None)
             partition.close()
-        self._storage.delete_topic(topic.name)
+        self.storage.delete_topic(topic.name)
 
     def remove(self, topic: Topic, number: int, now_ns: int) -> None:
         """Remove one partition of a topic, and the topic with its last one."""
@@ -158,8 +152,8 @@ class Node:
         self.settle(now_ns)
         self._saved.pop(partition, None)
         partition.close()
-        self._storage.replace_log(topic.name, number, ()).close()
-        self._storage.save_topic(topic.meta)
+        self.storage.replace_log(topic.name, number, ()).close()
+        self.storage.save_topic(topic.meta)
 
     def be_reachable(self, reachable: bool) -> None:
         """Be there for clients, or be away; the sockets follow."""
@@ -201,7 +195,7 @@ class Node:
         self.topics[meta.name] = topic
         for number in meta.partitions:
             partition = self._open(topic, number)
-            for name, place in self._storage.positions(meta.name, number).items():
+            for name, place in self.storage.positions(meta.name, number).items():
                 partition.open_channel(name, *place)
 
     def _give_up(self, topic: Topic, new: Sequence[int]) -> None:
@@ -212,23 +206,15 @@ class Node:
                 with suppress(OSError):
                     partition.close()
 
-    def _rewrite(
-        self, partition: Partition, rewritten: Callable[[list[bytes]], list[bytes]]
-    ) -> None:
-        records = rewritten([record for _, record in partition.log.read_from(0)])
-        partition.log.close()
-        topic, number = partition.topic.name, partition.number
-        partition.start_anew(self._storage.replace_log(topic, number, records))
-
     def _open(self, topic: Topic, number: int) -> Partition:
-        log = self._storage.open_log(topic.name, number)
+        log = self.storage.open_log(topic.name, number)
         partition = Partition(topic, number, log=log, behaviour=self.behaviour, timers=self.timers)
         topic.partitions[number] = partition
         return partition
 
     def _save_now_and_then(self, now_ns: int) -> None:
         self.timers.at(now_ns + _SAVE_EVERY_NS, self._save_now_and_then)
-        self._storage.sync()
+        self.storage.sync()
         with suppress(OSError):  # what is kept then lags, and is tried again
             self._save([each for each in self._partitions() if each.stale])
 
@@ -237,7 +223,7 @@ class Node:
             partition.log.note_growth()
             positions = {name: each.confirmed() for name, each in partition.channels.items()}
             if positions != self._saved.get(partition, {}):
-                self._storage.save_positions(partition.topic.name, partition.number, positions)
+                self.storage.save_positions(partition.topic.name, partition.number, positions)
                 self._saved[partition] = positions
             partition.stale = partition.attended
 

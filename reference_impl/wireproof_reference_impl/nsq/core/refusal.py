@@ -1,7 +1,5 @@
 """What the broker says when it does not do what it was told."""
 
-from enum import Enum, auto
-
 
 class Refusal(Exception):
     """A command is refused with an error code; a fatal one ends the connection.
@@ -16,19 +14,6 @@ class Refusal(Exception):
         self.fatal = fatal
 
 
-class Manner(Enum):
-    """How a refusal shows: as an error, as a response, or as the end of the connection alone."""
-
-    SAID = auto()
-    RESPONSE = auto()
-    CLOSED = auto()
-
-
-def said(command: bytes, code: str) -> Manner:
-    """Return how a refusal of a command shows."""
-    return Manner.SAID
-
-
 class EndOfStream(Exception):
     """The peer stopped sending inside a frame; carries what came of it."""
 
@@ -39,15 +24,3 @@ class EndOfStream(Exception):
 
 class Silence(Exception):
     """The connection ends without a word."""
-
-
-class Deaf(Exception):
-    """The connection stays open and is never listened to again."""
-
-
-class Halt(Exception):
-    """The whole broker ends at once."""
-
-
-class Stuck(Exception):
-    """The whole broker never answers anybody again."""

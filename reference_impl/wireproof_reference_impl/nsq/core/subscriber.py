@@ -50,6 +50,10 @@ class Subscriber:
         self.ready = 0
         self.held = 0
 
+    def skips(self, message: Message) -> bool:
+        """Return True if the client's own filter leaves a message out."""
+        return self.takes is not None and not self.takes(message)
+
     @property
     def wants(self) -> bool:
         """Tell whether the client is ready for one more message."""

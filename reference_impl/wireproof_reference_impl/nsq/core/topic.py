@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
-from wireproof_reference_impl.nsq.cluster.rules import Role
 from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
 from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.core.record import read as read_record
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.timers import Timers
 
@@ -33,8 +33,6 @@ class Partition:
         self.leads = True
         self.writable = True
         self.followers: tuple[Partition, ...] = ()
-        self._followed = self._led = self._barred = False
-        self._roles: dict[bytes, Role] = {}
         self._behaviour = behaviour
         self._timers = timers
         self._next_id = self._id_after(log.count)
@@ -47,7 +45,7 @@ class Partition:
         Raises:
             OSError: they could not be stored.
         """
-        ids = self._ids(len(entries))
+        ids = self.next_ids(len(entries))
         records = self._records(entries, ids, now_ns)
         offset = self.log.append_all(records)
         self.stale = True
@@ -74,13 +72,11 @@ class Partition:
 
     def open_channel(self, name: str, offset: int, number: int) -> Channel:
         """Add a channel that starts at a place in the log."""
-        backlog = self._backlog(offset, number)
+        backlog = self.backlog(offset, number)
         channel = Channel(
             name,
             backlog,
-            siblings=self.channels,
             attended=self._attended,
-            namesakes=lambda: self._namesakes(name),
             behaviour=self._behaviour,
             timers=self._timers,
         )
@@ -96,20 +92,10 @@ class Partition:
         self._attended.clear()
         self.stale = True
 
-    def start_anew(self, log: Log) -> None:
-        """Take over another log; every channel starts at its beginning."""
-        self.log = log
-        for channel in self.channels.values():
-            channel.start_anew(self._backlog(0, 0))
-        self.stale = True
-
     def follow(self) -> None:
         """Be led by another node from now on: clients go away, nobody copies from here."""
-        self._led = self._led or (self.leads and self.log.count > 0)
-        self._followed = True
         self.leads = False
         self.followers = ()
-        self._roles.clear()
         for channel in self.channels.values():
             channel.send_away()
 
@@ -125,31 +111,13 @@ class Partition:
         self.leads = True
         self.writable = writable
         self.followers = tuple(followers)
-        self._barred = self._barred or not writable
-        self._roles.clear()
         due = self._id_after(self.log.count)
         self._next_id = self._behaviour.cluster.next_id(self._id_after(0), due)
 
-    def role(self, command: bytes) -> Role:
-        """Return what this node is to the partition as a publish comes."""
-        role = self._roles.get(command)
-        if role is None:
-            role = self._roles[command] = Role(
-                command,
-                self.leads,
-                self.writable,
-                followed=self._followed,
-                led=self._led,
-                barred=self._barred,
-            )
-        return role
-
     def copy(self, record: bytes) -> None:
         """Append a record of the leader."""
-        kept = self._behaviour.cluster.copied(record)
-        if kept is not None:
-            self.log.append(kept)
-            self.stale = True
+        self.log.append(record)
+        self.stale = True
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent on every channel."""
@@ -165,20 +133,16 @@ class Partition:
         """Let go of the log."""
         self.log.close()
 
-    def _namesakes(self, name: str) -> list[Channel]:
-        """Return the channels of a name at the topic's other partitions of this node."""
-        others = (each for each in self.topic.partitions.values() if each is not self)
-        return [each.channels[name] for each in others if name in each.channels]
-
     def _id_after(self, count: int) -> int:
         rules = self._behaviour.publish
         return rules.first_id(self.number) + count * rules.id_step
 
-    def _backlog(self, offset: int, number: int) -> Backlog:
+    def backlog(self, offset: int, number: int) -> Backlog:
+        """Return what a channel has yet to send that starts at a place in the log."""
         return Backlog(self.log, offset=offset, number=number, read=self._read)
 
     def _read(self, record: bytes, offset: int, number: int) -> Message:
-        message = self._behaviour.disk.read(record, offset, number)
+        message = read_record(record, offset, number)
         if message.header is None:
             return message
         try:
@@ -192,11 +156,13 @@ class Partition:
             return 0, 0
         return self.log.end, self.log.count
 
-    def _ids(self, count: int) -> list[int]:
-        """Return the internal ids of the next messages."""
-        rules = self._behaviour.publish
-        end = self._next_id + count * rules.id_step
-        return list(map(rules.numbered, range(self._next_id, end, rules.id_step)))
+    def next_ids(self, count: int) -> Sequence[int]:
+        """Return the internal ids of the next messages.
+
+        Clause: smart.message-id.increasing
+        """
+        step = self._behaviour.publish.id_step
+        return range(self._next_id, self._next_id + count * step, step)
 
     def _records(self, entries: Sequence[Entry], ids: Sequence[int], now_ns: int) -> list[bytes]:
         build, extend = self._behaviour.disk.build, self.topic.extend

@@ -1,4 +1,4 @@
-"""What an upgrade does to a topic."""
+"""What the commands need to know of a topic's kind."""
 
 from typing import Protocol
 
@@ -20,23 +20,3 @@ class TopicKind(Protocol):
     def old_messages(self) -> int:
         """Return how many messages it had when it was upgraded."""
         ...
-
-
-class Upgradable(Protocol):
-    """A topic that can get the extend feature."""
-
-    @property
-    def message_count(self) -> int:
-        """Return how many messages it has."""
-        ...
-
-    def upgrade(self) -> None:
-        """Have the feature from now on."""
-
-
-def extend(topic: Upgradable) -> None:
-    """Give a topic the extend feature; its records stay as they are.
-
-    Clause: ext.upgrade.accept
-    """
-    topic.upgrade()

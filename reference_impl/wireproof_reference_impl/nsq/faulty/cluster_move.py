@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.cluster import copies
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.preset import (
@@ -16,6 +19,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 
 _ELSEWHERE = "smart.cluster.elsewhere"
 _NAMED = "smart.cluster.named"
@@ -27,8 +31,20 @@ _GONE = "smart.cluster.gone-kept"
 Rearrange = Callable[[deque[Message]], None]
 
 
-def _handing(rearrange: Rearrange) -> Settings:
-    return {"cluster.handed_over": rearrange}
+def _handing(rearrange: Rearrange) -> tuple[Override, ...]:
+    """Return overrides under which what waits in a channel changes as another node leads."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
+            names = list(topic.partition(place, old).channels)
+            original(topic, place, old=old, new=new)
+            channels = topic.partition(place, new).channels
+            for name in names:
+                rearrange(channels[name].backlog.upcoming())
+
+        return hand_over
+
+    return (Override(copies, "hand_over", wrap),)
 
 
 def _all_lost(waiting: deque[Message]) -> None:
@@ -233,7 +249,7 @@ FAULTS: tuple[Preset, ...] = (
         "what waits in a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        settings=_handing(_all_lost),
+        overrides=_handing(_all_lost),
         way=MISSING,
     ),
     fault(
@@ -241,7 +257,7 @@ FAULTS: tuple[Preset, ...] = (
         "the oldest message of a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        settings=_handing(_oldest_lost),
+        overrides=_handing(_oldest_lost),
         way=BOUNDARY,
     ),
     fault(
@@ -249,7 +265,7 @@ FAULTS: tuple[Preset, ...] = (
         "the newest message of a channel is forgotten when another node comes to lead",
         breaks=f"{_KEPT} {_GONE}",
         may_break=MOVED,
-        settings=_handing(_newest_lost),
+        overrides=_handing(_newest_lost),
         way=BOUNDARY,
     ),
     fault(
@@ -257,7 +273,7 @@ FAULTS: tuple[Preset, ...] = (
         "what waits in a channel loses its last byte when another node comes to lead",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
-        settings=_handing(_cut),
+        overrides=_handing(_cut),
         way=WRONG_VALUE,
     ),
     fault(
@@ -265,7 +281,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node comes to lead, a channel's oldest message goes last",
         breaks=_ORDER,
         may_break=MOVED,
-        settings=_handing(_oldest_last),
+        overrides=_handing(_oldest_last),
         way=WRONG_VALUE,
     ),
     fault(
@@ -273,7 +289,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node comes to lead, a channel's newest message goes first",
         breaks=_ORDER,
         may_break=MOVED,
-        settings=_handing(_newest_first),
+        overrides=_handing(_newest_first),
         way=WRONG_VALUE,
     ),
     fault(
@@ -281,7 +297,7 @@ FAULTS: tuple[Preset, ...] = (
         "when another node comes to lead, a channel's messages go in the opposite order",
         breaks=_ORDER,
         may_break=MOVED,
-        settings=_handing(_reversed),
+        overrides=_handing(_reversed),
         way=WRONG_VALUE,
     ),
     fault(

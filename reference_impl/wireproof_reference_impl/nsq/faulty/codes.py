@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core.refusal import Silence
+from wireproof_reference_impl.nsq.faulty.errors import coded, ended_without_a_word
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     MISSING,
@@ -11,25 +10,24 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import PUB_EXT
 
 Test = Callable[[bytes], bool]
 
 
-def _codes(other: dict[str, str]) -> Settings:
-    """Return settings under which PUB_EXT has codes of its own where PUB has others."""
+def _codes(other: dict[str, str]) -> tuple[Override, ...]:
+    """Return overrides under which PUB_EXT has codes of its own where PUB has others."""
 
     def code(command: bytes, own: str) -> str:
         return other.get(own, own) if command == PUB_EXT else own
 
-    return {"output.error_code": code}
+    return (coded(code),)
 
 
-def _silent_about_topics(command: bytes, own: str) -> str:
-    if command == PUB_EXT and own == error_codes.E_TOPIC_NOT_EXIST:
-        raise Silence
-    return own
+def _is_unknown_topic(command: bytes, code: str) -> bool:
+    return command == PUB_EXT and code == error_codes.E_TOPIC_NOT_EXIST
 
 
 _SAME = "publish.error-same-as-pub"
@@ -40,34 +38,34 @@ FAULTS: tuple[Preset, ...] = (
         "PUB_EXT calls a bad topic name missing, PUB calls it bad",
         way=WRONG_VALUE,
         breaks=_SAME,
-        settings=_codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST}),
+        overrides=_codes({error_codes.E_BAD_TOPIC: error_codes.E_TOPIC_NOT_EXIST}),
     ),
     fault(
         "code-for-no-topic-differs",
         "PUB_EXT calls a missing topic a failed publish, PUB calls it missing",
         way=WRONG_VALUE,
         breaks=_SAME,
-        settings=_codes({error_codes.E_TOPIC_NOT_EXIST: error_codes.E_PUB_FAILED}),
+        overrides=_codes({error_codes.E_TOPIC_NOT_EXIST: error_codes.E_PUB_FAILED}),
     ),
     fault(
         "code-for-bad-size-differs",
         "PUB_EXT has another code than PUB for sizes and cut bodies",
         way=BOUNDARY,
         breaks=_SAME,
-        settings=_codes({error_codes.E_BAD_MESSAGE: error_codes.E_BAD_BODY}),
+        overrides=_codes({error_codes.E_BAD_MESSAGE: error_codes.E_BAD_BODY}),
     ),
     fault(
         "code-for-no-topic-missing",
         "PUB_EXT to a missing topic ends the connection without an error",
         way=MISSING,
         breaks=_SAME,
-        settings={"output.error_code": _silent_about_topics},
+        overrides=(ended_without_a_word(_is_unknown_topic),),
     ),
     fault(
         "code-for-bad-header-unknown",
         "a header that is not JSON is refused with a code of no list",
         way=WRONG_VALUE,
         breaks=_SAME,
-        settings=_codes({error_codes.E_INVALID_JSON_HEADER: "E_BAD_HEADER"}),
+        overrides=_codes({error_codes.E_INVALID_JSON_HEADER: "E_BAD_HEADER"}),
     ),
 )

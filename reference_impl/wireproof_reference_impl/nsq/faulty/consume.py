@@ -6,6 +6,7 @@ from struct import pack
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import delivery, packed
 from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -16,6 +17,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
 
 _INDICATOR = packed.EXTEND_INDICATOR
 
@@ -33,20 +35,76 @@ def extending(part: Part) -> Settings:
     return {"delivery.extend": extend}
 
 
-def _counted(attempts: Callable[[int, Message], int]) -> Settings:
-    return {"delivery.attempts": attempts}
+def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
+    """Return overrides under which clients are told these attempts."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def head(message: Message, counted: int) -> object:
+            return original(message, attempts(counted, message))
+
+        return head
+
+    return (Override(delivery, "head", wrap),)
 
 
-def _plain_part(part: Callable[[Message], bytes]) -> Settings:
-    return {"delivery.plain_part": part}
+def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which clients get another body."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def message_data(
+            message: Message, attempts: int, *, extend: bytes, position: bytes
+        ) -> object:
+            other = message._replace(body=change(message))
+            return original(other, attempts, extend=extend, position=position)
+
+        return message_data
+
+    return (Override(delivery, "message_data", wrap),)
+
+
+def losing(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
+    """Return overrides under which some messages are never delivered."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def skips(subscriber: Subscriber, message: Message) -> object:
+            return original(subscriber, message) or is_lost(message)
+
+        return skips
+
+    return (Override(Subscriber, "skips", wrap),)
+
+
+def _plain_part(part: Callable[[Message], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which messages of plain topics have an ext part."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def message_data(
+            message: Message, attempts: int, *, extend: bytes, position: bytes
+        ) -> object:
+            return original(message, attempts, extend=extend or part(message), position=position)
+
+        return message_data
+
+    return (Override(delivery, "message_data", wrap),)
+
+
+def _extend_behind_body(original: Callable[..., object]) -> Callable[..., object]:
+    def message_data(message: Message, attempts: int, *, extend: bytes, position: bytes) -> object:
+        other = message._replace(body=message.body + delivery.short_extend_part(message))
+        return original(other, attempts, extend=b"", position=position)
+
+    return message_data
 
 
 def _length_of_one_byte(version: int, header: bytes) -> bytes:
     return pack(">BH", version, len(header) % 256) + header
 
 
-def _head_in_microseconds(message: Message, attempts: int) -> bytes:
-    return delivery.head(message._replace(timestamp_ns=message.timestamp_ns // 1000), attempts)
+def _head_in_microseconds(original: Callable[..., object]) -> Callable[..., object]:
+    def head(message: Message, attempts: int) -> object:
+        return original(message._replace(timestamp_ns=message.timestamp_ns // 1000), attempts)
+
+    return head
 
 
 def _ids_swapped(message: Message, attempts: int) -> bytes:
@@ -56,10 +114,6 @@ def _ids_swapped(message: Message, attempts: int) -> bytes:
         internal_id=message.trace_id,
         trace_id=message.internal_id,
     )
-
-
-def _extend_behind_body(message: Message) -> bytes:
-    return message.body + delivery.short_extend_part(message)
 
 
 def _ext_on_plain(message: Message) -> bytes:
@@ -129,10 +183,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
-        settings={
-            "delivery.extend": delivery.no_extend_part,
-            "delivery.body": _extend_behind_body,
-        },
+        overrides=(Override(delivery, "message_data", _extend_behind_body),),
     ),
     fault(
         "layout-timestamp-microseconds",
@@ -140,7 +191,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="disk.layout",
-        settings={"delivery.head": _head_in_microseconds},
+        overrides=(Override(delivery, "head", _head_in_microseconds),),
     ),
     fault(
         "layout-ids-swapped",
@@ -149,7 +200,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_LAYOUT,
         # FIN says the id as it came: nothing is finished, and no room made for the next message.
         may_break=f"{READERS} {_ATTEMPTS} disk.layout",
-        settings={"delivery.head": _ids_swapped},
+        overrides=(replaced(delivery, "head", _ids_swapped),),
     ),
     fault(
         "attempts-with-indicator",
@@ -157,7 +208,7 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        settings=_counted(lambda attempts, message: attempts | _INDICATOR),
+        overrides=counted(lambda attempts, message: attempts | _INDICATOR),
     ),
     fault(
         "attempts-with-indicator-again",
@@ -165,7 +216,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        settings=_counted(
+        overrides=counted(
             lambda attempts, message: attempts | _INDICATOR if attempts > 1 else attempts
         ),
     ),
@@ -175,7 +226,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        settings=_counted(
+        overrides=counted(
             lambda attempts, message: attempts | _INDICATOR if message.header is None else attempts
         ),
     ),
@@ -185,7 +236,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
-        settings=_counted(lambda attempts, message: attempts - 1),
+        overrides=counted(lambda attempts, message: attempts - 1),
     ),
     fault(
         "attempts-always-one",
@@ -193,7 +244,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        settings=_counted(lambda attempts, message: 1),
+        overrides=counted(lambda attempts, message: 1),
     ),
     fault(
         "attempts-stop-at-two",
@@ -201,7 +252,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        settings=_counted(lambda attempts, message: min(attempts, 2)),
+        overrides=counted(lambda attempts, message: min(attempts, 2)),
     ),
     fault(
         "attempts-by-two",
@@ -209,7 +260,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
-        settings=_counted(lambda attempts, message: 2 * attempts - 1),
+        overrides=counted(lambda attempts, message: 2 * attempts - 1),
     ),
     fault(
         "version-zero",
@@ -251,7 +302,7 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
-        settings=_plain_part(_ext_on_plain),
+        overrides=_plain_part(_ext_on_plain),
     ),
     fault(
         "plain-with-version-and-length",
@@ -259,7 +310,7 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
-        settings=_plain_part(lambda message: bytes(3)),
+        overrides=_plain_part(lambda message: bytes(3)),
     ),
     fault(
         "plain-with-indicator",
@@ -267,7 +318,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
-        settings=_counted(
+        overrides=counted(
             lambda attempts, message: attempts | _INDICATOR if message.old else attempts
         ),
     ),
@@ -276,6 +327,6 @@ FAULTS: tuple[Preset, ...] = (
         "messages of plain topics with bodies above 4096 bytes have a version of ext",
         way=BOUNDARY,
         breaks=_PLAIN,
-        settings=_plain_part(lambda message: b"\0" if len(message.body) > 4096 else b""),
+        overrides=_plain_part(lambda message: b"\0" if len(message.body) > 4096 else b""),
     ),
 )

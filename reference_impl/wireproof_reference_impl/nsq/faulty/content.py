@@ -3,11 +3,10 @@
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faulty.consume import Part, extending
+from wireproof_reference_impl.nsq.faulty.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -17,19 +16,12 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 
 
-def _stored_header(change: Callable[[bytes], bytes]) -> Settings:
-    """Return settings under which headers are stored so."""
-
-    def stored(header: bytes, topic: TopicKind) -> bytes:
-        return change(header)
-
-    return {"publish.stored_header": stored}
-
-
-def _body(change: Callable[[Message], bytes]) -> Settings:
-    return {"delivery.body": change}
+def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which headers are stored so."""
+    return (storing_header(lambda header, topic: change(header)),)
 
 
 def _limited_length(most: int) -> Part:
@@ -68,7 +60,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(_marshalled_anew),
+        overrides=_stored_header(_marshalled_anew),
     ),
     fault(
         "header-stripped",
@@ -76,7 +68,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(bytes.strip),
+        overrides=_stored_header(bytes.strip),
     ),
     fault(
         "header-without-internal-names",
@@ -84,7 +76,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_HEADER,
         may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
-        settings=_stored_header(_without_internal_names),
+        overrides=_stored_header(_without_internal_names),
     ),
     fault(
         "header-unescaped",
@@ -92,7 +84,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(lambda header: header.replace(rb"\/", b"/")),
+        overrides=_stored_header(lambda header: header.replace(rb"\/", b"/")),
     ),
     fault(
         "header-markup-escaped",
@@ -100,7 +92,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
-        settings=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
+        overrides=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
     ),
     fault(
         "header-cut-at-255",
@@ -140,7 +132,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="upgrade.old-messages",
-        settings=_body(lambda message: message.body.removesuffix(b"\n")),
+        overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
     ),
     fault(
         "body-behind-odd-header",
@@ -151,7 +143,7 @@ FAULTS: tuple[Preset, ...] = (
             "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
             "publish.accept"
         ),
-        settings=_body(_first_byte_lost_behind_odd_header),
+        overrides=with_body(_first_byte_lost_behind_odd_header),
     ),
     fault(
         "body-without-header",
@@ -159,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
-        settings=_body(_first_byte_lost_without_header),
+        overrides=with_body(_first_byte_lost_without_header),
     ),
     fault(
         "body-cut-at-nul",
@@ -167,7 +159,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(lambda message: message.body.partition(b"\0")[0]),
+        overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
     ),
     fault(
         "body-cut-at-65535",
@@ -175,7 +167,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(lambda message: message.body[:65535]),
+        overrides=with_body(lambda message: message.body[:65535]),
     ),
     fault(
         "body-as-text",
@@ -183,7 +175,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(lambda message: message.body.decode("utf-8", "replace").encode()),
+        overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
     ),
     fault(
         "body-wrong-above-4096",
@@ -191,7 +183,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
-        settings=_body(
+        overrides=with_body(
             lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
         ),
     ),

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_reference_impl.nsq.lookupd import topics
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -14,19 +14,32 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 
 When = Callable[[Request], bool]
 
 
-def _creating(when: When, **parameters: bytes) -> Settings:
-    """Return settings under which some creations count as if asked with other parameters."""
+def _counting(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
+    """Return overrides under which topics are created as if asked for by other requests."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read_settings(request: Request) -> object:
+            return original(creation(request))
+
+        return read_settings
+
+    return (Override(topics, "read_settings", wrap),)
+
+
+def _creating(when: When, **parameters: bytes) -> tuple[Override, ...]:
+    """Return overrides under which some creations count as if asked with other parameters."""
 
     def creation(request: Request) -> Request:
         if not when(request):
             return request
         return replace(request, query={**request.query, **parameters})
 
-    return {"lookup.creation": creation}
+    return _counting(creation)
 
 
 def _is_single(request: Request) -> bool:
@@ -67,21 +80,21 @@ FAULTS: tuple[Preset, ...] = (
         "extend=true is overlooked for a topic of one partition",
         breaks=_EXTEND,
         may_break=_SINGLE,
-        settings=_creating(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
+        overrides=_creating(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
         way=BOUNDARY,
     ),
     fault(
         "create-extend-of-parts",
         "extend=true is overlooked beside multipart=true",
         breaks=_EXTEND,
-        settings=_creating(lambda r: r.text("multipart") == "true", extend=b"false"),
+        overrides=_creating(lambda r: r.text("multipart") == "true", extend=b"false"),
         way=CONDITION,
     ),
     fault(
         "create-extend-of-ordered-topics",
         "extend=true is overlooked beside orderedmulti=true for a topic of one partition",
         breaks=_EXTEND,
-        settings=_creating(
+        overrides=_creating(
             lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
         ),
         way=CONDITION,
@@ -91,14 +104,14 @@ FAULTS: tuple[Preset, ...] = (
         "a topic of one partition gets two",
         breaks=_PARAMETERS,
         may_break=_SINGLE,
-        settings=_creating(_is_single, partition_num=b"2"),
+        overrides=_creating(_is_single, partition_num=b"2"),
         way=WRONG_VALUE,
     ),
     fault(
         "create-again-without-retention",
         "retention is overlooked where the same topic is asked for again",
         breaks="create.again",
-        settings={"lookup.creation": _RetentionOnce()},
+        overrides=_counting(_RetentionOnce()),
         way=CONDITION,
     ),
     fault(
@@ -106,7 +119,7 @@ FAULTS: tuple[Preset, ...] = (
         "replicator is overlooked for an ext topic of one partition",
         breaks=_PARAMETERS,
         may_break="smart.cluster.not-leader",
-        settings=_creating(
+        overrides=_creating(
             lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
         ),
         way=CONDITION,
@@ -116,7 +129,7 @@ FAULTS: tuple[Preset, ...] = (
         "extend counts as true whatever it says for a topic of one partition",
         breaks=_PARAMETERS,
         may_break="create.odd",
-        settings=_creating(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
+        overrides=_creating(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
         way=BOUNDARY,
     ),
     fault(
@@ -124,7 +137,7 @@ FAULTS: tuple[Preset, ...] = (
         "a topic of one partition has the extend feature though it was not asked for",
         breaks=_PARAMETERS,
         may_break="create.odd create.again",
-        settings=_creating(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
+        overrides=_creating(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
         way=EXTRA,
     ),
 )

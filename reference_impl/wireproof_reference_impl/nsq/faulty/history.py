@@ -1,10 +1,8 @@
 """Faults that only a history of several moves shows: what comes back, where to, before what."""
 
-from collections.abc import Callable
-
-from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core.in_flight import Held, Return
+from wireproof_reference_impl.nsq.core.in_flight import Held
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.faulty.returning import Return, coming_back, overtaken_when
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -17,12 +15,6 @@ from wireproof_reference_impl.nsq.preset import (
 _KEPT = "smart.history.kept"
 _ORDER = "smart.history.order"
 _TAGGED = "dispatch.history"
-
-ComesBack = Callable[[Held, Return], Held | None]
-
-
-def _coming_back(comes_back: ComesBack) -> Settings:
-    return {"dispatch.comes_back": comes_back}
 
 
 def _every_seventh_lost(held: Held, why: Return) -> Held | None:
@@ -78,7 +70,7 @@ FAULTS: tuple[Preset, ...] = (
         "of what is put back or times out every seventh message is lost",
         breaks=f"{_KEPT} {_ORDER}",
         may_break=f"{_TAGGED} dispatch.to-matching",
-        settings=_coming_back(_every_seventh_lost),
+        overrides=coming_back(_every_seventh_lost),
         way=CONDITION,
     ),
     fault(
@@ -86,7 +78,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message that times out after it had been put back or timed out is lost",
         breaks=_KEPT,
         may_break=f"{_ORDER} {_TAGGED}",
-        settings=_coming_back(_lost_when_it_timed_out_again),
+        overrides=coming_back(_lost_when_it_timed_out_again),
         way=BOUNDARY,
     ),
     fault(
@@ -94,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message that is put back for the second time is lost",
         breaks=_ORDER,
         may_break=f"{_KEPT} {_TAGGED}",
-        settings=_coming_back(_lost_when_put_back_again),
+        overrides=coming_back(_lost_when_put_back_again),
         way=BOUNDARY,
     ),
     fault(
@@ -116,7 +108,7 @@ FAULTS: tuple[Preset, ...] = (
         "the tag of a message that was put back or timed out is forgotten",
         breaks=_TAGGED,
         may_break="dispatch.to-matching",
-        settings=_coming_back(_tag_forgotten),
+        overrides=coming_back(_tag_forgotten),
         way=WRONG_VALUE,
     ),
     fault(
@@ -131,28 +123,28 @@ FAULTS: tuple[Preset, ...] = (
         "a message with a tag is lost when it times out",
         breaks=_TAGGED,
         may_break="dispatch.to-matching",
-        settings=_coming_back(_tagged_lost_when_it_timed_out),
+        overrides=coming_back(_tagged_lost_when_it_timed_out),
         way=MISSING,
     ),
     fault(
         "history-overtaken",
         "on an ordered channel the next message goes before one that has come back",
         breaks=_ORDER,
-        settings={"order.overtaken": _overtaken_once},
+        overrides=overtaken_when(_overtaken_once),
         way=CONDITION,
     ),
     fault(
         "history-overtaken-later",
         "on an ordered channel the next message goes before one that has come back twice",
         breaks=_ORDER,
-        settings={"order.overtaken": _overtaken_when_sent_twice},
+        overrides=overtaken_when(_overtaken_when_sent_twice),
         way=BOUNDARY,
     ),
     fault(
         "history-overtaken-at-times",
         "on an ordered channel the next message goes before every other one that has come back",
         breaks=_ORDER,
-        settings={"order.overtaken": _overtaken_at_odd_ids},
+        overrides=overtaken_when(_overtaken_at_odd_ids),
         way=WRONG_VALUE,
     ),
 )

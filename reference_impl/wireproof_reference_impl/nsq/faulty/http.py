@@ -2,16 +2,21 @@
 
 import json
 from collections.abc import Callable
+from typing import cast
 from urllib.parse import unquote_plus
 
-from wireproof_reference_impl.nsq import http_header
+from msgspec.structs import replace
+
+from wireproof_reference_impl.nsq import http_header, http_publish
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import header
 from wireproof_reference_impl.nsq.core.go_text import marshalled
-from wireproof_reference_impl.nsq.core.header import checked_object, reader
+from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
 from wireproof_reference_impl.nsq.core.message import Entry
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.topic import Topic
 from wireproof_reference_impl.nsq.http_header import Fields, added, compact
+from wireproof_reference_impl.nsq.http_request import Answer, Request
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -20,6 +25,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.strict_json import JsonValue
 
 Object = dict[str, JsonValue]
@@ -45,8 +51,23 @@ def _taking(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
     return {"http.build_header": build}
 
 
-def _entry(change: Callable[[Entry], Entry]) -> Settings:
-    return {"http.entry": change}
+def _entry(change: Callable[[Entry], Entry]) -> tuple[Override, ...]:
+    """Return overrides under which another message is stored."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def ext_entry(request: Request, stored_header: bytes, header: Header) -> Entry:
+            return change(cast(Entry, original(request, stored_header, header)))
+
+        return ext_entry
+
+    return (Override(http_publish, "ext_entry", wrap),)
+
+
+def _status_202(original: Callable[..., object]) -> Callable[..., object]:
+    def untraced_answer(node: Node, request: Request) -> Answer:
+        return replace(cast(Answer, original(node, request)), status=202)
+
+    return untraced_answer
 
 
 def _spelled(extra: Fields) -> Object:
@@ -91,8 +112,8 @@ def _is_json(ext: bytes) -> bool:
     return True
 
 
-def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
-    return True
+def _taken_anywhere(topic: Topic) -> None:
+    """Take a header whatever the topic is like."""
 
 
 _LONGEST = 65535
@@ -125,7 +146,7 @@ FAULTS: tuple[Preset, ...] = (
             "http.header-json http.header-stored http.trace-empty http.value-exact "
             "http.x-nsqext http.x-nsqext-override parser.header-length"
         ),
-        settings={"http.ok_status": 202},
+        overrides=(Override(http_publish, "untraced_answer", _status_202),),
     ),
     fault(
         "http-answer-empty",
@@ -141,14 +162,14 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_ACCEPT,
         may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
-        settings=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
+        overrides=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
     ),
     fault(
         "http-body-unescaped",
         "percent signs and plus signs in the request body are taken for escapes",
         way=WRONG_VALUE,
         breaks=_ACCEPT,
-        settings=_entry(
+        overrides=_entry(
             lambda entry: entry._replace(
                 body=unquote_plus(entry.body.decode("latin-1"), "latin-1").encode("latin-1")
             )
@@ -160,7 +181,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
-        settings=_entry(lambda entry: entry._replace(header=None)),
+        overrides=_entry(lambda entry: entry._replace(header=None)),
     ),
     fault(
         "http-header-emptied",
@@ -168,7 +189,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.value-exact http.x-nsqext-override parser.header-length",
-        settings=_entry(lambda entry: entry._replace(header=b"{}")),
+        overrides=_entry(lambda entry: entry._replace(header=b"{}")),
     ),
     fault(
         "http-header-first-name",
@@ -194,7 +215,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
-        settings=_entry(
+        overrides=_entry(
             lambda entry: entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
         ),
     ),
@@ -312,6 +333,6 @@ FAULTS: tuple[Preset, ...] = (
         "a header published over HTTP on a plain topic is lost silently",
         way=MISSING,
         breaks="http.plain-topic",
-        settings={"http.takes_header": _taken_anywhere},
+        overrides=(replaced(http_publish, "check_support", _taken_anywhere),),
     ),
 )

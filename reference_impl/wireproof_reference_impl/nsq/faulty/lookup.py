@@ -5,13 +5,18 @@ the topics it works with stay right, so that what is claimed still shows.
 """
 
 import json
+from collections.abc import Callable
 from typing import cast
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
 from wireproof_reference_impl.nsq.http_request import data as answer_with
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd import lookup as lookups
+from wireproof_reference_impl.nsq.lookupd.api import Question
 from wireproof_reference_impl.nsq.lookupd.rules import escaped_error
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -40,6 +45,7 @@ from wireproof_reference_impl.nsq.telling import (
     telling,
     without,
 )
+from wireproof_reference_impl.overrides import Override
 
 _STRANGER: Record = {
     "id": "127.0.0.1:1",
@@ -53,20 +59,34 @@ _STRANGER: Record = {
 }
 
 
-def _always_new(request: Request) -> bool:
-    return True
+def _bare_when(when: When) -> tuple[Override, ...]:
+    """Return overrides under which some answers come in the newer style, unasked."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def answer(
+            question: Question, server: LookupServer, request: Request, *, v1: bool
+        ) -> object:
+            return original(question, server, request, v1=v1 or when(request))
+
+        return answer
+
+    return (Override(api, "answer", wrap),)
 
 
-def _bare_with_meta(request: Request) -> bool:
-    return request.v1 or (is_lookup(request) and not is_unmeant(request))
+def _asks_for_meta(request: Request) -> bool:
+    return is_lookup(request) and not is_unmeant(request)
 
 
-def _for_writing(access: str) -> str:
-    return "w"
+def _with_access(access_of: Callable[[str], str]) -> tuple[Override, ...]:
+    """Return overrides under which a topic is looked up for something else."""
 
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read_access(request: Request) -> str:
+            return access_of(cast(str, original(request)))
 
-def _for_reading(access: str) -> str:
-    return "r"
+        return read_access
+
+    return (Override(lookups, "read_access", wrap),)
 
 
 def _the_other(access: str) -> str:
@@ -180,7 +200,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
         "smart.lookup.listlookup-form smart.lookup.disabled",
-        settings={"lookup.v1": _always_new},
+        overrides=_bare_when(lambda request: True),
         way=MISSING,
     ),
     fault(
@@ -218,7 +238,7 @@ FAULTS: tuple[Preset, ...] = (
         "the answer to one that asks for metainfo is bare",
         breaks=_ENVELOPE,
         may_break=f"{LOOKERS} {_EXTEND}",
-        settings={"lookup.v1": _bare_with_meta},
+        overrides=_bare_when(_asks_for_meta),
         way=CONDITION,
     ),
     fault(
@@ -324,7 +344,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
-        settings={"lookup.access": _for_writing},
+        overrides=_with_access(lambda access: "w"),
         way=MISSING,
     ),
     fault(
@@ -332,7 +352,7 @@ FAULTS: tuple[Preset, ...] = (
         "access=w is taken for access=r",
         breaks=_ACCESS,
         may_break=LOOKERS + " smart.cluster.disabled-lookup",
-        settings={"lookup.access": _for_reading},
+        overrides=_with_access(lambda access: "r"),
         way=MISSING,
     ),
     fault(
@@ -341,7 +361,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
-        settings={"lookup.access": _the_other},
+        overrides=_with_access(_the_other),
         way=WRONG_VALUE,
     ),
     fault(

@@ -5,6 +5,9 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.http_request import Request
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd.api import Question
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -25,6 +28,7 @@ from wireproof_reference_impl.nsq.telling import (
     refuse,
     telling,
 )
+from wireproof_reference_impl.overrides import Override
 
 Meta = dict[str, object]
 
@@ -63,8 +67,18 @@ def _nodes(data: Data) -> list[Meta]:
     return cast(list[Meta], data["lookupdnodes"])
 
 
-def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> Settings:
-    return {"lookup.slave_answer": changing(change, when)}
+def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
+    """Return overrides under which some answers of a slave are changed."""
+    rule = changing(change, when)
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def find(question: Question, server: LookupServer, request: Request) -> object:
+            found = original(question, server, request)
+            return found if found is None or server.leads else rule(request, found)
+
+        return find
+
+    return (Override(api, "find", wrap),)
 
 
 _META = "smart.lookup.metainfo"
@@ -206,7 +220,7 @@ FAULTS: tuple[Preset, ...] = (
         "a slave names the master alone",
         breaks=_LIST,
         may_break=_FORM,
-        settings=_as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
+        overrides=_as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
         way=CONDITION,
     ),
     fault(
@@ -214,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
         "a slave refuses every lookup",
         breaks=_SLAVES,
         may_break="smart.lookup.access smart.lookup.disabled",
-        settings=_as_slave(refuse),
+        overrides=_as_slave(refuse),
         way=MISSING,
     ),
     fault(
@@ -222,7 +236,7 @@ FAULTS: tuple[Preset, ...] = (
         "a slave refuses the lookups of producers",
         breaks=_SLAVES,
         may_break="smart.lookup.access smart.lookup.disabled",
-        settings=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
+        overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
         way=CONDITION,
     ),
     fault(
@@ -230,21 +244,21 @@ FAULTS: tuple[Preset, ...] = (
         "a slave names no node",
         breaks=_SLAVES,
         may_break="smart.lookup.access smart.lookup.disabled",
-        settings=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
+        overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
         way=MISSING,
     ),
     fault(
         "slave-disagrees",
         "a slave tells each partition with the node of another",
         breaks=_SLAVES,
-        settings=_as_slave(exchanged),
+        overrides=_as_slave(exchanged),
         way=WRONG_VALUE,
     ),
     fault(
         "slave-without-meta",
         "a slave gives no meta",
         breaks=_SLAVES,
-        settings=_as_slave(_no_meta),
+        overrides=_as_slave(_no_meta),
         way=MISSING,
     ),
 )

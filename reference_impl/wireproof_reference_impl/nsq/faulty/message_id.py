@@ -1,14 +1,15 @@
 """Faults of message ids, of FIN and TOUCH that say them, and of heartbeats."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import packed
-from wireproof_reference_impl.nsq.core.in_flight import Held
+from wireproof_reference_impl.nsq.core import delivery, packed
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
 from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.refusal import Manner
 from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -19,13 +20,14 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
 
 _U63 = 1 << 63
 
 
-def _head(trace_id: Callable[[Message, int], int]) -> Settings:
-    """Return settings under which the low half of delivered ids is this, given the attempts."""
+def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
+    """Return overrides under which the low half of delivered ids is this, given the attempts."""
 
     def head(message: Message, attempts: int) -> bytes:
         return packed.message_head(
@@ -35,7 +37,7 @@ def _head(trace_id: Callable[[Message, int], int]) -> Settings:
             trace_id=trace_id(message, attempts),
         )
 
-    return {"delivery.head": head}
+    return (replaced(delivery, "head", head),)
 
 
 def _turned(message: Message, attempts: int) -> int:
@@ -46,26 +48,44 @@ def _forgotten_again(message: Message, attempts: int) -> int:
     return message.trace_id if attempts == 1 else 0
 
 
-def _finishing(finishes: Callable[[Held, Callable[[], int]], bool]) -> Settings:
-    """Return settings under which FIN ends only such messages."""
-    return {"dispatch.finishes": finishes}
+def _finishing(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
+    """Return overrides under which FIN ends only such messages."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def finish(in_flight: InFlight, internal_id: int, subscriber: Subscriber) -> None:
+            held = in_flight.held.get(internal_id)
+            if held is None or held.subscriber is not subscriber or finishes(held, in_flight):
+                original(in_flight, internal_id, subscriber)
+
+        return finish
+
+    return (Override(InFlight, "finish", wrap),)
 
 
-def _only_low_trace_ids(held: Held, oldest: Callable[[], int]) -> bool:
+def _only_low_trace_ids(held: Held, in_flight: InFlight) -> bool:
     return held.message.trace_id < _U63
 
 
-def _only_the_oldest(held: Held, oldest: Callable[[], int]) -> bool:
-    return held.message.internal_id == oldest()
+def _only_the_oldest(held: Held, in_flight: InFlight) -> bool:
+    return held.message.internal_id == min(
+        number for number, each in in_flight.held.items() if each.subscriber is held.subscriber
+    )
 
 
-def _not_every_third(held: Held, oldest: Callable[[], int]) -> bool:
+def _not_every_third(held: Held, in_flight: InFlight) -> bool:
     return held.message.internal_id % 3 != 0 or held.attempts > 1
 
 
-def _numbered(number: Callable[[int], int]) -> Settings:
-    """Return settings under which internal ids are this function of the next number."""
-    return {"publish.numbered": number}
+def _numbered(number: Callable[[int], int]) -> tuple[Override, ...]:
+    """Return overrides under which internal ids are this function of the next number."""
+
+    def wrap(original: Callable[..., Sequence[int]]) -> Callable[..., object]:
+        def next_ids(partition: Partition, count: int) -> Sequence[int]:
+            return list(map(number, original(partition, count)))
+
+        return next_ids
+
+    return (Override(Partition, "next_ids", wrap),)
 
 
 def _far_up(partition: int) -> int:
@@ -76,25 +96,37 @@ def _by_partition(partition: int) -> int:
     return (partition << 50) + 2
 
 
-def _anybody(held: Held, subscriber: Subscriber) -> bool:
-    return True
+def _by_anybody(original: Callable[..., object]) -> Callable[..., object]:
+    def finish(in_flight: InFlight, internal_id: int, subscriber: Subscriber) -> None:
+        held = in_flight.held.get(internal_id)
+        original(in_flight, internal_id, subscriber if held is None else held.subscriber)
+
+    return finish
+
+
+def _not_beyond_1_s(original: Callable[..., object]) -> Callable[..., object]:
+    def touch(
+        in_flight: InFlight, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
+    ) -> None:
+        original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=1_000_000_000)
+
+    return touch
 
 
 def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
     return b"" if data == HEARTBEAT else packed.frame(frame_type, data)
 
 
-def _in_a_response(is_meant: Callable[[bytes], bool]) -> Settings:
-    """Return settings under which refusals of some commands are no errors."""
-
-    def shown(command: bytes, code: str) -> Manner:
-        return Manner.RESPONSE if is_meant(command) else Manner.SAID
-
-    return {"output.manner": shown}
+def _in_a_response(is_meant: Callable[[bytes], bool]) -> tuple[Override, ...]:
+    """Return overrides under which refusals of some commands are no errors."""
+    return (answered_with_a_response(lambda command, code: is_meant(command)),)
 
 
-def _none_below_2_s(delay_ns: int) -> int:
-    return delay_ns if delay_ns >= 2_000_000_000 else 0
+def _at_once_below_2_s(original: Callable[..., object]) -> Callable[..., object]:
+    def put_back(channel: Channel, held: Held, now_ns: int, *, delay_ns: int) -> None:
+        original(channel, held, now_ns, delay_ns=delay_ns if delay_ns >= 2_000_000_000 else 0)
+
+    return put_back
 
 
 def _with_compression(fields: Mapping[str, object]) -> bytes:
@@ -123,14 +155,14 @@ FAULTS: tuple[Preset, ...] = (
         "FIN ends a message whoever holds it",
         breaks="smart.message-id.not-held",
         may_break="smart.order.one-in-flight",
-        settings={"dispatch.may_finish": _anybody},
+        overrides=(Override(InFlight, "finish", _by_anybody),),
         way=MISSING,
     ),
     fault(
         "touch-not-heeded",
         "TOUCH gives no more time than there was",
         breaks="smart.message-id.touch",
-        settings={"dispatch.touched_most_ns": 1_000_000_000},
+        overrides=(Override(InFlight, "touch", _not_beyond_1_s),),
         way=MISSING,
     ),
     fault(
@@ -145,14 +177,14 @@ FAULTS: tuple[Preset, ...] = (
         "put-back-comes-at-once",
         "REQ with a time-out below 2 s is one without",
         breaks="smart.connection.requeue",
-        settings={"dispatch.put_back_delay": _none_below_2_s},
+        overrides=(Override(Channel, "put_back", _at_once_below_2_s),),
         way=BOUNDARY,
     ),
     fault(
         "nothing-in-a-response",
         "an empty line, and a wrong magic, are answered in a response",
         breaks="smart.connection.unknown-command smart.connection.wrong-magic",
-        settings=_in_a_response(lambda command: not command),
+        overrides=_in_a_response(lambda command: not command),
         way=BOUNDARY,
     ),
     fault(
@@ -166,14 +198,14 @@ FAULTS: tuple[Preset, ...] = (
         "unidentified-without-a-code",
         "a refused IDENTIFY is answered in a response",
         breaks="smart.connection.identify-refused",
-        settings=_in_a_response(lambda command: command == IDENTIFY),
+        overrides=_in_a_response(lambda command: command == IDENTIFY),
         way=WRONG_VALUE,
     ),
     fault(
         "batch-without-a-code",
         "a refused batch is answered in a response",
         breaks="smart.connection.batch-refused",
-        settings=_in_a_response(lambda command: command == MPUB),
+        overrides=_in_a_response(lambda command: command == MPUB),
         way=WRONG_VALUE,
     ),
     fault(
@@ -181,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         "the trace id of delivered messages is in little-endian byte order",
         breaks=_HALVES,
         may_break=f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response",
-        settings=_head(_turned),
+        overrides=_head(_turned),
         way=WRONG_VALUE,
     ),
     fault(
@@ -192,7 +224,7 @@ FAULTS: tuple[Preset, ...] = (
             f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response "
             "consume.layout"
         ),
-        settings=_head(lambda message, attempts: 0),
+        overrides=_head(lambda message, attempts: 0),
         way=MISSING,
     ),
     fault(
@@ -200,7 +232,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message that comes again has lost its trace id",
         breaks=_HALVES,
         may_break="smart.message-id.again",
-        settings=_head(_forgotten_again),
+        overrides=_head(_forgotten_again),
         way=CONDITION,
     ),
     fault(
@@ -211,7 +243,7 @@ FAULTS: tuple[Preset, ...] = (
             f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
             "smart.order.position smart.order.rdy"
         ),
-        settings=_finishing(_only_low_trace_ids),
+        overrides=_finishing(_only_low_trace_ids),
         way=BOUNDARY,
     ),
     fault(
@@ -222,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
             "dispatch.history smart.partition.own-messages"
         ),
-        settings=_finishing(_only_the_oldest),
+        overrides=_finishing(_only_the_oldest),
         way=CONDITION,
     ),
     fault(
@@ -237,7 +269,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.to-matching dispatch.never-other-tag "
             "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
         ),
-        settings=_finishing(_not_every_third),
+        overrides=_finishing(_not_every_third),
         way=MISSING,
     ),
     fault(
@@ -253,10 +285,8 @@ FAULTS: tuple[Preset, ...] = (
         "of every two messages the first has the greater internal id",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        settings={
-            **_numbered(_one_of_a_pair_ahead),
-            "publish.first_id": _by_partition,
-        },
+        settings={"publish.first_id": _by_partition},
+        overrides=_numbered(_one_of_a_pair_ahead),
         way=CONDITION,
     ),
     fault(
@@ -264,7 +294,7 @@ FAULTS: tuple[Preset, ...] = (
         "every tenth internal id is greater than those that follow it",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
-        settings=_numbered(_every_tenth_ahead),
+        overrides=_numbered(_every_tenth_ahead),
         way=BOUNDARY,
     ),
 )

@@ -1,11 +1,20 @@
 """Faults of ordered consumption: what is in flight, and in which order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core.flight import Flight, one_at_a_time
-from wireproof_reference_impl.nsq.core.in_flight import Held, Return
-from wireproof_reference_impl.nsq.core.timers import LATE_NS
+from wireproof_reference_impl.nsq.core import channel as channels
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
+from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, namesakes
+from wireproof_reference_impl.nsq.faulty.returning import (
+    Return,
+    coming_back,
+    overtaken_after,
+    overtaken_when,
+)
+from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -15,66 +24,117 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
 
 _WIDE = 10
 
 
-def _sending(may_send: Callable[[Flight], bool], *, window: int | None = _WIDE) -> Settings:
-    """Return settings under which another message goes out when this rule says so.
+MaySend = Callable[[Channel], bool]
+Window = Callable[[int, int], int]
+"""How many messages a client may hold that says so many with RDY, and what it was before."""
 
-    `window` is what every client may hold, None as many as it says with RDY.
+
+def _sending(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
+    """Return overrides under which another message goes out when this rule says so.
+
+    `window` is what every client may hold.
     """
-
-    def holds(said: int, before: int) -> int:
-        return said if window is None else window
-
-    return {"order.may_send": may_send, "order.window": holds}
+    rule = _sent_when(may_send)
+    return (rule,) if window is None else (rule, _holding(lambda said, before: window))
 
 
-def _at_most(count: int) -> Callable[[Flight], bool]:
-    return lambda flight: flight.held < count and not flight.deferred
+def _sent_when(may_send: MaySend) -> Override:
+    def sent_when(channel: Channel) -> bool:
+        return not channel.ordered or may_send(channel)
+
+    return replaced(Channel, "may_send", sent_when)
 
 
-def _when_touched(flight: Flight) -> bool:
-    return one_at_a_time(flight) or (flight.touched and flight.held == 1)
+def _holding(window: Window) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def set_ready(channel: Channel, subscriber: Subscriber, count: int) -> None:
+            before = subscriber.ready
+            original(channel, subscriber, count)
+            if channel.ignores_ready:
+                subscriber.ready = window(count, before)
+
+        return set_ready
+
+    return Override(Channel, "set_ready", wrap)
 
 
-def _when_idle(flight: Flight) -> bool:
-    return flight.idle and not flight.deferred
+def _one_at_a_time(channel: Channel) -> bool:
+    return not len(channel.in_flight) and not channel.deferred_count
 
 
-def _when_held_long(flight: Flight) -> bool:
-    return one_at_a_time(flight) or (flight.age_ns >= LATE_NS and flight.held == 1)
+def _at_most(count: int) -> MaySend:
+    return lambda channel: len(channel.in_flight) < count and not channel.deferred_count
 
 
-def _when_deferred(flight: Flight) -> bool:
-    return not flight.held
+def _when_idle(channel: Channel) -> bool:
+    return not channel.deferred_count and any(not each.held for each in channel.subscribers)
 
 
-def _not_beside_others(flight: Flight) -> bool:
-    return one_at_a_time(flight) and not flight.elsewhere
+def _when_deferred(channel: Channel) -> bool:
+    return not len(channel.in_flight)
 
 
-def _widened(window: Callable[[int, int], int]) -> Settings:
-    """Return settings under which RDY makes room for so many messages."""
-    return {"order.may_send": _as_said, "order.window": window}
+def _not_beside_others(channel: Channel) -> bool:
+    return _one_at_a_time(channel) and not any(len(each.in_flight) for each in namesakes(channel))
 
 
-def _as_said(flight: Flight) -> bool:
-    return not flight.deferred
+class _Touched(Held):
+    """A message that knows when it was sent that more time was last asked for."""
+
+    touched_ns = 0
+
+
+def _noting_touch(original: Callable[..., object]) -> Callable[..., object]:
+    def touch(
+        in_flight: InFlight, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
+    ) -> None:
+        original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=most_ns)
+        held = in_flight.held[internal_id]
+        if isinstance(held, _Touched):
+            held.touched_ns = held.sent_ns
+
+    return touch
+
+
+def _when_touched(channel: Channel) -> bool:
+    held = channel.in_flight.held.values()
+    touched = any(isinstance(each, _Touched) and each.touched_ns == each.sent_ns for each in held)
+    return _one_at_a_time(channel) or (touched and len(held) == 1)
+
+
+def _when_held_long() -> tuple[Override, ...]:
+    """Return overrides under which a second message goes out 3 s after the first."""
+    time = ServeTime()
+
+    def may_send(channel: Channel) -> bool:
+        sent_ns = [each.sent_ns for each in channel.in_flight.held.values()]
+        return _one_at_a_time(channel) or (
+            len(sent_ns) == 1 and time.now_ns - sent_ns[0] >= LATE_NS
+        )
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def send(channel: Channel, held: Held, chosen: Sequence[Subscriber], now_ns: int) -> None:
+            original(channel, held, chosen, now_ns)
+            if channel.ordered:
+                channel.timers.at(now_ns + LATE_NS, channel.serve)
+
+        return send
+
+    return (time.noted(), Override(Channel, "send", wrap), *_sending(may_send))
+
+
+def _widened(window: Window) -> tuple[Override, ...]:
+    """Return overrides under which RDY makes room for so many messages."""
+    return (_sent_when(lambda channel: not channel.deferred_count), _holding(window))
 
 
 def _at_most_one(said: int, before: int) -> int:
     return min(said, 1)
-
-
-def _overtaken(why: Return) -> Settings:
-    """Return settings under which later messages overtake one that came back for this reason."""
-
-    def overtaken(held: Held) -> bool:
-        return held.why is why
-
-    return {"order.overtaken": overtaken}
 
 
 def _overtaken_second_time(held: Held) -> bool:
@@ -85,9 +145,16 @@ def _lost_when_put_back(held: Held, why: Return) -> Held | None:
     return None if why is Return.PUT_BACK else held
 
 
-def _next_of(pick: Callable[[int], int]) -> Settings:
-    """Return settings under which this one of so many waiting messages goes next."""
-    return {"order.next_of": pick}
+def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
+    """Return overrides under which, if ordered, this one of so many waiting messages goes next."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def pick(channel: Channel, waiting: int) -> object:
+            return place_of(waiting) if channel.ordered else original(channel, waiting)
+
+        return pick
+
+    return (Override(Channel, "pick", wrap),)
 
 
 _ONE = "smart.order.one-in-flight"
@@ -111,17 +178,20 @@ FAULTS: tuple[Preset, ...] = (
         breaks=f"{_ONE} {_RDY}",
         # A client that holds one message does not look for the next one yet.
         may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
-        settings=_sending(_at_most(2)),
+        overrides=_sending(_at_most(2)),
         way=EXTRA,
-        delivers_wrongly=True,
-        late={**_sending(_when_held_long), "order.looks_again_ns": LATE_NS},
+        late_overrides=_when_held_long(),
     ),
     fault(
         "order-touch-makes-room",
         "a message for which more time was asked for no longer holds the others back",
         breaks=_ONE,
         may_break=_HISTORY,
-        settings=_sending(_when_touched),
+        overrides=(
+            replaced(channels, "Held", _Touched),
+            Override(InFlight, "touch", _noting_touch),
+            *_sending(_when_touched),
+        ),
         way=CONDITION,
     ),
     fault(
@@ -129,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "each client of an ordered channel has one message in flight",
         breaks=_ONE,
         may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN}",
-        settings={"order.may_send": _when_idle},
+        overrides=_sending(_when_idle, window=None),
         way=EXTRA,
     ),
     fault(
@@ -137,7 +207,7 @@ FAULTS: tuple[Preset, ...] = (
         "from RDY 50 on an ordered channel has five messages in flight",
         breaks=_RDY,
         may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
-        settings=_widened(lambda said, before: 5 if said >= 50 else 1),
+        overrides=_widened(lambda said, before: 5 if said >= 50 else 1),
         way=BOUNDARY,
     ),
     fault(
@@ -145,7 +215,7 @@ FAULTS: tuple[Preset, ...] = (
         "each RDY makes room for one more message",
         breaks=_RDY,
         may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
-        settings=_widened(lambda said, before: before + 1 if before else 1),
+        overrides=_widened(lambda said, before: before + 1 if before else 1),
         way=EXTRA,
     ),
     fault(
@@ -153,7 +223,7 @@ FAULTS: tuple[Preset, ...] = (
         "RDY 0 ends delivery though any RDY is to be ignored",
         breaks=_RDY,
         may_break=f"{_ONE} {_HISTORY}",
-        settings={"order.window": _at_most_one},
+        overrides=(_holding(_at_most_one),),
         way=CONDITION,
     ),
     fault(
@@ -161,7 +231,7 @@ FAULTS: tuple[Preset, ...] = (
         "later messages go before one that was put back",
         breaks=_AGAIN,
         may_break=f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT}",
-        settings=_overtaken(Return.PUT_BACK),
+        overrides=overtaken_after(Return.PUT_BACK),
         way=WRONG_VALUE,
     ),
     fault(
@@ -170,7 +240,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_AGAIN,
         # That nothing else comes for long is shown by what is held timing out and coming first.
         may_break=f"{_ONE} {_RDY} {_HISTORY} {_PARTITION}",
-        settings=_overtaken(Return.TIMED_OUT),
+        overrides=overtaken_after(Return.TIMED_OUT),
         way=CONDITION,
     ),
     fault(
@@ -178,7 +248,7 @@ FAULTS: tuple[Preset, ...] = (
         "later messages go before one whose client left",
         breaks=_AGAIN,
         may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
-        settings=_overtaken(Return.LEFT),
+        overrides=overtaken_after(Return.LEFT),
         way=CONDITION,
     ),
     fault(
@@ -186,7 +256,7 @@ FAULTS: tuple[Preset, ...] = (
         "later messages go before one that comes back for the second time",
         breaks=_AGAIN,
         may_break=_HISTORY,
-        settings={"order.overtaken": _overtaken_second_time},
+        overrides=overtaken_when(_overtaken_second_time),
         way=BOUNDARY,
     ),
     fault(
@@ -199,7 +269,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.history smart.message-id.halves smart.message-id.again "
             "smart.partition.own-messages"
         ),
-        settings={"dispatch.comes_back": _lost_when_put_back},
+        overrides=coming_back(_lost_when_put_back),
         way=MISSING,
     ),
     fault(
@@ -207,7 +277,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message put back for later does not hold the others back",
         breaks=_AGAIN,
         may_break=_HISTORY,
-        settings=_sending(_when_deferred, window=1),
+        overrides=_sending(_when_deferred, window=1),
         way=CONDITION,
     ),
     fault(
@@ -216,7 +286,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_IN_ORDER,
         may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
-        settings=_next_of(lambda waiting: waiting - 1),
+        overrides=_next_of(lambda waiting: waiting - 1),
         way=WRONG_VALUE,
     ),
     fault(
@@ -225,7 +295,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_IN_ORDER,
         may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
-        settings=_next_of(lambda waiting: 1 if waiting == 2 else 0),
+        overrides=_next_of(lambda waiting: 1 if waiting == 2 else 0),
         way=CONDITION,
     ),
     fault(
@@ -233,14 +303,14 @@ FAULTS: tuple[Preset, ...] = (
         "among more than 15 waiting messages the second goes before the first",
         breaks=_IN_ORDER,
         may_break=f"{_INCREASING} {_HISTORY}",
-        settings=_next_of(lambda waiting: 1 if waiting > 15 else 0),
+        overrides=_next_of(lambda waiting: 1 if waiting > 15 else 0),
         way=BOUNDARY,
     ),
     fault(
         "order-held-back-by-another-partition",
         "a message in flight holds back the channels of its name at other partitions",
         breaks="smart.order.partition",
-        settings={"cluster.together": True, "order.may_send": _not_beside_others},
+        overrides=(NOTED, TOGETHER, _sent_when(_not_beside_others)),
         way=CONDITION,
     ),
 )

@@ -6,6 +6,7 @@ from struct import pack
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.faulty.consume import counted
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -134,7 +135,7 @@ FAULTS: tuple[Preset, ...] = (
         "attempts stay at 1 however often a message is pushed",
         breaks="smart.order.attempts",
         may_break="consume.attempts consume.plain-topic smart.history.kept smart.history.order",
-        settings={"delivery.attempts": _stay_at_one},
+        overrides=counted(_stay_at_one),
         way=MISSING,
     ),
 )

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.core import subscribe_rules
-from wireproof_reference_impl.nsq.core.refusal import Manner, Refusal
+from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, order_rule
+from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -60,8 +61,8 @@ def _no_tag(wish: Wish) -> Refusal | None:
     return order_rule(wish)
 
 
-def _ordered_in_a_response(command: bytes, code: str) -> Manner:
-    return Manner.RESPONSE if command in (SUB_ORDER, SUB_ORDERED) else Manner.SAID
+def _is_ordered_command(command: bytes, code: str) -> bool:
+    return command in (SUB_ORDER, SUB_ORDERED)
 
 
 def _no_known_channel(wish: Wish) -> Refusal | None:
@@ -130,8 +131,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-tagged-answered-otherwise",
         "an ordered subscription with a desired tag is refused in a response frame",
         breaks=_COMMAND,
-        settings={"output.manner": _ordered_in_a_response},
-        overrides=_ruled(_no_tag),
+        overrides=(*_ruled(_no_tag), answered_with_a_response(_is_ordered_command)),
         way=WRONG_VALUE,
     ),
     fault(

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import frame_reading
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.frame_reading import (
-    Size,
     Split,
-    judge_size,
     split_header,
 )
-from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt
+from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
+from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, declared
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -19,8 +19,13 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.names import PUB, PUB_EXT, PUB_TRACE
 
 _MOST_LENGTH = 65535
+_SINGLE = (PUB, PUB_EXT, PUB_TRACE)
+_ENDLESS = 1 << 62
+"""More bytes than any client sends."""
 
 
 def _length(data: bytes) -> int:
@@ -34,12 +39,12 @@ def _cut_at(data: bytes, length: int) -> Split | None:
     return Split(data[2 : 2 + length], data[2 + length :])
 
 
-def _split(split: Callable[[bytes], Split | None]) -> Settings:
-    return {"parser.split": split}
+def _split(split: Callable[[bytes], Split | None]) -> tuple[Override, ...]:
+    return (*HARMS, replaced(frame_reading, "split_header", split))
 
 
-def _raising(most: int, error: type[Exception]) -> Settings:
-    """Return settings under which longer headers that fit end in an error of the broker's own."""
+def _raising(most: int, error: type[Exception]) -> tuple[Override, ...]:
+    """Return overrides under which longer headers that fit end in an error of the broker's own."""
 
     def split(data: bytes) -> Split | None:
         taken = split_header(data)
@@ -107,20 +112,17 @@ def _of_one_byte(data: bytes) -> Split | None:
     return _cut_at(data, _length(data) % 256)
 
 
-def _negative_endless(size: int, limit: int) -> Size:
-    return Size.ENDLESS if size < 0 else judge_size(size, limit)
+def _waiting(is_waited_for: Callable[[int, int], bool]) -> tuple[Override, ...]:
+    """Return overrides under which some sizes are waited for that should be refused."""
 
+    def change(connection: Connection, kind: str, size: int) -> Number:
+        limits = connection.node.limits
+        limit = limits.message if connection.command in _SINGLE else limits.body
+        if kind in ("size", "identify size") and is_waited_for(size, limit):
+            yield _ENDLESS
+        return size
 
-def _oversize_endless(size: int, limit: int) -> Size:
-    return Size.ENDLESS if size > limit else judge_size(size, limit)
-
-
-def _least_endless(size: int, limit: int) -> Size:
-    return Size.ENDLESS if size == -(1 << 31) else judge_size(size, limit)
-
-
-def _greatest_endless(size: int, limit: int) -> Size:
-    return Size.ENDLESS if size == (1 << 31) - 1 else judge_size(size, limit)
+    return (*HARMS, declared(change))
 
 
 _LENGTH = "parser.header-length"
@@ -133,21 +135,21 @@ FAULTS: tuple[Preset, ...] = (
         "the broker dies of a header length of 65535",
         way=BOUNDARY,
         breaks=_LENGTH,
-        settings=_raising(_MOST_LENGTH - 1, Halt),
+        overrides=_raising(_MOST_LENGTH - 1, Halt),
     ),
     fault(
         "length-65534-deafens",
         "a connection is not listened to any more after a header length above 65533",
         way=BOUNDARY,
         breaks=_LENGTH,
-        settings=_raising(_MOST_LENGTH - 2, Deaf),
+        overrides=_raising(_MOST_LENGTH - 2, Deaf),
     ),
     fault(
         "length-65534-halts-unless-json",
         "the broker dies of a header length above 65533 when the header is no JSON object",
         way=CONDITION,
         breaks=_LENGTH,
-        settings=_split(_halting_unless_json),
+        overrides=_split(_halting_unless_json),
     ),
     fault(
         "length-32768-deafens",
@@ -155,7 +157,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_LENGTH,
         may_break="consume.body-intact consume.layout",
-        settings=_raising(32767, Deaf),
+        overrides=_raising(32767, Deaf),
     ),
     fault(
         "length-signed",
@@ -165,7 +167,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break=(
             "consume.body-intact disk.layout parser.header-beyond-frame parser.header-length"
         ),
-        settings=_split(_signed),
+        overrides=_split(_signed),
     ),
     fault(
         "length-of-one-byte",
@@ -173,28 +175,28 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks="publish.accept",
         may_break="parser.header-beyond-frame",
-        settings=_split(_of_one_byte),
+        overrides=_split(_of_one_byte),
     ),
     fault(
         "length-little-endian",
         "header lengths above 255 are read in little-endian byte order",
         way=WRONG_VALUE,
         breaks="publish.accept",
-        settings=_split(_little_endian),
+        overrides=_split(_little_endian),
     ),
     fault(
         "length-counts-itself",
         "header lengths above 255 are taken to count their own two bytes",
         way=WRONG_VALUE,
         breaks="publish.accept",
-        settings=_split(_counting_itself),
+        overrides=_split(_counting_itself),
     ),
     fault(
         "beyond-clamped",
         "a header length beyond the frame is cut down to fit",
         way=WRONG_VALUE,
         breaks=_BEYOND,
-        settings=_split(_clamped),
+        overrides=_split(_clamped),
     ),
     fault(
         "beyond-no-header",
@@ -202,14 +204,14 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_BEYOND,
         may_break="consume.body-intact",
-        settings=_split(_nothing_left_of_it),
+        overrides=_split(_nothing_left_of_it),
     ),
     fault(
         "beyond-by-one",
         "a header length one byte beyond the frame is overlooked",
         way=BOUNDARY,
         breaks=_BEYOND,
-        settings=_split(_one_beyond),
+        overrides=_split(_one_beyond),
     ),
     fault(
         "beyond-halts",
@@ -217,7 +219,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_BEYOND,
         may_break="dispatch.not-ready http.header-json parser.header-length",
-        settings=_split(_halting_when_beyond),
+        overrides=_split(_halting_when_beyond),
     ),
     fault(
         "beyond-deafens",
@@ -225,7 +227,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_BEYOND,
         may_break="parser.in-step",
-        settings=_split(_deaf_when_beyond),
+        overrides=_split(_deaf_when_beyond),
     ),
     fault(
         "size-negative-waits",
@@ -233,7 +235,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
-        settings={"parser.size": _negative_endless},
+        overrides=_waiting(lambda size, limit: size < 0),
     ),
     fault(
         "size-oversize-waits",
@@ -241,7 +243,7 @@ FAULTS: tuple[Preset, ...] = (
         way=LATE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
-        settings={"parser.size": _oversize_endless},
+        overrides=_waiting(lambda size, limit: size > limit),
     ),
     fault(
         "size-least-waits",
@@ -249,7 +251,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
-        settings={"parser.size": _least_endless},
+        overrides=_waiting(lambda size, limit: size == -(1 << 31)),
     ),
     fault(
         "size-greatest-waits",
@@ -257,6 +259,6 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
-        settings={"parser.size": _greatest_endless},
+        overrides=_waiting(lambda size, limit: size == (1 << 31) - 1),
     ),
 )

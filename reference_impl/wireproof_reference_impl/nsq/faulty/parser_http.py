@@ -1,6 +1,6 @@
 """Faults of parsers: requests over HTTP."""
 
-from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt
+from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
 from wireproof_reference_impl.nsq.http_header import whole_body
 from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
@@ -46,21 +46,25 @@ FAULTS: tuple[Preset, ...] = (
         "http-headers-halt",
         "the broker dies of a request with more than a hundred headers",
         {"http.body": _many_headers_halt},
+        overrides=HARMS,
     ),
     parser_fault(
         "http-long-value-deafens",
         "a request with a header of more than 60000 bytes is never answered",
         {"http.body": _long_value_deafens},
+        overrides=HARMS,
     ),
     parser_fault(
         "http-nul-halts",
         "the broker dies of an escaped NUL in a query",
         {"http.body": _nul_halts},
+        overrides=HARMS,
     ),
     parser_fault(
         "http-escape-deafens",
         "a request whose query has a percent sign without two digits behind is never answered",
         {"http.body": _bad_escape_deafens},
+        overrides=HARMS,
     ),
     parser_fault(
         "http-body-recoded",

@@ -1,13 +1,25 @@
 """Faults of parsers: sizes and counts that lie, and bodies taken for something else."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core import frame_reading
+from wireproof_reference_impl.nsq.core.commands import publish_many
+from wireproof_reference_impl.nsq.core.commands.sized import Bytes
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.frame_reading import Split, split_header
-from wireproof_reference_impl.nsq.core.harm import Victim
 from wireproof_reference_impl.nsq.core.message import Entry, Message
-from wireproof_reference_impl.nsq.core.refusal import Deaf, Halt, Stuck
+from wireproof_reference_impl.nsq.faulty.consume import losing
+from wireproof_reference_impl.nsq.faulty.harm import (
+    HARMS,
+    Deaf,
+    Halt,
+    Stuck,
+    drop_another,
+    keep_memory,
+)
+from wireproof_reference_impl.nsq.faulty.shared_overrides import declared, storing
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.overrides import Override, replaced
 
 _FULL = 65536
 _HOARDED_BYTES = 2 << 20
@@ -18,46 +30,58 @@ _END_MARK = b"\xff\xff\xff\xff"
 _LIKE_A_LINE = b"\nNOP\n"
 
 
-def _low_bits(victim: Victim, kind: str, size: int) -> int:
+def _low_bits(connection: Connection, kind: str, size: int) -> int:
     return size & 0xFFFFFF if kind != "count" and size > 0xFFFFFF else size
 
 
-def _magnitude(victim: Victim, kind: str, size: int) -> int:
+def _magnitude(connection: Connection, kind: str, size: int) -> int:
     return abs(size) if kind != "count" else size
 
 
-def _zero_deafens(victim: Victim, kind: str, size: int) -> int:
+def _zero_deafens(connection: Connection, kind: str, size: int) -> int:
     if kind == "identify size" and size == 0:
         raise Deaf
     return size
 
 
-def _negative_count_halts(victim: Victim, kind: str, count: int) -> int:
+def _negative_count_halts(connection: Connection, kind: str, count: int) -> int:
     if kind == "count" and count < -1:
         raise Halt
     return count
 
 
-def _room_for_all(victim: Victim, kind: str, count: int) -> int:
+def _room_for_all(connection: Connection, kind: str, count: int) -> int:
     if kind == "count" and count > _MANY:
-        victim.harm.keep(b"", _HOARDED_BYTES)
+        keep_memory(b"", _HOARDED_BYTES)
     return count
 
 
-def _huge_sticks(victim: Victim, kind: str, size: int) -> int:
+def _huge_sticks(connection: Connection, kind: str, size: int) -> int:
     if kind == "message size" and size >= _HUGE:
         raise Stuck
     return size
 
 
-def _least_closes_another(victim: Victim, kind: str, size: int) -> int:
+def _least_closes_another(connection: Connection, kind: str, size: int) -> int:
     if size == _LEAST:
-        victim.drop_another(subscribed=True)
+        drop_another(connection, subscribed=True)
     return size
 
 
-def _declared(read: object) -> Settings:
-    return {"weakness.declared": read}
+def _declared(change: Callable[[Connection, str, int], int]) -> tuple[Override, ...]:
+    return (*HARMS, declared(change))
+
+
+def _batch(change: Callable[[bytes], bytes]) -> Override:
+    """Return an override that changes the body of each batch."""
+
+    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
+        def read_body(size: int) -> Bytes:
+            return change((yield from original(size)))
+
+        return read_body
+
+    return Override(publish_many, "read_body", wrap)
 
 
 def _nothing_behind_header_halts(data: bytes) -> Split | None:
@@ -66,7 +90,7 @@ def _nothing_behind_header_halts(data: bytes) -> Split | None:
     return split_header(data)
 
 
-def _without_twins(victim: Victim, data: bytes) -> bytes:
+def _without_twins(data: bytes) -> bytes:
     """Leave out of a batch each message that is the same as the one before it."""
     messages: list[bytes] = []
     place, dropped = 4, 0
@@ -85,17 +109,17 @@ def _without_twins(victim: Victim, data: bytes) -> bytes:
     return data if count < 1 else count.to_bytes(4) + b"".join(messages)
 
 
-def _full_cut(victim: Victim, entries: Sequence[Entry]) -> Sequence[Entry]:
+def _full_cut(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
     return [
         each._replace(body=each.body[:-1]) if len(each.body) == _FULL else each for each in entries
     ]
 
 
-def _zeros_cut(victim: Victim, entries: Sequence[Entry]) -> Sequence[Entry]:
+def _zeros_cut(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
     return [each if any(each.body) else each._replace(body=each.body[:-1]) for each in entries]
 
 
-def _ended_by_line(victim: Victim, entries: Sequence[Entry]) -> Sequence[Entry]:
+def _ended_by_line(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
     return [
         each._replace(body=each.body.partition(_LIKE_A_LINE)[0])
         if _LIKE_A_LINE in each.body
@@ -112,66 +136,69 @@ FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "size-low-bits",
         "of a size only the low 24 bits are read",
-        _declared(_low_bits),
+        overrides=_declared(_low_bits),
     ),
     parser_fault(
         "size-magnitude",
         "a negative size is read without its sign",
-        _declared(_magnitude),
+        overrides=_declared(_magnitude),
     ),
     parser_fault(
         "size-65536-by-one",
         "of a message of 65536 bytes the last one is lost",
-        {"weakness.stored": _full_cut},
+        overrides=(storing(_full_cut),),
     ),
     parser_fault(
         "size-identify-zero-deafens",
         "a connection is not listened to any more after an IDENTIFY of size 0",
-        _declared(_zero_deafens),
+        overrides=_declared(_zero_deafens),
     ),
     parser_fault(
         "size-least-closes-another",
         "the smallest signed size or count ends the connection of a subscriber beside",
-        _declared(_least_closes_another),
+        overrides=_declared(_least_closes_another),
     ),
     parser_fault(
         "count-negative-halts",
         "the broker dies of a batch that counts less than -1 messages",
-        _declared(_negative_count_halts),
+        overrides=_declared(_negative_count_halts),
     ),
     parser_fault(
         "count-hoards",
         "room is made, and never given back, for all of the 65537 or more messages of a batch",
-        _declared(_room_for_all),
+        overrides=_declared(_room_for_all),
     ),
     parser_fault(
         "message-size-sticks",
         "the broker hangs once a message in a batch claims 16 MiB or more",
-        _declared(_huge_sticks),
+        overrides=_declared(_huge_sticks),
     ),
     parser_fault(
         "batch-twins-lost",
         "a message of a batch that is the same as the one before it is answered and lost",
-        {"weakness.batch": _without_twins},
+        overrides=(_batch(_without_twins),),
     ),
     parser_fault(
         "header-fills-frame-halts",
         "the broker dies of a header length that leaves no byte for the body",
-        {"parser.split": _nothing_behind_header_halts},
+        overrides=(
+            *HARMS,
+            replaced(frame_reading, "split_header", _nothing_behind_header_halts),
+        ),
     ),
     parser_fault(
         "body-zeros-cut",
         "the last byte of a body of NULs alone is lost",
-        {"weakness.stored": _zeros_cut},
+        overrides=(storing(_zeros_cut),),
     ),
     parser_fault(
         "body-line-ends-it",
         "a body ends where something like a NOP stands in it",
-        {"weakness.stored": _ended_by_line},
+        overrides=(storing(_ended_by_line),),
     ),
     parser_fault(
         "body-end-mark-lost",
         "a message that begins with four bytes of all ones is taken for the end of the queue",
-        {"delivery.lost": _is_end_mark},
+        overrides=losing(_is_end_mark),
     ),
 )

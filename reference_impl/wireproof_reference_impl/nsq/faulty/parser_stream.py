@@ -1,72 +1,106 @@
 """Faults of parsers: the stream in pieces, and its end."""
 
-from wireproof_reference_impl.nsq.core.harm import Victim
-from wireproof_reference_impl.nsq.core.refusal import Halt
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.faulty.harm import HARMS, Halt, keep_memory, leak, reread, unread
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.names import MAGIC
 
 _SIZE_BYTES = 4
 _HOARDED_BYTES = 1 << 20
 
 
-def _is_inside_size(victim: Victim) -> bool:
-    return victim.wanted == _SIZE_BYTES and 0 < len(victim.unread) < _SIZE_BYTES
+def _wanted(connection: Connection) -> int:
+    """Return how many bytes the command at hand waits for; 0 between commands."""
+    return 0 if connection.reading is None else connection.needed
 
 
-def _magic_too(victim: Victim) -> bool:
-    return MAGIC.startswith(victim.unread)
+def _is_inside_size(connection: Connection) -> bool:
+    return _wanted(connection) == _SIZE_BYTES and 0 < len(unread(connection)) < _SIZE_BYTES
 
 
-def _split_size_loses_begin(victim: Victim, data: bytes) -> bytes:
+def _magic_too(connection: Connection) -> bool:
+    return MAGIC.startswith(unread(connection))
+
+
+def _split_size_loses_begin(connection: Connection, data: bytes) -> bytes:
     """Forget what came of a size before the rest of it."""
-    if _is_inside_size(victim) and not _magic_too(victim):
-        victim.reread(len(victim.unread))
+    if _is_inside_size(connection) and not _magic_too(connection):
+        reread(connection, b"")
     return data
 
 
-def _split_magic_halts(victim: Victim, data: bytes) -> bytes:
-    if _is_inside_size(victim) and _magic_too(victim) and data:
+def _split_magic_halts(connection: Connection, data: bytes) -> bytes:
+    if _is_inside_size(connection) and _magic_too(connection) and data:
         raise Halt
     return data
 
 
-def _lone_feed_lost(victim: Victim, data: bytes) -> bytes:
+def _lone_feed_lost(connection: Connection, data: bytes) -> bytes:
     """Take the end of a line that comes alone for nothing."""
-    return b"" if data == b"\n" and not victim.wanted and victim.unread else data
+    return b"" if data == b"\n" and not _wanted(connection) and unread(connection) else data
 
 
-def _cut_leaks(victim: Victim) -> None:
-    victim.leak()
+def _cut_leaks(connection: Connection) -> None:
+    leak(connection)
 
 
-def _cut_hoards(victim: Victim) -> None:
-    victim.harm.keep(victim.unread, _HOARDED_BYTES)
+def _cut_hoards(connection: Connection) -> None:
+    keep_memory(unread(connection), _HOARDED_BYTES)
+
+
+def _segments(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which each piece of the stream is read otherwise."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read(connection: Connection, data: bytes) -> None:
+            original(connection, change(connection, data))
+
+        return read
+
+    return (Override(Connection, "read", wrap), *HARMS)
+
+
+def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
+    """Return overrides under which more is done when a stream ends inside a command."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def cut_off(connection: Connection) -> None:
+            if connection.reading is not None:
+                change(connection)
+            original(connection)
+
+        return cut_off
+
+    return (*HARMS, Override(Connection, "cut_off", wrap))
 
 
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "split-size-desyncs",
         "of a size that comes in two pieces the first is forgotten",
-        {"weakness.segment": _split_size_loses_begin},
+        overrides=_segments(_split_size_loses_begin),
     ),
     parser_fault(
         "split-magic-halts",
         "the broker dies of a magic that comes in two pieces",
-        {"weakness.segment": _split_magic_halts},
+        overrides=_segments(_split_magic_halts),
     ),
     parser_fault(
         "split-feed-lost",
         "the end of a command line is overlooked where it comes alone",
-        {"weakness.segment": _lone_feed_lost},
+        overrides=_segments(_lone_feed_lost),
     ),
     parser_fault(
         "cut-leaks",
         "a connection that ends inside a body is never let go of",
-        {"weakness.cut": _cut_leaks},
+        overrides=_cut(_cut_leaks),
     ),
     parser_fault(
         "cut-hoards",
         "for every connection that ends inside a body a megabyte is kept for ever",
-        {"weakness.cut": _cut_hoards},
+        overrides=_cut(_cut_hoards),
     ),
 )

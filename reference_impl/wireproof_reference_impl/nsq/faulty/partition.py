@@ -1,11 +1,20 @@
 """Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from weakref import WeakSet
 
-from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import landing, subscribe_rules
-from wireproof_reference_impl.nsq.core.landing import Landing
-from wireproof_reference_impl.nsq.core.message import Stored
+from wireproof_reference_impl.nsq.core import subscribe_rules
+from wireproof_reference_impl.nsq.core.commands import publish, subscribe
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.message import Entry, Stored
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.faulty.shared_overrides import (
+    Choose,
+    storing,
+    storing_elsewhere,
+    storing_elsewhere_late,
+)
+from wireproof_reference_impl.nsq.faulty.together import TOGETHER
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -15,65 +24,94 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.overrides import replaced
-from wireproof_spec.nsq.names import OK, is_valid_name
-
-Lands = Callable[[Landing], int]
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 
 
-def _landing(lands: Lands) -> Settings:
-    """Return settings under which publishes land there; one node holds all partitions."""
-    return {"cluster.together": True, "publish.lands": lands}
-
-
-def _stray(name: str, text: str, lands: Lands, *, breaks: str, way: str) -> Preset:
+def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
     """Return a fault that lets messages stray, and late ones as well."""
     return fault(
         name,
         text,
         breaks=breaks,
         may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
-        settings=_landing(lands),
+        overrides=(TOGETHER, storing_elsewhere(choose)),
         way=way,
-        delivers_wrongly=True,
-        late={"cluster.together": True, "publish.strays": lands},
+        late_overrides=(TOGETHER, storing_elsewhere_late(choose)),
     )
 
 
-def _first(landing: Landing) -> int:
+def _first(partition: Partition, entries: Sequence[Entry]) -> int:
     return 0
 
 
-def _every_fourth_next_door(landing: Landing) -> int:
-    return landing.partition ^ (landing.stored % 4 == 3)
+def _every_fourth_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+    return partition.number ^ (partition.log.count % 4 == 3)
 
 
-def _batches_first(landing: Landing) -> int:
-    return 0 if len(landing.entries) > 1 else landing.partition
+def _batches_first(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 0 if len(entries) > 1 else partition.number
 
 
-def _traced(landing: Landing) -> bool:
-    return any(entry.trace_id for entry in landing.entries)
+def _traced(entries: Sequence[Entry]) -> bool:
+    return any(entry.trace_id for entry in entries)
 
 
-def _traced_first(landing: Landing) -> int:
-    return 0 if _traced(landing) else landing.partition
+def _traced_first(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 0 if _traced(entries) else partition.number
 
 
-def _traced_last(landing: Landing) -> int:
-    return 1 if _traced(landing) else landing.partition
+def _traced_last(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 1 if _traced(entries) else partition.number
 
 
-def _odd_trace_ids_next_door(landing: Landing) -> int:
-    return landing.partition ^ (landing.entries[0].trace_id % 2)
+def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+    return partition.number ^ (entries[0].trace_id % 2)
 
 
-def _always_first(partition: int) -> int:
-    return 0
+def _always_first(original: Callable[..., object]) -> Callable[..., object]:
+    def find_partition(connection: Connection, words: Sequence[bytes]) -> object:
+        if len(words) > 3 and words[3].isdigit():
+            words = [*words[:3], b"0", *words[4:]]
+        return original(connection, words)
+
+    return find_partition
 
 
-def _line_feed_above_200(stored: Stored) -> bytes:
-    return OK + b"\n" if stored.size > 200 else OK
+def _line_feed_above_200() -> tuple[Override, ...]:
+    large = WeakSet[Connection]()
+
+    def note(original: Callable[..., Stored]) -> Callable[..., object]:
+        def store(
+            connection: Connection, partition: Partition, entries: Sequence[Entry]
+        ) -> Stored:
+            stored = original(connection, partition, entries)
+            if connection.command == PUB and stored.size > 200:
+                large.add(connection)
+            return stored
+
+        return store
+
+    def answer(original: Callable[..., object]) -> Callable[..., object]:
+        def respond(connection: Connection, data: bytes) -> None:
+            is_large = data == OK and connection in large
+            large.discard(connection)
+            original(connection, OK + b"\n" if is_large else data)
+
+        return respond
+
+    return (Override(publish, "store", note), Override(Connection, "respond", answer))
+
+
+def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which the bodies of PUB are stored otherwise."""
+
+    def stored(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+        if connection.command != PUB:
+            return entries
+        return [each._replace(body=change(each.body)) for each in entries]
+
+    return (storing(stored),)
 
 
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
@@ -152,8 +190,7 @@ FAULTS: tuple[Preset, ...] = (
         "a subscription is to the first partition, whatever it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=f"{_STRAYED} smart.partition.sub-missing",
-        settings={"cluster.together": True},
-        overrides=(replaced(landing, "the_one_named", _always_first),),
+        overrides=(TOGETHER, Override(subscribe, "find_partition", _always_first)),
         way=WRONG_VALUE,
     ),
     fault(
@@ -177,7 +214,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_PUBLISH,
         may_break="smart.order.layout smart.order.in-order smart.order.increasing "
         "consume.plain-topic",
-        settings={"publish.plain_body": _last_byte_lost_above_4096},
+        overrides=_bodies(_last_byte_lost_above_4096),
         way=BOUNDARY,
     ),
     fault(
@@ -185,7 +222,7 @@ FAULTS: tuple[Preset, ...] = (
         "bodies of PUB lose blanks and line ends at their front",
         breaks=_PUBLISH,
         may_break="smart.order.layout consume.plain-topic",
-        settings={"publish.plain_body": _leading_blanks_lost},
+        overrides=_bodies(_leading_blanks_lost),
         way=CONDITION,
     ),
     fault(
@@ -193,7 +230,7 @@ FAULTS: tuple[Preset, ...] = (
         "PUB of more than 200 bytes is answered OK and a line feed",
         breaks=_PUBLISH,
         may_break="smart.partition.pub-failed",
-        settings={"publish.plain_ok": _line_feed_above_200},
+        overrides=_line_feed_above_200(),
         way=EXTRA,
     ),
 )

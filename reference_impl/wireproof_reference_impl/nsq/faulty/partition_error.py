@@ -1,10 +1,18 @@
 """Faults of the errors that SUB and PUB are refused with."""
 
-from wireproof_reference_impl.nsq.behaviour import Settings
+from collections.abc import Callable, Sequence
+
 from wireproof_reference_impl.nsq.core import packed, subscribe_rules
-from wireproof_reference_impl.nsq.core.frame_reading import Size, judge_size
-from wireproof_reference_impl.nsq.core.refusal import Manner
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.core.commands import publish, sized
+from wireproof_reference_impl.nsq.core.commands.sized import Refuse
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_reference_impl.nsq.faulty.errors import (
+    When,
+    answered_with_a_response,
+    coded,
+    ended_without_a_word,
+)
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -14,7 +22,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
-from wireproof_reference_impl.overrides import replaced
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
     E_BAD_CHANNEL,
@@ -29,22 +37,17 @@ from wireproof_spec.nsq.error_codes import (
 from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
 
 
-def _coded(command: bytes, code: str, said: str) -> Settings:
-    """Return settings under which one command is refused with another code."""
+def _coded(command: bytes, code: str, said: str) -> tuple[Override, ...]:
+    """Return overrides under which one command is refused with another code."""
 
     def error_code(name: bytes, found: str) -> str:
         return said if name == command and found == code else found
 
-    return {"output.error_code": error_code}
+    return (coded(error_code),)
 
 
-def _mannered(command: bytes, code: str, manner: Manner) -> Settings:
-    """Return settings under which one refusal of a command shows otherwise."""
-
-    def shown(name: bytes, found: str) -> Manner:
-        return manner if name == command and found == code else Manner.SAID
-
-    return {"output.manner": shown}
+def _is(command: bytes, code: str) -> When:
+    return lambda name, found: name == command and found == code
 
 
 def _invalid_twice(frame_type: int, data: bytes) -> bytes:
@@ -64,12 +67,20 @@ def _any_letter(name: str) -> bool:
     return is_valid_name(name) or (0 < len(name) <= 64)
 
 
-def _zero_taken(size: int, limit: int) -> Size:
-    return judge_size(size, limit) if size else Size.FINE
+def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
+    def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
+        if size:
+            original(size, limit=limit, invalid=invalid, too_big=too_big)
+
+    return check_size
 
 
-def _only_on_plain(topic: TopicKind | None) -> bool:
-    return topic is None or not topic.extend
+def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
+    def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
+        topic = connection.node.topics.get(shown(words[1]))
+        return bool(original(connection, words)) and (topic is None or not topic.extend)
+
+    return needs_partition
 
 
 _REFUSED = (
@@ -98,7 +109,7 @@ def _refused(
             f"{text} is refused with {said}",
             breaks=clause,
             may_break=_REFUSED,
-            settings=_coded(command, code, said),
+            overrides=_coded(command, code, said),
             way=WRONG_VALUE,
         ),
         fault(
@@ -106,7 +117,7 @@ def _refused(
             f"{text} ends the connection without a word",
             breaks=f"{clause} {as_well}",
             may_break=_REFUSED,
-            settings=_mannered(command, code, Manner.CLOSED),
+            overrides=(ended_without_a_word(_is(command, code)),),
             way=MISSING,
         ),
         fault(
@@ -114,7 +125,7 @@ def _refused(
             f"{text} is refused with a response frame",
             breaks=f"{clause} {as_well}",
             may_break=_REFUSED,
-            settings=_mannered(command, code, Manner.RESPONSE),
+            overrides=(answered_with_a_response(_is(command, code)),),
             way=WRONG_VALUE,
         ),
     )
@@ -125,7 +136,7 @@ FAULTS: tuple[Preset, ...] = (
         "pub-partition-optional-on-ext-topics",
         "on ext topics PUB needs no partition, on others it does",
         breaks="smart.partition.required",
-        settings={"publish.needs_partition": _only_on_plain},
+        overrides=(Override(publish, "needs_partition", _only_on_plain),),
         way=CONDITION,
     ),
     *_refused(
@@ -149,7 +160,7 @@ FAULTS: tuple[Preset, ...] = (
         "batch-topic-not-exist-other-code",
         "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
         breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
-        settings=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
+        overrides=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
         way=CONDITION,
     ),
     fault(
@@ -165,7 +176,7 @@ FAULTS: tuple[Preset, ...] = (
         "PUB takes topic names of more than 64 letters for legal ones",
         breaks="smart.partition.pub-bad-topic",
         may_break=_REFUSED,
-        settings={"publish.topic_names": _long_too},
+        overrides=(replaced(publish, "is_valid_name", _long_too),),
         way=BOUNDARY,
     ),
     *_refused(
@@ -181,7 +192,7 @@ FAULTS: tuple[Preset, ...] = (
         "a message of no bytes is taken",
         breaks="smart.partition.pub-bad-message",
         may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
-        settings={"parser.size": _zero_taken},
+        overrides=(Override(sized, "check_size", _zero_taken),),
         way=BOUNDARY,
     ),
     *_refused(
@@ -242,7 +253,7 @@ FAULTS: tuple[Preset, ...] = (
         "sub-bad-partition-other-code",
         "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
         breaks="smart.partition.sub-missing",
-        settings=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
+        overrides=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
         way=CONDITION,
     ),
 )

@@ -5,7 +5,8 @@ from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import packed
-from wireproof_reference_impl.nsq.core.landing import split_traced
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.commands.publish import split_traced
 from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -16,6 +17,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.names import OK
 
 _U63 = 1 << 63
@@ -51,9 +53,9 @@ def _size_of_the_smallest(stored: Stored) -> bytes:
     return _response(stored, size=min(stored.size, 65535))
 
 
-def _split(split: Callable[[bytes], tuple[int, bytes]]) -> Settings:
-    """Return settings under which the body of PUB_TRACE is taken apart so."""
-    return {"publish.split_traced": split}
+def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
+    """Return overrides under which the body of PUB_TRACE is taken apart so."""
+    return (replaced(publish, "split_traced", split),)
 
 
 def _id_in_the_body(data: bytes) -> tuple[int, bytes]:
@@ -164,7 +166,7 @@ FAULTS: tuple[Preset, ...] = (
             "smart.order.layout smart.order.ext-place consume.no-header "
             "publish.pub-on-ext-topic disk.no-ext-record smart.order.in-order"
         ),
-        settings=_split(_id_in_the_body),
+        overrides=_split(_id_in_the_body),
         way=EXTRA,
     ),
     fault(
@@ -172,14 +174,14 @@ FAULTS: tuple[Preset, ...] = (
         "bodies of PUB_TRACE above 4096 bytes lose their last byte",
         breaks=_LAYOUT,
         may_break=f"{_ORDERED} {_POSITION} smart.order.in-order",
-        settings=_split(_last_byte_lost_above_4096),
+        overrides=_split(_last_byte_lost_above_4096),
         way=BOUNDARY,
     ),
     fault(
         "pub-trace-zeros-lost",
         "NUL bytes at the front of the body of PUB_TRACE are taken for the trace id's",
         breaks=_LAYOUT,
-        settings=_split(_zeros_lost),
+        overrides=_split(_zeros_lost),
         way=CONDITION,
     ),
     fault(
@@ -187,7 +189,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace ids of PUB_TRACE from 2^63 on lose their highest bit",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL} smart.order.position",
-        settings=_split(_id_of_63_bits),
+        overrides=_split(_id_of_63_bits),
         way=BOUNDARY,
     ),
     fault(
@@ -195,7 +197,7 @@ FAULTS: tuple[Preset, ...] = (
         "trace ids of PUB_TRACE above 2^53 are rounded",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL}",
-        settings=_split(_id_through_a_float),
+        overrides=_split(_id_through_a_float),
         way=BOUNDARY,
     ),
     fault(
@@ -203,7 +205,7 @@ FAULTS: tuple[Preset, ...] = (
         "the trace id of PUB_TRACE is read in little-endian byte order",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL} consume.no-header smart.order.position",
-        settings=_split(_id_little_endian),
+        overrides=_split(_id_little_endian),
         way=WRONG_VALUE,
     ),
     fault(
@@ -288,10 +290,8 @@ FAULTS: tuple[Preset, ...] = (
         "pub-trace-empty-is-its-id",
         "PUB_TRACE with nothing behind the trace id stores the trace id for a message",
         breaks="smart.trace.empty",
-        settings={
-            "publish.has_trace_room": _room_for_the_id,
-            "publish.split_traced": _id_for_nothing,
-        },
+        settings={"publish.has_trace_room": _room_for_the_id},
+        overrides=_split(_id_for_nothing),
         way=WRONG_VALUE,
     ),
 )

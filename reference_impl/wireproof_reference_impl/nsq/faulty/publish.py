@@ -11,6 +11,8 @@ from wireproof_reference_impl.nsq.core.header import Fields, Header, checked_obj
 from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.faulty.consume import losing
+from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -197,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_ACCEPT,
         may_break="consume.header-intact",
-        settings={"delivery.lost": _lost_with_many_names},
+        overrides=losing(_lost_with_many_names),
     ),
     fault(
         "accept-but-lose-tagged",
@@ -209,7 +211,7 @@ FAULTS: tuple[Preset, ...] = (
             "dispatch.shared-tag http.header-stored http.x-nsqext publish.accept "
             "publish.mpub-ext"
         ),
-        settings={"delivery.lost": _lost_with_tag},
+        overrides=losing(_lost_with_tag),
     ),
     fault(
         "header-anything",
@@ -337,13 +339,13 @@ FAULTS: tuple[Preset, ...] = (
         "PUB_EXT on a plain topic is answered OK and its header is lost",
         way=MISSING,
         breaks=_PLAIN,
-        settings={"publish.takes_header": _taken_anywhere},
+        overrides=(taking_header(_taken_anywhere),),
     ),
     fault(
         "plain-topic-takes-internal-names",
         "PUB_EXT on a plain topic is answered OK when its header has internal names only",
         way=CONDITION,
         breaks=_PLAIN,
-        settings={"publish.takes_header": _internal_taken_anywhere},
+        overrides=(taking_header(_internal_taken_anywhere),),
     ),
 )

@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable
 from struct import pack
+from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import header, packed
+from wireproof_reference_impl.nsq.core.commands import publish_ext
+from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.core.header import Header, reader
 from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
@@ -19,6 +22,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.names import OK
 from wireproof_spec.strict_json import JsonValue
@@ -31,13 +35,35 @@ def _answering(traced: Callable[[Stored], bytes]) -> Settings:
     return {"publish.ext_trace_response": traced}
 
 
-def _from_the_fourth(said: bytes) -> Settings:
-    """Return settings under which an untraced PUB_EXT is answered so, but for the first three."""
+def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
+    """Return overrides under which an untraced PUB_EXT is answered so, but for the first three."""
 
-    def ok(stored: Stored) -> bytes:
-        return said if stored.internal_id > 3 else OK
+    def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
+        def answer(connection: Connection, read: Header, stored: Stored) -> bytes:
+            if read.trace_id is None and stored.internal_id > 3:
+                return said
+            return original(connection, read, stored)
 
-    return {"publish.ok": ok}
+        return answer
+
+    return (Override(publish_ext, "answer", wrap),)
+
+
+def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Override, ...]:
+    """Return overrides under which PUB_EXT is answered as traced behind some other headers."""
+    headers = WeakKeyDictionary[Connection, Header]()
+
+    def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
+        def answer(connection: Connection, read: Header, stored: Stored) -> bytes:
+            before = headers.get(connection)
+            headers[connection] = read
+            if traced(before):
+                return connection.node.behaviour.publish.ext_trace_response(stored)
+            return original(connection, read, stored)
+
+        return answer
+
+    return (Override(publish_ext, "answer", wrap),)
 
 
 def _response(stored: Stored, **other: int) -> bytes:
@@ -46,14 +72,6 @@ def _response(stored: Stored, **other: int) -> bytes:
     return packed.trace_response(
         parts.internal_id % _U64, parts.trace_id % _U64, offset=parts.offset, size=parts.size
     )
-
-
-def _traced_but_the_first(read: Header, before: Header | None) -> bool:
-    return read.trace_id is not None or before is not None
-
-
-def _traced_from_then_on(read: Header, before: Header | None) -> bool:
-    return read.trace_id is not None or (before is not None and before.trace_id is not None)
 
 
 def _by_text(data: bytes) -> Header:
@@ -234,7 +252,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_OK,
         may_break=PUBLISHERS,
-        settings=_from_the_fourth(b"OK\n"),
+        overrides=_from_the_fourth(b"OK\n"),
     ),
     fault(
         "ok-always-traced",
@@ -245,7 +263,7 @@ FAULTS: tuple[Preset, ...] = (
             "parser.segmentation publish.accept publish.trace-empty publish.trace-id-form "
             "publish.trace-response"
         ),
-        settings={"publish.traced": _traced_but_the_first},
+        overrides=_answering_as_traced(lambda before: before is not None),
     ),
     fault(
         "ok-empty",
@@ -253,7 +271,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=_OK,
         may_break=PUBLISHERS,
-        settings=_from_the_fourth(b""),
+        overrides=_from_the_fourth(b""),
     ),
     fault(
         "ok-traced-from-then-on",
@@ -261,7 +279,9 @@ FAULTS: tuple[Preset, ...] = (
         way=CONDITION,
         breaks=_OK,
         may_break="parser.segmentation publish.trace-id-form publish.trace-response",
-        settings={"publish.traced": _traced_from_then_on},
+        overrides=_answering_as_traced(
+            lambda before: before is not None and before.trace_id is not None
+        ),
     ),
     fault(
         "trace-empty-is-zero",

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core import delivery, packed
 from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
-from wireproof_reference_impl.nsq.core.upgrading import TopicKind, Upgradable
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.faulty.consume import with_body
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
 from wireproof_reference_impl.nsq.faulty.subscribe import lenient, ruled
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -18,6 +21,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.overrides import Override
 
 _INDICATOR = packed.EXTEND_INDICATOR
 _ATTEMPTS_AT = 12
@@ -53,9 +57,32 @@ def _emptied_records(records: list[bytes]) -> list[bytes]:
     return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
 
 
-def _rewriting(rewritten: Callable[[list[bytes]], list[bytes]]) -> Settings:
-    """Return settings under which an upgrade makes the old records anew."""
-    return {"upgrade.records": rewritten}
+def _rewriting(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
+    """Return overrides under which an upgrade makes the old records anew."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def upgrade(node: Node, topic: Topic) -> None:
+            original(node, topic)
+            for partition in topic.partitions.values():
+                _rewrite(node, partition, rewritten)
+
+        return upgrade
+
+    return (Override(Node, "upgrade", wrap),)
+
+
+def _rewrite(
+    node: Node, partition: Partition, rewritten: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """Give a partition other records; every channel starts at their beginning."""
+    records = rewritten([record for _, record in partition.log.read_from(0)])
+    partition.log.close()
+    partition.log = node.storage.replace_log(partition.topic.name, partition.number, records)
+    for channel in partition.channels.values():
+        channel.backlog = partition.backlog(0, 0)
+        channel.next_held = None
+        channel.returned.clear()
+    partition.stale = True
 
 
 def _only_for_born(header: bytes, topic: TopicKind) -> bytes | None:
@@ -71,10 +98,12 @@ def _last_record(records: list[bytes]) -> list[bytes]:
     return records[-1:]
 
 
-def _when_empty(topic: Upgradable) -> None:
-    """Upgrade a topic without messages; answer and do nothing for any other."""
-    if not topic.message_count:
-        topic.upgrade()
+def _when_empty(original: Callable[..., object]) -> Callable[..., object]:
+    def upgrade(topic: Topic) -> None:
+        if not topic.message_count:
+            original(topic)
+
+    return upgrade
 
 
 def _headers_when_empty(data: bytes, topic: TopicKind) -> bool:
@@ -115,49 +144,49 @@ FAULTS: tuple[Preset, ...] = (
         "an upgrade removes the old records",
         way=MISSING,
         breaks=_OLD,
-        settings=_rewriting(_no_records),
+        overrides=_rewriting(_no_records),
     ),
     fault(
         "upgrade-keeps-one-record",
         "an upgrade keeps only the last of the old records",
         way=BOUNDARY,
         breaks=_OLD,
-        settings=_rewriting(_last_record),
+        overrides=_rewriting(_last_record),
     ),
     fault(
         "upgrade-indicates-old-records",
         "an upgrade sets the indicator on old records that have no ext part",
         way=WRONG_VALUE,
         breaks=f"{_UPGRADED} {_OLD}",
-        settings=_rewriting(_indicated_records),
+        overrides=_rewriting(_indicated_records),
     ),
     fault(
         "upgrade-indicates-the-first-record",
         "an upgrade sets the indicator on the first old record, which has no ext part",
         way=BOUNDARY,
         breaks=f"{_UPGRADED} {_OLD}",
-        settings=_rewriting(_first_indicated),
+        overrides=_rewriting(_first_indicated),
     ),
     fault(
         "upgrade-empties-records",
         "an upgrade overwrites the bodies of old records with zeros",
         way=WRONG_VALUE,
         breaks=_OLD,
-        settings=_rewriting(_emptied_records),
+        overrides=_rewriting(_emptied_records),
     ),
     fault(
         "upgrade-versions-old-records",
         "an upgrade puts a version of ext into old records and no indicator",
         way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
-        settings=_rewriting(lambda records: _with_part(records, b"\0", 0)),
+        overrides=_rewriting(lambda records: _with_part(records, b"\0", 0)),
     ),
     fault(
         "upgrade-gives-headers-to-old-records",
         "an upgrade gives old records an empty JSON header",
         way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
-        settings=_rewriting(
+        overrides=_rewriting(
             lambda records: _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
         ),
     ),
@@ -166,7 +195,7 @@ FAULTS: tuple[Preset, ...] = (
         "the upgrade of a topic that has messages is answered and not done",
         way=CONDITION,
         breaks=f"{_ACCEPT} {_OLD}",
-        settings={"upgrade.apply": _when_empty},
+        overrides=(Override(Topic, "upgrade", _when_empty),),
     ),
     fault(
         "upgrade-refuses-headers-when-used",
@@ -174,7 +203,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="upgrade.old-messages",
-        settings={"publish.takes_header": _headers_when_empty},
+        overrides=(taking_header(_headers_when_empty),),
     ),
     fault(
         "upgrade-loses-headers",
@@ -184,7 +213,7 @@ FAULTS: tuple[Preset, ...] = (
         may_break=(
             "disk.upgraded upgrade.old-messages upgrade.open-subscription upgrade.subscribe-rules"
         ),
-        settings={"publish.stored_header": _only_for_born},
+        overrides=(storing_header(_only_for_born),),
     ),
     fault(
         "upgrade-old-layout-for-old",
@@ -199,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_OLD,
         may_break="consume.plain-topic subscribe.support-refused subscribe.tag-ignored",
-        settings={"delivery.body": _old_read_as_new},
+        overrides=with_body(_old_read_as_new),
     ),
     fault(
         "upgrade-keeps-old-rules",

@@ -34,36 +34,42 @@ def ping(server: LookupServer, request: Request) -> Answer:
 
 def _negotiated(question: Question) -> Route[LookupServer]:
     def handler(server: LookupServer, request: Request) -> Answer:
-        v1 = server.behaviour.lookup.v1(request)
-        return distorted(server.answering, request, _answer(question, server, request, v1=v1))
+        right = answer(question, server, request, v1=request.v1)
+        return distorted(server.answering, request, right)
 
     return Route(handler, _GET)
 
 
 def _always_v1(question: Question, methods: tuple[str, ...]) -> Route[LookupServer]:
     def handler(server: LookupServer, request: Request) -> Answer:
-        return _answer(question, server, request, v1=True)
+        return answer(question, server, request, v1=True)
 
     return Route(handler, methods, always_v1=True)
 
 
-def _answer(question: Question, server: LookupServer, request: Request, *, v1: bool) -> Answer:
+def answer(question: Question, server: LookupServer, request: Request, *, v1: bool) -> Answer:
+    """Return the answer to a question, in the newer style or the older one.
+
+    Clause: smart.lookup.envelope, smart.lookup.v1
+    """
     rules = server.behaviour.lookup
     try:
         if not request.escaped:
             raise HttpRefusal(400, "INVALID_REQUEST")
-        found = _found(question, server, request)
+        found = find(question, server, request)
     except HttpRefusal as refusal:
         return rules.error(rules.refusal(request, refusal), v1)
     return nothing() if found is None else rules.sent(request, data(found, v1=v1))
 
 
-def _found(question: Question, server: LookupServer, request: Request) -> object:
-    rules = server.behaviour.lookup
+def find(question: Question, server: LookupServer, request: Request) -> object:
+    """Return the data that answer a question, None if there are none.
+
+    Raises:
+        HttpRefusal: the question is refused.
+    """
     found = question(server, request)
-    if found is None:
-        return None
-    return rules.answer(request, found if server.leads else rules.slave_answer(request, found))
+    return None if found is None else server.behaviour.lookup.answer(request, found)
 
 
 ROUTES: Mapping[str, Route[LookupServer]] = {

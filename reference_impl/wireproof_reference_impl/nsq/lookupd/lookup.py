@@ -26,10 +26,7 @@ def lookup(server: LookupServer, request: Request) -> object:
     Clause: ext.lookup, smart.lookup
     """
     name = parameters.topic(request)
-    access = request.text("access") or READ
-    if access not in (READ, WRITE):
-        raise HttpRefusal(400, "INVALID_ACCESS_MODE")
-    access = server.behaviour.lookup.access(access)
+    access = read_access(request)
     topic = server.cluster.topics.get(name)
     places = [] if topic is None else _asked(topic, request.text("partition"))
     if access == WRITE:
@@ -45,6 +42,20 @@ def lookup(server: LookupServer, request: Request) -> object:
     answer["partitions"] = None if nothing else _partitions(server, led)
     answer["producers"] = None if nothing else _producers(server, led)
     return answer
+
+
+def read_access(request: Request) -> str:
+    """Return what a topic is looked up for: `r`, also where nothing is said, or `w`.
+
+    Clause: smart.lookup.access
+
+    Raises:
+        HttpRefusal: something else is said.
+    """
+    access = request.text("access") or READ
+    if access not in (READ, WRITE):
+        raise HttpRefusal(400, "INVALID_ACCESS_MODE")
+    return access
 
 
 def meta(topic: ClusterTopic | None) -> records.Record:

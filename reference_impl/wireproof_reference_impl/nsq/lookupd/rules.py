@@ -6,21 +6,6 @@ UPGRADE_PAUSE_NS = 1_000_000_000
 """How long a deployed cluster tells producers of no node after an upgrade; measured: below 3 s."""
 
 
-def asks_for_v1(request: Request) -> bool:
-    """Tell whether the client asks for the newer style of answers."""
-    return request.v1
-
-
-def access_asked(access: str) -> str:
-    """Return the access to grant: the one asked for."""
-    return access
-
-
-def same_request(request: Request) -> Request:
-    """Return the request for a new topic as it counts."""
-    return request
-
-
 def as_it_is(request: Request, data: object) -> object:
     """Return the data to answer with."""
     return data

@@ -35,9 +35,8 @@ def create(server: LookupServer, request: Request) -> None:
 
     Clause: ext.create
     """
-    request = server.behaviour.lookup.creation(request)
     name = parameters.topic_name(request)
-    settings = _settings(request)
+    settings = read_settings(request)
     if not server.leads:
         raise HttpRefusal(400, error_codes.E_FAILED_ON_NOT_LEADER)
     if settings.partitions > MAX_PARTITIONS_CREATED:
@@ -131,8 +130,8 @@ def _changed(settings: Settings, wanted: _Changes) -> Settings:
     )
 
 
-def _settings(request: Request) -> Settings:
-    """Read what a topic is to be like, in the order in which the checks are made."""
+def read_settings(request: Request) -> Settings:
+    """Return what a topic is to be like, read in the order in which the checks are made."""
     return Settings(
         partitions=parameters.number(
             request,

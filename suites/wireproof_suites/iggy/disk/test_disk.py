@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observing import MISSING, as_set, difference_of, observe_unread
-from wireproof_kit.iggy.polled import Polled, Seen, walk
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, difference_of, observe_unread
+from wireproof_kit.iggy.observe.polled import Polled, Seen, walk
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
-from wireproof_kit.waiting import until
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
@@ -37,7 +37,7 @@ GROWING = tuple(message(sized(1 + 100 * n), id=n + 1) for n in range(10))
 @case("iggy/disk/layout", clause="iggy.disk.same-layout")
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_layout(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """Messages stand in the log as they are polled, back to back."""
+    """The log file holds messages back to back, with the same bytes as a poll returns."""
     sent = [SentMessage(n, headers, payload) for n, payload in enumerate(PAYLOADS.values())]
     polled = server.sent_and_polled(topic, *sent)
 
@@ -46,7 +46,7 @@ def test_layout(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Ob
 
 @case("iggy/disk/layout/sent-one-by-one", clause="iggy.disk.same-layout")
 def test_layout_of_several_requests(server: Server, topic: Topic) -> Observation:
-    """Messages of several requests stand in the log as they are polled."""
+    """The log file holds messages of separate requests with the same bytes as a poll returns."""
     for each in GROWING:
         server.sent(topic, each)
 
@@ -56,7 +56,7 @@ def test_layout_of_several_requests(server: Server, topic: Topic) -> Observation
 @case("iggy/disk/layout/state", clause="iggy.disk.same-layout", needs=("control",))
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_layout_with_state(server: Server, topic: Topic, state: int) -> Observation:
-    """A message whose state was set stands in the log as it is polled, if it is polled."""
+    """If a message with a changed state can be polled, the log file holds the same bytes."""
     before = server.sent_and_polled(topic, *numbered(3))
     if len(before.seen) < 3:
         return observe_unread(before) or observed(MISSING, overdue=True)
@@ -71,7 +71,7 @@ def test_layout_with_state(server: Server, topic: Topic, state: int) -> Observat
 
 @case("iggy/disk/index", clause="iggy.disk.index")
 def test_index(server: Server, topic: Topic) -> Observation:
-    """The index holds the place of each message in the log."""
+    """The index file holds the position of each message in the log file."""
     polled = server.sent_and_polled(topic, *GROWING)
     unread = observe_unread(polled)
     if unread is not None or not polled.seen:
@@ -83,7 +83,7 @@ def test_index(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/disk/time-index", clause="iggy.disk.time-index")
 def test_time_index(server: Server, topic: Topic) -> Observation:
-    """The time index holds the timestamp of each message."""
+    """The time index file holds the timestamp of each message."""
     polled = server.sent_and_polled(topic, *GROWING)
     unread = observe_unread(polled)
     if unread is not None or not polled.seen:
@@ -95,7 +95,7 @@ def test_time_index(server: Server, topic: Topic) -> Observation:
 @case("iggy/disk/name", clause="iggy.disk.names")
 @pytest.mark.parametrize("partition", [1, 2])
 def test_name(server: Server, partition: int) -> Observation:
-    """The first segment of a partition is named by offset 0."""
+    """The first segment of a partition is named after offset 0."""
     topic = server.new_topic(partitions=2)
     sent = numbered(3)
     server.sent(topic, *sent, partition=partition)
@@ -112,7 +112,7 @@ def test_name(server: Server, partition: int) -> Observation:
 @pytest.mark.parametrize("offset", [1, 4])
 @pytest.mark.parametrize("consumer", [1, 4294967295])
 def test_offset(server: Server, topic: Topic, offset: int, consumer: int) -> Observation:
-    """A stored offset stands in the file of its consumer, in 8 bytes."""
+    """A consumer's stored offset is written to that consumer's file as 8 bytes."""
     server.sent(topic, *numbered(5))
     server.store_offset(topic, offset, consumer=consumer)
     data = server.disk.offset_file(topic, consumer)

@@ -7,16 +7,16 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Answer, Done, Refused
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.door import Credentials, log_in
-from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
+from wireproof_kit.iggy.wire.login import Credentials, log_in
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.outgoing import joined
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.wire.outgoing import joined
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.streams import CreateStream
 from wireproof_suites.iggy.steps.requests import refused_polls
@@ -29,14 +29,14 @@ HUGE = {"half": 0x7FFFFFFF, "greatest": 0xFFFFFFFF}
 
 @case("iggy/frame/ping", clause="iggy.frame.request")
 def test_ping(server: Server) -> Observation:
-    """A ping is answered ok."""
+    """The server answers PING with status OK."""
     with server.connect() as connection:
         return observe(connection.ask(requests.ping()), then=connection.goes_on())
 
 
 @case("iggy/frame/split", clause="iggy.frame.request")
 def test_split(server: Server) -> Observation:
-    """A request may come byte by byte."""
+    """The server accepts a request that arrives one byte at a time."""
     with server.connect() as connection:
         for piece in requests.ping().split(*range(1, PING_SIZE)):
             connection.send(piece)
@@ -46,7 +46,7 @@ def test_split(server: Server) -> Observation:
 
 @case("iggy/frame/pipelined", clause="iggy.frame.request")
 def test_pipelined(server: Server) -> Observation:
-    """Ten requests in one write are answered in their order."""
+    """Ten requests in one write are answered in the order of the requests."""
     asked = [requests.ping(), *refused_polls(server).values()]
     with server.connect() as connection:
         due = [_status(connection.ask(each)) for each in asked]
@@ -65,7 +65,7 @@ def test_pipelined(server: Server) -> Observation:
 @case("iggy/frame/late", clause="iggy.frame.request")
 @pytest.mark.parametrize("at", range(1, PING_SIZE))
 def test_late(server: Server, at: int) -> Observation:
-    """A frame whose last bytes come later is answered once they have come."""
+    """The server answers a frame once its delayed last bytes have arrived."""
     first, last = requests.ping().split(at)
     with server.connect() as connection:
         connection.send(first)
@@ -79,7 +79,7 @@ def test_late(server: Server, at: int) -> Observation:
 @case("iggy/frame/error-body", clause="iggy.frame.response")
 @pytest.mark.parametrize("which", ["no-count", "no-stream"])
 def test_error_body(server: Server, which: str) -> Observation:
-    """An error has a status, and no body."""
+    """An error response has a non-zero status and an empty body."""
     with server.connect() as connection:
         answer = connection.ask(refused_polls(server)[which])
     if not isinstance(answer, Refused):
@@ -91,7 +91,7 @@ def test_error_body(server: Server, which: str) -> Observation:
 @case("iggy/frame/length", clause="iggy.frame.length")
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_length(server: Server, length: int) -> Observation:
-    """A length that leaves no room for a code is refused, and harms no other connection."""
+    """A frame length too small for a command code is refused; other connections keep working."""
     frame = struct.pack("<I", length) + bytes(length)
 
     return server.refusal(requests.raw(frame, f"a frame of length {length}"))
@@ -100,7 +100,7 @@ def test_length(server: Server, length: int) -> Observation:
 @case("iggy/frame/abandoned", clause="iggy.frame.length")
 @pytest.mark.parametrize("at", [1, 3, 4, 5, 8, 12, -1])
 def test_abandoned(server: Server, at: int) -> Observation:
-    """Who leaves in the middle of a frame harms no other connection."""
+    """A client that disconnects in the middle of a frame affects no other connection."""
     frame = server.request(commands.CREATE_STREAM, CreateStream(1, "wp_abandoned"))
     with server.connect() as connection:
         connection.send(frame.cut(at))
@@ -112,7 +112,7 @@ def test_abandoned(server: Server, at: int) -> Observation:
 @case("iggy/frame/length-huge", clause="iggy.frame.length", hazard=True)
 @pytest.mark.parametrize("length", HUGE.values(), ids=HUGE)
 def test_huge_length(server: Server, length: int) -> Observation:
-    """A length beyond all that comes is refused or waited for, and harms no other connection.
+    """The server refuses an oversized frame or waits for it; other connections keep working.
 
     A server that waits owes no answer: what is shown by a round trip elsewhere is enough.
     """
@@ -130,7 +130,7 @@ def test_huge_length(server: Server, length: int) -> Observation:
 @pytest.mark.parametrize("code", UNKNOWN_COMMANDS)
 @pytest.mark.parametrize("size", [0, 4], ids=["no-payload", "payload"])
 def test_unknown_command(server: Server, code: int, size: int) -> Observation:
-    """A code that no command has is refused."""
+    """A request with an unknown command code is refused."""
     return server.refusal(requests.framed(code, requests.raw(bytes(size), "")))
 
 
@@ -138,7 +138,7 @@ def test_unknown_command(server: Server, code: int, size: int) -> Observation:
 @pytest.mark.parametrize("size", [1, 20])
 @pytest.mark.parametrize("what", ["ping", "poll"])
 def test_trailing(server: Server, topic: Topic, what: str, size: int) -> Observation:
-    """Bytes behind a whole payload are refused, or ignored."""
+    """Extra bytes after a complete payload are refused or ignored."""
     right = requests.ping() if what == "ping" else server.poll_request(topic, Polling())
 
     return server.refusal(requests.lengthened(right, bytes(size)))
@@ -146,7 +146,7 @@ def test_trailing(server: Server, topic: Topic, what: str, size: int) -> Observa
 
 @case("iggy/frame/login", clause="iggy.frame.login")
 def test_login(server: Server) -> Observation:
-    """A login with name and password is answered ok."""
+    """A login with the right user name and password is answered with status OK."""
     with server.connect(enter=False) as connection:
         answer = log_in(connection, server.access.door.credentials, PUSH)
 
@@ -156,7 +156,7 @@ def test_login(server: Server) -> Observation:
 @case("iggy/frame/login-wrong", clause="iggy.frame.login")
 @pytest.mark.parametrize("part", ["password", "name"])
 def test_wrong_login(server: Server, part: str) -> Observation:
-    """A login with a wrong name or password is refused."""
+    """A login with a wrong user name or password is refused."""
     right = server.access.door.credentials
     wrong = {
         "password": Credentials(right.name, right.password + "x"),

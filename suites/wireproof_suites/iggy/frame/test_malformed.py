@@ -9,13 +9,13 @@ from typing import TypeVar
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import observe_absence
+from wireproof_kit.iggy.observe.observations import observe_absence
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.decoding import Schema, encode, spans
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer import Consumer
@@ -124,7 +124,7 @@ IDENTIFIERS = {
 @case("iggy/frame/truncated-send", clause="iggy.frame.truncated")
 @pytest.mark.parametrize("at", _send_cuts().values(), ids=_send_cuts())
 def test_truncated_send(server: Server, topic: Topic, at: int) -> Observation:
-    """A request to send that ends within a field is refused; nothing is stored."""
+    """A send request cut off inside a field is refused, and nothing is stored."""
     right = server.send_request(topic, MESSAGE)
 
     return _refused_and_absent(server, topic, requests.cut(right, at))
@@ -133,14 +133,14 @@ def test_truncated_send(server: Server, topic: Topic, at: int) -> Observation:
 @case("iggy/frame/truncated-poll", clause="iggy.frame.truncated")
 @pytest.mark.parametrize("at", _poll_cuts().values(), ids=_poll_cuts())
 def test_truncated_poll(server: Server, topic: Topic, at: int) -> Observation:
-    """A poll that ends within a field is refused."""
+    """A poll request cut off inside a field is refused."""
     return server.refusal(requests.cut(server.poll_request(topic), at))
 
 
 @case("iggy/frame/malformed-send", clause="iggy.frame.malformed")
 @pytest.mark.parametrize("change", SENDS.values(), ids=SENDS)
 def test_malformed_send(server: Server, topic: Topic, change: Change) -> Observation:
-    """A request to send whose parts do not fit each other is refused; nothing is stored."""
+    """A send request with contradictory fields is refused, and nothing is stored."""
     right = server.send_request(topic, MESSAGE)
 
     return _refused_and_absent(server, topic, change(right))
@@ -149,7 +149,7 @@ def test_malformed_send(server: Server, topic: Topic, change: Change) -> Observa
 @case("iggy/frame/malformed-poll", clause="iggy.frame.malformed")
 @pytest.mark.parametrize("change", POLLS.values(), ids=POLLS)
 def test_malformed_poll(server: Server, topic: Topic, change: Change) -> Observation:
-    """A poll with a kind that nothing has is refused."""
+    """A poll request with an undefined kind code is refused."""
     return server.refusal(change(server.poll_request(topic, Polling())))
 
 
@@ -157,7 +157,7 @@ def test_malformed_poll(server: Server, topic: Topic, change: Change) -> Observa
 @pytest.mark.parametrize("identifier", IDENTIFIERS.values(), ids=IDENTIFIERS)
 @pytest.mark.parametrize("what", ["get-stream", "poll-stream"])
 def test_identifier(server: Server, topic: Topic, what: str, identifier: bytes) -> Observation:
-    """A stream that is named by no identifier is refused."""
+    """A request with a malformed stream identifier is refused."""
     if what == "get-stream":
         payload = requests.raw(identifier, "an identifier")
         return server.refusal(requests.framed(commands.GET_STREAM, payload))

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.http import base64_text, is_success
-from wireproof_kit.iggy.observing import observe, observe_http, observe_messages
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.observations import observe, observe_http, observe_messages
+from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.wire.http import Transferred
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.strict_json import JsonValue
 from wireproof_suites.iggy.steps.json_messages import observe_json_messages, observe_unread_json
@@ -39,7 +39,7 @@ UNCHECKED = {
 def test_send(
     server: Server, topic: Topic, headers: tuple[Header, ...], number: int
 ) -> Observation:
-    """Messages are posted with and without id and headers, and polled as sent."""
+    """Messages posted over HTTP, with or without id and headers, are polled as sent."""
     sent = [message(b"payload", *headers, id=number)]
     answer = server.post(topic, *sent)
     if not is_success(answer):
@@ -52,7 +52,7 @@ def test_send(
 @case("iggy/http/send-polled-over-tcp", clause="iggy.http.send", needs=("poll",))
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_polled_over_tcp(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """What is posted is polled over TCP as it was sent."""
+    """Messages posted over HTTP are polled over TCP as sent."""
     sent = [message(each.payload, *headers, id=each.id) for each in numbered(3)]
     posted(server, topic, *sent)
 
@@ -61,7 +61,7 @@ def test_polled_over_tcp(server: Server, topic: Topic, headers: tuple[Header, ..
 
 @case("iggy/http/poll-defaults", clause="iggy.http.poll")
 def test_poll_defaults(server: Server, topic: Topic) -> Observation:
-    """A poll without parameters brings the first ten messages of partition 1."""
+    """An HTTP poll without parameters returns the first ten messages of partition 1."""
     sent = kept(server, topic, 12)
     polled = server.get_by(topic, "")
 
@@ -71,7 +71,7 @@ def test_poll_defaults(server: Server, topic: Topic) -> Observation:
 @case("iggy/http/poll-strategies", clause="iggy.http.poll")
 @pytest.mark.parametrize("strategy", ASKED)
 def test_poll_strategies(server: Server, topic: Topic, strategy: str) -> Observation:
-    """The strategies go by their names."""
+    """An HTTP poll accepts each polling strategy by its name."""
     sent = kept(server, topic, 5)
     query, due = ASKED[strategy]
 
@@ -80,7 +80,7 @@ def test_poll_strategies(server: Server, topic: Topic, strategy: str) -> Observa
 
 @case("iggy/http/poll-strategies/timestamp", clause="iggy.http.poll")
 def test_poll_by_timestamp(server: Server, topic: Topic) -> Observation:
-    """Strategy timestamp takes microseconds, and begins with the first that is not older."""
+    """An HTTP poll by timestamp (microseconds) starts at the first message not older than it."""
     sent = kept(server, topic, 3, one_by_one=True)
     everything = server.get(topic)
     unread = observe_unread_json(everything)
@@ -96,7 +96,7 @@ def test_poll_by_timestamp(server: Server, topic: Topic) -> Observation:
 @case("iggy/http/unchecked", clause="iggy.http.unchecked")
 @pytest.mark.parametrize("headers", UNCHECKED.values(), ids=UNCHECKED)
 def test_unchecked(server: Server, topic: Topic, headers: dict[str, object]) -> Observation:
-    """Headers that the binary transport refuses are refused, or stored as they are."""
+    """Posted headers that are illegal over TCP are refused, or stored unchanged."""
     answer = server.post(topic, {"payload": base64_text(b"payload"), "headers": headers})
 
     return _stored_or_refused(answer, server.poll(topic), 1)
@@ -104,7 +104,7 @@ def test_unchecked(server: Server, topic: Topic, headers: dict[str, object]) -> 
 
 @case("iggy/http/unchecked/empty-payload", clause="iggy.http.unchecked")
 def test_unchecked_payload(server: Server, topic: Topic) -> Observation:
-    """A payload of no byte beside another one is refused, or stored."""
+    """A posted request with one empty payload among others is refused, or stored unchanged."""
     answer = server.post(topic, message(b"payload"), {"payload": ""})
 
     return _stored_or_refused(answer, server.poll(topic), 2)
@@ -113,7 +113,7 @@ def test_unchecked_payload(server: Server, topic: Topic) -> Observation:
 @case("iggy/http/offset", clause="iggy.http.offsets", needs=("poll",))
 @pytest.mark.parametrize("offset", [0, 3])
 def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
-    """An offset stored over HTTP is told over both transports."""
+    """An offset stored over HTTP is returned over both HTTP and TCP."""
     kept(server, topic, 5)
     path = f"{topic.path}/consumer-offsets"
     answer = server.http.put(path, server.offset_body(offset))
@@ -131,7 +131,7 @@ def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
 
 @case("iggy/http/offset/stored-over-tcp", clause="iggy.http.offsets", needs=("poll",))
 def test_offset_of_tcp(server: Server, topic: Topic) -> Observation:
-    """An offset stored over TCP is told over HTTP."""
+    """An offset stored over TCP is returned over HTTP."""
     kept(server, topic, 5)
     server.store_offset(topic, 2)
     told = server.http.get(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.http import Body, base64_text, error_of, is_success, messages_body
-from wireproof_kit.iggy.observing import observe_http
+from wireproof_kit.iggy.observe.observations import observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import Body, base64_text, error_of, is_success, messages_body
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.wire.http import Transferred
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.statuses import (
     INVALID_MESSAGES_COUNT,
@@ -83,7 +83,7 @@ WRONG_FORMS: Mapping[str, WrongForm] = {
 @case("iggy/http/error-object", clause="iggy.http.errors")
 @pytest.mark.parametrize("absent", ["stream", "topic", "partition"])
 def test_error_object(server: Server, topic: Topic, absent: str) -> Observation:
-    """What is not found by its number is told with its error's number and name."""
+    """An HTTP request for an unknown numeric id returns an error object with code and name."""
     paths = {
         "stream": (f"/streams/{ABSENT}/topics/1/messages", STREAM_ID_NOT_FOUND),
         "topic": (f"/streams/{topic.stream.number}/topics/{ABSENT}/messages", TOPIC_ID_NOT_FOUND),
@@ -98,7 +98,7 @@ def test_error_object(server: Server, topic: Topic, absent: str) -> Observation:
 @case("iggy/http/error-object/told", clause="iggy.http.errors")
 @pytest.mark.parametrize("absent", ["stream", "topic"])
 def test_error_when_asked(server: Server, topic: Topic, absent: str) -> Observation:
-    """A stream or a topic that is not there cannot be told of."""
+    """An HTTP GET of an unknown stream or topic returns an error."""
     paths = {
         "stream": (f"/streams/{ABSENT}", STREAM_ID_NOT_FOUND),
         "topic": (f"/streams/{topic.stream.number}/topics/{ABSENT}", TOPIC_ID_NOT_FOUND),
@@ -114,7 +114,7 @@ def test_error_when_asked(server: Server, topic: Topic, absent: str) -> Observat
 @case("iggy/http/error-name", clause="iggy.http.errors")
 @pytest.mark.parametrize("absent", ["stream", "topic"])
 def test_error_by_name(server: Server, topic: Topic, absent: str) -> Observation:
-    """What is not found by its name is told with its error's number and name."""
+    """An HTTP request for an unknown name returns an error object with code and name."""
     paths = {
         "stream": (f"/streams/{ABSENT_NAME}/topics/1/messages", STREAM_NAME_NOT_FOUND),
         "topic": (
@@ -129,14 +129,14 @@ def test_error_by_name(server: Server, topic: Topic, absent: str) -> Observation
 
 @case("iggy/http/error-count", clause="iggy.http.errors")
 def test_error_count(server: Server, topic: Topic) -> Observation:
-    """A poll for no message is an error."""
+    """An HTTP poll with a count of 0 returns an error."""
     return _error(server.get(topic, count=0).answer, INVALID_MESSAGES_COUNT)
 
 
 @case("iggy/http/form", clause="iggy.http.form")
 @pytest.mark.parametrize("form", WRONG_FORMS.values(), ids=WRONG_FORMS)
 def test_form(server: Server, topic: Topic, form: WrongForm) -> Observation:
-    """A request of a wrong form is refused, and the server goes on."""
+    """A malformed HTTP request is refused, and the server keeps serving requests."""
     answer = server.http.request(
         form.method,
         topic.path + form.path,
@@ -152,7 +152,7 @@ def test_form(server: Server, topic: Topic, form: WrongForm) -> Observation:
 @case("iggy/http/id-range", clause="iggy.http.form")
 @pytest.mark.parametrize("number", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
 def test_id_range(server: Server, topic: Topic, number: bytes) -> Observation:
-    """An id that no 128 bits hold is refused, and nothing is stored."""
+    """A posted message id that does not fit 128 bits is refused, and nothing is stored."""
     body = json.dumps(messages_body([message(b"unwanted", id=123456789)], partition_id(1)))
     answer = server.http.post(
         f"{topic.path}/messages", body.encode().replace(b"123456789", number)

@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.http import base64_text
-from wireproof_kit.iggy.observing import MISSING, observe_http, observe_unread
+from wireproof_kit.iggy.observe.observations import MISSING, observe_http, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import base64_text
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header
@@ -38,7 +38,7 @@ UNKNOWN_KINDS: dict[str, object] = {
 @case("iggy/json/headers-null", clause="iggy.json.headers-null")
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_headers_null(server: Server, topic: Topic, transport: str) -> Observation:
-    """A message without headers has null in their place."""
+    """A JSON message without headers has the value null in its headers field."""
     sent = numbered(2)
     sent_over(transport, server, topic, *sent)
 
@@ -55,7 +55,7 @@ def test_headers_null(server: Server, topic: Topic, transport: str) -> Observati
 def test_headers(
     server: Server, topic: Topic, headers: tuple[Header, ...], transport: str
 ) -> Observation:
-    """Headers are an object of kinds by name and values in base64."""
+    """JSON headers are an object; each entry has the kind's name and a base64 value."""
     return _as_sent(server, topic, transport, message(b"orders_data_3", *headers))
 
 
@@ -63,14 +63,14 @@ def test_headers(
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_kind(server: Server, topic: Topic, kind: str, transport: str) -> Observation:
-    """Each kind goes by its name."""
+    """JSON headers name each header kind by its documented name."""
     return _as_sent(server, topic, transport, message(b"payload", *EVERY_KIND[kind]))
 
 
 @case("iggy/json/unknown-kind", clause="iggy.json.other-kinds")
 @pytest.mark.parametrize("kind", UNKNOWN_KINDS.values(), ids=UNKNOWN_KINDS)
 def test_unknown_kind(server: Server, topic: Topic, kind: object) -> Observation:
-    """A kind that is none is refused."""
+    """A JSON header with an unknown kind is refused."""
     header = {"kind": kind, "value": base64_text(bytes(8))}
     sent = {"payload": base64_text(b"payload"), "headers": {"key": header}}
 
@@ -79,7 +79,7 @@ def test_unknown_kind(server: Server, topic: Topic, kind: object) -> Observation
 
 @case("iggy/json/headers-empty", clause="iggy.json.headers-empty")
 def test_headers_empty(server: Server, topic: Topic) -> Observation:
-    """An empty object of headers stays one, or becomes null."""
+    """A message sent with an empty headers object is polled with an empty object or null."""
     server.post(topic, {"payload": base64_text(b"payload"), "headers": {}})
     polled = server.got(topic, 1)
     unread = observe_unread_json(polled)
@@ -97,7 +97,7 @@ def test_headers_empty(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/same-as-binary", clause="iggy.json.same-as-binary")
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_same_as_binary(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """What is sent over TCP is told alike by both transports."""
+    """A message sent over TCP has the same content when polled over TCP and over HTTP."""
     return _same(server, topic, "over-tcp", headers)
 
 
@@ -106,7 +106,7 @@ def test_same_as_binary(server: Server, topic: Topic, headers: tuple[Header, ...
 def test_same_when_posted(
     server: Server, topic: Topic, headers: tuple[Header, ...]
 ) -> Observation:
-    """What is sent over HTTP is told alike by both transports."""
+    """A message sent over HTTP has the same content when polled over TCP and over HTTP."""
     return _same(server, topic, "over-http", headers)
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.http import JsonObject, JsonPolled, base64_text
-from wireproof_kit.iggy.observing import MISSING, observe_http
+from wireproof_kit.iggy.observe.observations import MISSING, observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import JsonObject, JsonPolled, base64_text
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
@@ -61,7 +61,7 @@ SENT = [message(b"payload", *headers, id=n) for n, headers in enumerate(HEADER_S
 @case("iggy/json/checksum", clause="iggy.checksum.json")
 @pytest.mark.parametrize("payload", CHECKSUMS.values(), ids=CHECKSUMS)
 def test_checksum(server: Server, topic: Topic, payload: bytes) -> Observation:
-    """The checksum is the CRC-32 of the payload, as a number without a sign."""
+    """A JSON message's checksum is the payload's CRC-32 as an unsigned number."""
     sent = [message(payload)]
     polled = _posted(server, topic, *sent)
 
@@ -72,7 +72,7 @@ def test_checksum(server: Server, topic: Topic, payload: bytes) -> Observation:
 
 @case("iggy/json/state", clause="iggy.state.names")
 def test_state(server: Server, topic: Topic) -> Observation:
-    """A message that nobody marked has the state available."""
+    """A JSON message has the state "available" unless the state was changed."""
     polled = _posted(server, topic, *SENT)
 
     return each_field(polled, SENT, "state", lambda _: STATES[AVAILABLE], word="available")
@@ -81,7 +81,7 @@ def test_state(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/state-set", clause="iggy.state.names", needs=("control",))
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
-    """A message whose state was set has that state's name, or is withheld."""
+    """A message with a changed state is polled with that state's JSON name, or withheld."""
     sent = numbered(1)
     before = _posted(server, topic, *sent)
     if not before.objects:
@@ -98,7 +98,7 @@ def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
 @case("iggy/json/state-unknown", clause="iggy.state.unknown", needs=("http",))
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
-    """A message of a state that none is called is an error, or polled with some word for it."""
+    """Polling a message with an undefined state returns an error, or some name for the state."""
     _posted(server, topic, *numbered(1))
     if not are_set(server, topic, {0: state}):
         return observed(NOT_SET)
@@ -115,7 +115,7 @@ def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
 
 @case("iggy/json/fields", clause="iggy.json.fields")
 def test_fields(server: Server, topic: Topic) -> Observation:
-    """A message has its seven fields, perhaps others."""
+    """A JSON message has the seven documented fields; extra fields are allowed."""
     polled = _posted(server, topic, *SENT)
 
     def look(due: SentMessage, found: JsonObject) -> Observation:
@@ -136,7 +136,7 @@ def test_fields(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/types", clause="iggy.json.types")
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 def test_types(server: Server, topic: Topic, payload: bytes) -> Observation:
-    """The fields are of their types."""
+    """Every field of a JSON message has its documented type."""
     sent = [message(payload, *headers) for headers in HEADER_SETS.values()]
     polled = _posted(server, topic, *sent)
 
@@ -155,7 +155,7 @@ def test_types(server: Server, topic: Topic, payload: bytes) -> Observation:
 @case("iggy/json/id", clause="iggy.json.id")
 @pytest.mark.parametrize("number", IDS.values(), ids=IDS)
 def test_id(server: Server, topic: Topic, number: int) -> Observation:
-    """An id is a number with all its digits."""
+    """A JSON message id is a number with all digits of the 128-bit id."""
     sent = [message(b"payload", id=number)]
 
     return each_field(_posted(server, topic, *sent), sent, "id", lambda each: each.id)
@@ -164,7 +164,7 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
 @case("iggy/json/payload", clause="iggy.json.payload")
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 def test_payload(server: Server, topic: Topic, payload: bytes) -> Observation:
-    """A payload is base64 with padding."""
+    """A JSON payload is base64 with padding."""
     sent = [message(payload)]
     polled = _posted(server, topic, *sent)
 
@@ -173,7 +173,7 @@ def test_payload(server: Server, topic: Topic, payload: bytes) -> Observation:
 
 @case("iggy/json/published-example", clause="iggy.json.payload")
 def test_published_example(server: Server, topic: Topic) -> Observation:
-    """The messages of the published example come as published, save offset and time."""
+    """The published JSON example is polled as published, except for offset and time."""
     pairs = zip(PUBLISHED_PAYLOADS, PUBLISHED_IDS, ((), PUBLISHED_HEADERS), strict=True)
     sent = [message(payload, *headers, id=number) for payload, number, headers in pairs]
     checksums = dict(zip(PUBLISHED_PAYLOADS, PUBLISHED_CHECKSUMS, strict=True))
@@ -199,7 +199,7 @@ def test_published_example(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/shape", clause="iggy.json.shape")
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_shape(server: Server, topic: Topic, count: int) -> Observation:
-    """The messages stand in an array, or in an object that holds one."""
+    """A JSON poll response is an array of messages, or an object that contains one."""
     polled = _posted(server, topic, *numbered(count)) if count else server.get(topic)
     unread = observe_unread_json(polled)
     if unread is not None:
@@ -212,7 +212,7 @@ def test_shape(server: Server, topic: Topic, count: int) -> Observation:
 
 @case("iggy/json/none", clause="iggy.json.shape")
 def test_none(server: Server, topic: Topic) -> Observation:
-    """A poll of an empty partition has no messages in it; it has once there is one."""
+    """A JSON poll of an empty partition returns no messages, and returns one after a send."""
     polled = server.get(topic)
     if not polled.is_readable:
         return observe_http(polled.answer)

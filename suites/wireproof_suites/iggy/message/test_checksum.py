@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import differing, observe, observe_unread
+from wireproof_kit.iggy.observe.observations import differing, observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum
@@ -44,7 +44,7 @@ BITS = {"first-bit": 0, "last-bit-of-the-first-byte": 7, "middle-bit": 44, "last
 
 @case("iggy/checksum/published-example", clause="iggy.checksum.polynomial")
 def test_published_payloads(server: Server, topic: Topic) -> Observation:
-    """The payloads of the published example have their published checksums."""
+    """The payloads of the published example are polled with the published checksums."""
     sent = [message(payload) for payload in PUBLISHED_PAYLOADS]
     polled = server.sent_and_polled(topic, *sent)
     due = dict(zip(PUBLISHED_PAYLOADS, PUBLISHED_CHECKSUMS, strict=True))
@@ -69,7 +69,7 @@ def test_published_payloads(server: Server, topic: Topic) -> Observation:
 @case("iggy/checksum/payload", clause="iggy.checksum.polynomial")
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 def test_payload(server: Server, topic: Topic, payload: bytes) -> Observation:
-    """The checksum of any payload is its CRC-32."""
+    """The checksum of a polled message is the CRC-32 of its payload."""
     sent = message(payload)
 
     return observe_checksums(server.sent_and_polled(topic, sent), [sent])
@@ -78,7 +78,7 @@ def test_payload(server: Server, topic: Topic, payload: bytes) -> Observation:
 @case("iggy/checksum/headers-not-covered", clause="iggy.checksum.range")
 @pytest.mark.parametrize("beside", ["in-one-request", "one-by-one"])
 def test_headers_are_not_covered(server: Server, topic: Topic, beside: str) -> Observation:
-    """The same payload has the same checksum whatever headers go with it."""
+    """The headers of a message do not change its checksum."""
     sent = [message(b"the same payload", *headers) for headers in HEADER_SETS.values()]
     if beside == "one-by-one":
         for each in sent:
@@ -90,7 +90,7 @@ def test_headers_are_not_covered(server: Server, topic: Topic, beside: str) -> O
 
 @case("iggy/checksum/id-not-covered", clause="iggy.checksum.range")
 def test_id_is_not_covered(server: Server, topic: Topic) -> Observation:
-    """The same payload has the same checksum under any id, at any offset and time."""
+    """The id, offset and timestamp of a message do not change its checksum."""
     sent = [message(b"the same payload", id=number) for number in (*IDS, 0)]
     for each in sent:
         server.sent(topic, each)
@@ -101,7 +101,7 @@ def test_id_is_not_covered(server: Server, topic: Topic) -> Observation:
 @case("iggy/checksum/payload-changed", clause="iggy.checksum.when-stored")
 @pytest.mark.parametrize("bit", BITS.values(), ids=BITS)
 def test_payload_changed(server: Server, topic: Topic, bit: int) -> Observation:
-    """A payload that changed since it was stored no longer matches its checksum."""
+    """If a stored payload is altered, the polled payload no longer matches its checksum."""
     sent = message(b"orders_data")
     server.sent(topic, sent)
     if not is_done(server.control.flip(topic, 0, bit)):

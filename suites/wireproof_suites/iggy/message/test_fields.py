@@ -5,15 +5,15 @@ import time
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import (
+from wireproof_kit.iggy.observe.observations import (
     MISSING,
     differing,
     observe_unread,
 )
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import (
@@ -42,7 +42,7 @@ CASE_SECONDS = 60
 @case("iggy/message/offset", clause="iggy.message.offset")
 @pytest.mark.parametrize("from_the", ["first", "last"])
 def test_offset(server: Server, topic: Topic, from_the: str) -> Observation:
-    """The offset of a message leads back to it."""
+    """A poll from a message's offset returns that message first."""
     sent = numbered(5)
     polled = server.sent_and_polled(topic, *sent)
     unread = observe_unread(polled)
@@ -61,7 +61,7 @@ def test_offset(server: Server, topic: Topic, from_the: str) -> Observation:
 
 @case("iggy/message/offset-sequence", clause="iggy.message.offset-sequence")
 def test_offset_sequence(server: Server, topic: Topic) -> Observation:
-    """Offsets rise by 1 from 0 on, within requests and across them."""
+    """Offsets start at 0 and rise by 1, within a request and across requests."""
     sent = numbered(6)
     for first, last in ((0, 1), (1, 4), (4, 6)):
         server.sent(topic, *sent[first:last])
@@ -71,7 +71,7 @@ def test_offset_sequence(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/message/offset-by-partition", clause="iggy.message.offset-sequence")
 def test_offset_by_partition(server: Server) -> Observation:
-    """Each partition counts its own messages."""
+    """Each partition numbers its messages independently."""
     topic = server.new_topic(partitions=2)
     for number, each in enumerate(numbered(6)):
         server.sent(topic, each, partition=1 + number % 2)
@@ -85,7 +85,7 @@ def test_offset_by_partition(server: Server) -> Observation:
 
 @case("iggy/message/timestamp", clause="iggy.message.timestamp")
 def test_timestamp(server: Server, topic: Topic) -> Observation:
-    """A message's time is the same in every poll, and not before that of the one before it."""
+    """A message keeps its timestamp in every poll, and timestamps never decrease."""
     sent = numbered(3)
     for each in sent:
         server.sent(topic, each)
@@ -104,7 +104,7 @@ def test_timestamp(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/message/timestamp-unit", clause="iggy.message.timestamp-unit")
 def test_timestamp_unit(server: Server, topic: Topic) -> Observation:
-    """Times are microseconds since 1970, and pass as fast as ours."""
+    """Timestamps are microseconds since 1970 and advance at real-time speed."""
     before = time.time()
     for each in numbered(2):
         server.sent(topic, each)
@@ -125,7 +125,7 @@ def test_timestamp_unit(server: Server, topic: Topic) -> Observation:
 @case("iggy/message/id", clause="iggy.message.id")
 @pytest.mark.parametrize("number", IDS.values(), ids=IDS)
 def test_id(server: Server, topic: Topic, number: int) -> Observation:
-    """All 128 bits of an id come as they were sent."""
+    """A message is polled with all 128 bits of the id it was sent with."""
     sent = message(id=number)
 
     def look(due: SentMessage, seen: Seen) -> Observation:
@@ -142,7 +142,7 @@ def test_id(server: Server, topic: Topic, number: int) -> Observation:
 
 @case("iggy/message/byte-order", clause="iggy.message.byte-order")
 def test_byte_order(server: Server, topic: Topic) -> Observation:
-    """Ids and lengths are little endian."""
+    """Message ids and lengths are little-endian."""
     sent = message(sized(258), id=DISTINCT_ID)
 
     def look(due: SentMessage, seen: Seen) -> Observation:
@@ -158,7 +158,7 @@ def test_byte_order(server: Server, topic: Topic) -> Observation:
 @case("iggy/message/generated-id", clause="iggy.message.generated-id")
 @pytest.mark.parametrize("beside", ["in-one-request", "one-by-one"])
 def test_generated_id(server: Server, topic: Topic, beside: str) -> Observation:
-    """Messages sent with id 0 get ids that differ from each other."""
+    """The server gives messages sent with id 0 ids that differ from each other."""
     sent = [message(b"one"), message(b"two"), message(b"three")]
     requests = [sent] if beside == "in-one-request" else [[each] for each in sent]
     for each in requests:
@@ -176,7 +176,7 @@ def test_generated_id(server: Server, topic: Topic, beside: str) -> Observation:
 
 @case("iggy/message/repeated-id", clause="iggy.message.repeated-id")
 def test_repeated_id(server: Server, topic: Topic) -> Observation:
-    """Of two messages of one id both are kept, or one."""
+    """Of two messages sent with the same id, the server keeps both or one."""
     for payload in (b"first", b"second"):
         server.send(topic, message(payload, id=7))
     polled = server.polled(topic, 2)

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.observing import as_set, differing, headers_text
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.observations import as_set, differing, headers_text
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW, STRING
@@ -52,13 +52,13 @@ BEYOND = {
 @case("iggy/headers/delivered", clause="iggy.headers.delivered")
 @pytest.mark.parametrize("headers", SETS.values(), ids=SETS)
 def test_delivered(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """All headers of a message are polled, in any order."""
+    """A poll returns all headers of a message, in any order."""
     return _sent_and_compared(server, topic, message(b"payload", *headers))
 
 
 @case("iggy/headers/beside", clause="iggy.headers.delivered")
 def test_beside(server: Server, topic: Topic) -> Observation:
-    """Each message of a request has its own headers, or none."""
+    """Each message of a request is polled with its own headers, or none if it had none."""
     sets = ((HEADER,), (), THREE_HEADERS, (), (Header("other", RAW, b"1"),), FIFTEEN_HEADERS)
     sent = [message(b"payload %d" % n, *headers) for n, headers in enumerate(sets)]
 
@@ -67,7 +67,7 @@ def test_beside(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/headers/none", clause="iggy.headers.none")
 def test_none(server: Server, topic: Topic) -> Observation:
-    """A message without headers is polled without any."""
+    """A message sent without headers is polled without headers."""
     sent = [message(b"one"), message(b"two")]
 
     def look(due: SentMessage, seen: Seen) -> Observation:
@@ -83,20 +83,20 @@ def test_none(server: Server, topic: Topic) -> Observation:
 @case("iggy/headers/published-kind", clause="iggy.headers.kinds")
 @pytest.mark.parametrize("header", PUBLISHED_HEADERS, ids=["uint64", "string", "bool"])
 def test_published_kind(server: Server, topic: Topic, header: Header) -> Observation:
-    """The headers of the published example keep their kinds and values."""
+    """Each header of the published example is polled with its kind and value."""
     return _sent_and_compared(server, topic, message(b"orders_data_3", header))
 
 
 @case("iggy/headers/published-kind/together", clause="iggy.headers.kinds")
 def test_published_kinds(server: Server, topic: Topic) -> Observation:
-    """The three headers of the published example are polled together."""
+    """The three headers of the published example are polled together on one message."""
     return _sent_and_compared(server, topic, message(b"orders_data_3", *PUBLISHED_HEADERS))
 
 
 @case("iggy/headers/kind", clause="iggy.headers.other-kinds")
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_kind(server: Server, topic: Topic, kind: str) -> Observation:
-    """A header of each kind keeps its kind and any value of it."""
+    """A header of any kind and value is polled with the same kind and value."""
     sent = [message(b"payload", each) for each in EVERY_KIND[kind]]
 
     return _sent_and_compared(server, topic, *sent)
@@ -105,7 +105,7 @@ def test_kind(server: Server, topic: Topic, kind: str) -> Observation:
 @case("iggy/headers/block", clause="iggy.headers.block")
 @pytest.mark.parametrize("kind", sorted(HEADER_KINDS), ids=lambda code: HEADER_KINDS[code])
 def test_block(server: Server, topic: Topic, kind: int) -> Observation:
-    """A block of one header is polled byte for byte as it was sent."""
+    """A message's header block with one header is polled byte for byte as sent."""
     header = Header("abc", kind, bytes([0xF1, 0xF2, 0xF3, 0xF4, 0xF5]))
     block = encode(HEADERS, (header,))
 
@@ -123,21 +123,21 @@ def test_block(server: Server, topic: Topic, kind: int) -> Observation:
 @case("iggy/headers/limit", clause="iggy.headers.limits")
 @pytest.mark.parametrize("header", BOUNDS.values(), ids=BOUNDS)
 def test_limit(server: Server, topic: Topic, header: Header) -> Observation:
-    """Keys and values of 1 and of 255 bytes are polled as sent."""
+    """Header keys and values of 1 and of 255 bytes are polled as sent."""
     return _sent_and_compared(server, topic, message(b"payload", header))
 
 
 @case("iggy/headers/beyond-limit", clause="iggy.headers.limits")
 @pytest.mark.parametrize(("key", "value"), BEYOND.values(), ids=BEYOND)
 def test_beyond_limit(server: Server, topic: Topic, key: bytes, value: bytes) -> Observation:
-    """Keys and values of no byte, or of 256, are refused."""
+    """Header keys and values of 0 or 256 bytes are refused."""
     return server.refusal(_with_block(server, topic, _header(key, RAW, value)))
 
 
 @case("iggy/headers/unknown-kind", clause="iggy.headers.unknown-kind")
 @pytest.mark.parametrize("kind", [0, 16, 17, 255])
 def test_unknown_kind(server: Server, topic: Topic, kind: int) -> Observation:
-    """A kind that is none is refused."""
+    """A header with an undefined kind code is refused."""
     right = server.send_request(topic, message(b"payload", HEADER))
 
     return server.refusal(requests.overwritten(right, f"{FIRST_HEADER}.kind", kind))
@@ -146,21 +146,21 @@ def test_unknown_kind(server: Server, topic: Topic, kind: int) -> Observation:
 @case("iggy/headers/key-case", clause="iggy.headers.key-text")
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_key_text(server: Server, topic: Topic, key: str) -> Observation:
-    """The letters of a key stay as they were sent."""
+    """A header key is polled with the letter case it was sent with."""
     return _sent_and_compared(server, topic, message(b"payload", Header(key, STRING, b"v")))
 
 
 @case("iggy/headers/key-not-utf8", clause="iggy.headers.key-text")
 @pytest.mark.parametrize("key", [b"\xff", b"k\xc3", b"\xed\xa0\x80"], ids=["ff", "cut", "lone"])
 def test_key_not_utf8(server: Server, topic: Topic, key: bytes) -> Observation:
-    """A key that is no UTF-8 is refused."""
+    """A header key that is not valid UTF-8 is refused."""
     return server.refusal(_with_block(server, topic, _header(key, STRING, b"value")))
 
 
 @case("iggy/headers/repeated-key", clause="iggy.headers.repeated-key")
 @pytest.mark.parametrize("values", [(b"one", b"two"), (b"same", b"same")], ids=["two", "one"])
 def test_repeated_key(server: Server, topic: Topic, values: tuple[bytes, bytes]) -> Observation:
-    """A key that comes twice is refused, or one of both values is kept."""
+    """A message with a repeated header key is refused, or keeps one of the values."""
     headers = [Header("key", STRING, value) for value in values]
     sent = message(b"payload", *headers)
     answer = server.refusal(server.send_request(topic, sent))
@@ -176,7 +176,7 @@ def test_repeated_key(server: Server, topic: Topic, values: tuple[bytes, bytes])
 @case("iggy/headers/width", clause="iggy.headers.width")
 @pytest.mark.parametrize("header", WIDTHS.values(), ids=WIDTHS)
 def test_width(server: Server, topic: Topic, header: Header) -> Observation:
-    """A value of another width than its kind's is refused, or polled as it was sent."""
+    """A header value of the wrong size for its kind is refused, or polled as sent."""
     sent = message(b"payload", header)
     answer = server.refusal(server.send_request(topic, sent))
     if not answer.value.startswith("ok"):

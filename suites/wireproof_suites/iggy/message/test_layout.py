@@ -3,14 +3,14 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observing import (
+from wireproof_kit.iggy.observe.observations import (
     MISSING,
     as_drawn,
     differing,
     observe_messages,
     observe_unread,
 )
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed
@@ -43,7 +43,7 @@ LENGTHS = [1, 255, 256, 65535, 65536]
 @pytest.mark.parametrize("headers", HEADER_SETS)
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS)
 def test_layout(server: Server, topic: Topic, payload: bytes, headers: str) -> Observation:
-    """A message is polled in the drawn layout, with what was sent and what the server adds."""
+    """A polled message has the documented layout, the sent content and the server's fields."""
     sent = message(payload, *HEADER_SETS[headers], id=DISTINCT_ID)
 
     return observe_messages(server.sent_and_polled(topic, sent), [sent], as_drawn)
@@ -52,7 +52,7 @@ def test_layout(server: Server, topic: Topic, payload: bytes, headers: str) -> O
 @case("iggy/message/several", clause="iggy.message.layout")
 @pytest.mark.parametrize("count", [2, 10, 100])
 def test_several(server: Server, topic: Topic, count: int) -> Observation:
-    """Messages of growing sizes follow one another without a byte between."""
+    """Polled messages of growing sizes follow each other without bytes between them."""
     sent = [
         message(sized(1 + 37 * number), *THREE_HEADERS[: number % 4], id=number + 1)
         for number in range(count)
@@ -64,7 +64,7 @@ def test_several(server: Server, topic: Topic, count: int) -> Observation:
 @case("iggy/message/places", clause="iggy.message.places")
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_places(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """The state is byte 8 of a message, the checksum bytes 33 to 36."""
+    """In a polled message, byte 8 is the state and bytes 33 to 36 are the checksum."""
     ids = (DISTINCT_ID + (number << 125) for number in range(3))
     payloads = (EVERY_BYTE, b"a", b"b")
     sent = [SentMessage(id, headers, payload) for id, payload in zip(ids, payloads, strict=True)]
@@ -78,7 +78,7 @@ def test_places(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Ob
 def test_layout_of_before(
     server: Server, topic: Topic, headers: tuple[Header, ...], count: int
 ) -> Observation:
-    """No message comes without state and checksum."""
+    """Every polled message contains a state and a checksum."""
     sent = [SentMessage(each.id, headers, each.payload) for each in numbered(count)]
     polled = server.sent_and_polled(topic, *sent)
     unread = observe_unread(polled)
@@ -94,7 +94,7 @@ def test_layout_of_before(
 @pytest.mark.parametrize("size", LENGTHS)
 @pytest.mark.parametrize("headers", ["no-headers", "three-headers"])
 def test_length(server: Server, topic: Topic, size: int, headers: str) -> Observation:
-    """The length in front of the payload counts its bytes."""
+    """The length field before a payload holds the number of payload bytes."""
     sent = message(sized(size), *HEADER_SETS[headers])
     polled = server.sent_and_polled(topic, sent)
 
@@ -110,7 +110,7 @@ def test_length(server: Server, topic: Topic, size: int, headers: str) -> Observ
 @case("iggy/message/headers-length", clause="iggy.message.headers-length")
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_headers_length(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """The bytes of the headers are told in front of them, also when there are none."""
+    """The headers length field is always present and holds the size of the headers."""
     sent = SentMessage(0, headers, b"payload")
     polled = server.sent_and_polled(topic, sent)
 

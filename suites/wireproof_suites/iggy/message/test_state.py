@@ -3,10 +3,15 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import AS_SENT, observe, observe_messages, observe_unread
+from wireproof_kit.iggy.observe.observations import (
+    AS_SENT,
+    observe,
+    observe_messages,
+    observe_unread,
+)
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
 from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message, numbered, sized
@@ -35,7 +40,7 @@ SOME_SET = {
 @case("iggy/state/default", clause="iggy.state.default")
 @pytest.mark.parametrize("size", SIZES)
 def test_default(server: Server, topic: Topic, size: int) -> Observation:
-    """A message that nobody marked is available, whatever its size and headers."""
+    """A newly sent message of any size, with or without headers, has the state available."""
     sent = [message(sized(size), *headers) for headers in HEADER_SETS.values()]
 
     return observe_states(server.sent_and_polled(topic, *sent), sent)
@@ -43,7 +48,7 @@ def test_default(server: Server, topic: Topic, size: int) -> Observation:
 
 @case("iggy/state/default-again", clause="iggy.state.default")
 def test_default_again(server: Server, topic: Topic) -> Observation:
-    """A message that was polled before is still available."""
+    """A message that was already polled still has the state available."""
     sent = numbered(1)
     server.sent(topic, *sent)
     seen = (observe_states(server.polled(topic, 1), sent) for _ in range(3))
@@ -54,7 +59,7 @@ def test_default_again(server: Server, topic: Topic) -> Observation:
 @case("iggy/state/code", clause="iggy.state.codes")
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_code(server: Server, topic: Topic, state: int) -> Observation:
-    """A message whose state was set is polled with that state's code, or withheld."""
+    """A message with a changed state is polled with that state's code, or withheld."""
     sent = numbered(1)
     before = server.sent_and_polled(topic, *sent)
     if not before.seen:
@@ -71,7 +76,7 @@ def test_code(server: Server, topic: Topic, state: int) -> Observation:
 @case("iggy/state/delivered", clause="iggy.state.delivered")
 @pytest.mark.parametrize("states", SOME_SET.values(), ids=SOME_SET)
 def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Observation:
-    """Of messages in several states at least the available ones are polled."""
+    """A poll over messages in different states returns at least the available ones."""
     sent = numbered(5)
     server.sent(topic, *sent)
     if not are_set(server, topic, states):
@@ -91,7 +96,7 @@ def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Obse
 @case("iggy/state/unknown", clause="iggy.state.unknown")
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_unknown(server: Server, topic: Topic, state: int) -> Observation:
-    """A message of a state that none is called is an error, or polled as it is."""
+    """Polling a message with an undefined state code returns an error, or the code as it is."""
     sent = numbered(1)
     server.sent(topic, *sent)
     if not are_set(server, topic, {0: state}):
@@ -106,7 +111,7 @@ def test_unknown(server: Server, topic: Topic, state: int) -> Observation:
 @case("iggy/state/unknown-alone", clause="iggy.state.unknown-alone")
 @pytest.mark.parametrize("state", UNKNOWN_STATES.values(), ids=UNKNOWN_STATES)
 def test_unknown_alone(server: Server, topic: Topic, state: int) -> Observation:
-    """A message of unknown state spoils no poll of the messages beside it."""
+    """A message with an undefined state code does not break polls of its neighbours."""
     sent = numbered(3)
     server.sent(topic, *sent)
     if not are_set(server, topic, {1: state}):

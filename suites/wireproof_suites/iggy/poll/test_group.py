@@ -6,14 +6,14 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.connection import Connection
-from wireproof_kit.iggy.observing import observe, observe_unread
+from wireproof_kit.iggy.observe.observations import observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.connection import Connection
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.kinds import GROUP_KIND, NEXT
@@ -26,7 +26,7 @@ GROUP_POLL = Polling(consumer=GROUP, kind=GROUP_KIND, strategy=NEXT, auto_commit
 @case("iggy/poll/group", clause="iggy.poll.group")
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_group(server: Server, partitions: int) -> Observation:
-    """A member alone polls the messages of all partitions."""
+    """The only member of a consumer group polls the messages of all partitions."""
     topic = _filled(server, partitions)
     _group(server, topic)
 
@@ -36,7 +36,7 @@ def test_group(server: Server, partitions: int) -> Observation:
 @case("iggy/poll/group-shared", clause="iggy.poll.group")
 @pytest.mark.parametrize("members", [2, 4])
 def test_shared(server: Server, members: int) -> Observation:
-    """Members share the partitions: each message is polled by one of them."""
+    """Members of a consumer group share the partitions: one member polls each message."""
     topic = _filled(server, 4)
     _group(server, topic)
 
@@ -45,7 +45,7 @@ def test_shared(server: Server, members: int) -> Observation:
 
 @case("iggy/poll/group-not-joined", clause="iggy.poll.group")
 def test_not_joined(server: Server) -> Observation:
-    """Who has not joined a group polls nothing for it."""
+    """A poll for a consumer group that the client has not joined is refused."""
     topic = _filled(server, 1)
     _group(server, topic)
     with server.connect() as stranger:

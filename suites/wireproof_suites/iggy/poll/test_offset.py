@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.kinds import NEXT
 from wireproof_suites.iggy.steps.poll_results import kept
@@ -19,7 +19,7 @@ OFFSETS = {"0": (0,), "3": (3,), "4-then-1": (4, 1), "1-then-4": (1, 4), "2-then
 
 @case("iggy/poll/consumers-apart", clause="iggy.poll.consumer")
 def test_consumers_apart(server: Server) -> Observation:
-    """Each consumer has an offset of its own in each partition."""
+    """The server keeps a separate offset for each consumer in each partition."""
     topic = server.new_topic(partitions=2)
     for partition in (1, 2):
         kept(server, topic, 5, partition=partition)
@@ -37,7 +37,7 @@ def test_consumers_apart(server: Server) -> Observation:
 @case("iggy/poll/stored-offset", clause="iggy.poll.stored-offset")
 @pytest.mark.parametrize("offsets", OFFSETS.values(), ids=OFFSETS)
 def test_stored_offset(server: Server, topic: Topic, offsets: tuple[int, ...]) -> Observation:
-    """An offset that is stored is told, and another one stored over it, too."""
+    """The server returns the offset a consumer stored, also after it was overwritten."""
     kept(server, topic, 5)
     found = (_stored_and_told(server, topic, offset) for offset in offsets)
 
@@ -46,7 +46,7 @@ def test_stored_offset(server: Server, topic: Topic, offsets: tuple[int, ...]) -
 
 @case("iggy/poll/stored-offset/committed", clause="iggy.poll.stored-offset")
 def test_committed_offset(server: Server, topic: Topic) -> Observation:
-    """An offset that a poll committed is told."""
+    """The server returns the offset that a poll with auto-commit stored."""
     kept(server, topic, 5)
     server.poll(topic, Polling(strategy=NEXT, count=3, auto_commit=1))
 
@@ -56,7 +56,7 @@ def test_committed_offset(server: Server, topic: Topic) -> Observation:
 @case("iggy/poll/never-stored", clause="iggy.poll.stored-offset")
 @pytest.mark.parametrize("consumer", [1, 4294967295])
 def test_never_stored(server: Server, topic: Topic, consumer: int) -> Observation:
-    """A consumer that stored no offset is told 0, or that there is none."""
+    """For a consumer without a stored offset the server returns 0 or nothing."""
     kept(server, topic, 3)
     answer = server.ask_offset(topic, consumer=consumer)
     if not isinstance(answer, Done):

@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import MISSING, as_set, observe_unread
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, observe_unread
+from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP
@@ -29,7 +29,7 @@ EVERY_STRATEGY = {STRATEGIES[code]: code for code in (OFFSET, TIMESTAMP, FIRST, 
 @case("iggy/poll/head", clause="iggy.poll.head")
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_head(server: Server, topic: Topic, count: int) -> Observation:
-    """A count stands in front of the messages, perhaps behind partition and offset."""
+    """A poll response starts with a count, optionally preceded by partition and offset."""
     polled = _of(server, topic, count)
     unread = observe_unread(polled)
     if unread is not None:
@@ -43,7 +43,7 @@ def test_head(server: Server, topic: Topic, count: int) -> Observation:
 @case("iggy/poll/count", clause="iggy.poll.count")
 @pytest.mark.parametrize("count", [0, 1, 5, 100])
 def test_count(server: Server, topic: Topic, count: int) -> Observation:
-    """The count in front is that of the messages behind it."""
+    """The count in a poll response equals the number of messages that follow."""
     polled = _of(server, topic, count)
     unread = observe_unread(polled)
     if unread is not None:
@@ -60,7 +60,7 @@ def test_count(server: Server, topic: Topic, count: int) -> Observation:
 @case("iggy/poll/as-many", clause="iggy.poll.request")
 @pytest.mark.parametrize("count", [1, 3, 5, 6, (1 << 32) - 1])
 def test_as_many(server: Server, topic: Topic, count: int) -> Observation:
-    """As many messages come as are asked for, while there are."""
+    """A poll returns as many messages as requested, if that many are available."""
     sent = kept(server, topic, 5)
 
     return ask(server, topic, sent[:count], Polling(count=count))
@@ -68,7 +68,7 @@ def test_as_many(server: Server, topic: Topic, count: int) -> Observation:
 
 @case("iggy/poll/by-name", clause="iggy.poll.request")
 def test_by_name(server: Server, topic: Topic) -> Observation:
-    """Stream and topic may go by their names."""
+    """A poll may identify the stream and the topic by name."""
     sent = kept(server, topic, 3)
 
     return observe_asked(server.poll(topic, by=topic.by_name), sent)
@@ -76,7 +76,7 @@ def test_by_name(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/poll/by-name/sent-by-name", clause="iggy.poll.request")
 def test_sent_by_name(server: Server, topic: Topic) -> Observation:
-    """What is sent by the names of stream and topic is polled by their numbers."""
+    """Messages sent to a stream and topic by name can be polled by number."""
     sent = [message(b"by name", id=1)]
     server.client.ask(server.send_request(topic, *sent, by=topic.by_name))
 
@@ -86,7 +86,7 @@ def test_sent_by_name(server: Server, topic: Topic) -> Observation:
 @case("iggy/poll/again", clause="iggy.poll.again")
 @pytest.mark.parametrize("headers", HEADER_SETS.values(), ids=HEADER_SETS)
 def test_again(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
-    """What one consumer polled another one polls, too."""
+    """A second consumer can poll the messages that a first consumer polled."""
     server.sent_and_polled(topic, *[message(b"payload %d" % n, *headers) for n in range(5)])
     polls = [server.poll(topic, Polling(consumer=consumer)) for consumer in (1, 2)]
     for polled in polls:
@@ -103,7 +103,7 @@ def test_again(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Obs
 @case("iggy/poll/offset", clause="iggy.poll.strategy-offset")
 @pytest.mark.parametrize("offset", [0, 1, 2, 4])
 def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
-    """Strategy offset begins with the message of that offset."""
+    """A poll by offset starts at the message with that offset."""
     sent = kept(server, topic, 5)
 
     return ask(server, topic, sent[offset:], Polling(value=offset))
@@ -112,7 +112,7 @@ def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
 @case("iggy/poll/offset-beyond", clause="iggy.poll.strategy-offset")
 @pytest.mark.parametrize("offset", BEYOND.values(), ids=BEYOND)
 def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
-    """Beyond the last message there is none."""
+    """A poll by an offset after the last message returns no messages."""
     kept(server, topic, 5)
 
     return observe_nothing(server.poll(topic, Polling(value=offset)))
@@ -121,7 +121,7 @@ def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation
 @case("iggy/poll/timestamp", clause="iggy.poll.strategy-timestamp")
 @pytest.mark.parametrize("which", [0, 2, 4], ids=["first", "middle", "last"])
 def test_timestamp(server: Server, topic: Topic, which: int) -> Observation:
-    """Strategy timestamp begins with the first message that is not older."""
+    """A poll by timestamp starts at the first message not older than the timestamp."""
     sent = kept(server, topic, 5, one_by_one=True)
     times = _times(server, topic)
     if len(times) < len(sent):
@@ -134,7 +134,7 @@ def test_timestamp(server: Server, topic: Topic, which: int) -> Observation:
 @case("iggy/poll/timestamp-before", clause="iggy.poll.strategy-timestamp")
 @pytest.mark.parametrize("when", ["just-before", "1970"])
 def test_timestamp_before(server: Server, topic: Topic, when: str) -> Observation:
-    """A time before the first message finds all of them, or none."""
+    """A poll by a timestamp before the first message returns all messages, or none."""
     sent = kept(server, topic, 3, one_by_one=True)
     value = _times(server, topic)[0] - 1 if when == "just-before" else 0
     seen = ask(server, topic, sent, Polling(strategy=TIMESTAMP, value=value))
@@ -145,7 +145,7 @@ def test_timestamp_before(server: Server, topic: Topic, when: str) -> Observatio
 @case("iggy/poll/timestamp-after", clause="iggy.poll.strategy-timestamp")
 @pytest.mark.parametrize("when", ["just-after", "end-of-time"])
 def test_timestamp_after(server: Server, topic: Topic, when: str) -> Observation:
-    """A time after the last message finds none."""
+    """A poll by a timestamp after the last message returns no messages."""
     kept(server, topic, 3, one_by_one=True)
     value = _times(server, topic)[-1] + 1 if when == "just-after" else (1 << 64) - 1
 
@@ -156,7 +156,7 @@ def test_timestamp_after(server: Server, topic: Topic, when: str) -> Observation
 @pytest.mark.parametrize("value", [0, 3, (1 << 64) - 1])
 @pytest.mark.parametrize("count", [1, 5])
 def test_first(server: Server, topic: Topic, value: int, count: int) -> Observation:
-    """Strategy first begins with the first message, whatever the value."""
+    """A poll with strategy "first" starts at the first message and ignores the value."""
     sent = kept(server, topic, 5)
 
     return ask(server, topic, sent[:count], Polling(strategy=FIRST, value=value, count=count))
@@ -166,7 +166,7 @@ def test_first(server: Server, topic: Topic, value: int, count: int) -> Observat
 @pytest.mark.parametrize("value", [0, 3])
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 100])
 def test_last(server: Server, topic: Topic, value: int, count: int) -> Observation:
-    """Strategy last gives the last messages, in their order."""
+    """A poll with strategy "last" returns the last messages in their stored order."""
     sent = kept(server, topic, 5)
 
     return ask(server, topic, sent[-count:], Polling(strategy=LAST, value=value, count=count))
@@ -176,7 +176,7 @@ def test_last(server: Server, topic: Topic, value: int, count: int) -> Observati
 @pytest.mark.parametrize("stored", [None, 0, 1, 3])
 @pytest.mark.parametrize("value", [0, 4])
 def test_next(server: Server, topic: Topic, stored: int | None, value: int) -> Observation:
-    """Strategy next begins behind the stored offset, or with the first message."""
+    """A poll with strategy "next" starts after the stored offset, or at the first message."""
     sent = kept(server, topic, 5)
     if stored is not None:
         server.store_offset(topic, stored)
@@ -188,7 +188,7 @@ def test_next(server: Server, topic: Topic, stored: int | None, value: int) -> O
 @case("iggy/poll/empty", clause="iggy.poll.empty")
 @pytest.mark.parametrize("strategy", EVERY_STRATEGY.values(), ids=EVERY_STRATEGY)
 def test_empty(server: Server, topic: Topic, strategy: int) -> Observation:
-    """An empty partition gives no message; it does once there is one."""
+    """A poll of an empty partition returns no messages, and returns one after a send."""
     seen = observe_nothing(server.poll(topic, Polling(strategy=strategy)))
     kept(server, topic, 1)
 
@@ -197,7 +197,7 @@ def test_empty(server: Server, topic: Topic, strategy: int) -> Observation:
 
 @case("iggy/poll/empty/after-all", clause="iggy.poll.empty")
 def test_next_after_all(server: Server, topic: Topic) -> Observation:
-    """Behind a last message that was committed there is none."""
+    """A poll with strategy "next" returns nothing once the last message is committed."""
     kept(server, topic, 3)
     server.poll(topic, Polling(strategy=NEXT, auto_commit=1))
 
@@ -207,7 +207,7 @@ def test_next_after_all(server: Server, topic: Topic) -> Observation:
 @case("iggy/poll/auto-commit", clause="iggy.poll.auto-commit")
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_auto_commit(server: Server, topic: Topic, count: int) -> Observation:
-    """Polls that commit go on where the one before ended."""
+    """A poll with auto-commit continues where the previous one ended."""
     sent = kept(server, topic, 5)
     polling = Polling(strategy=NEXT, count=count, auto_commit=1)
     polls = (
@@ -220,7 +220,7 @@ def test_auto_commit(server: Server, topic: Topic, count: int) -> Observation:
 @case("iggy/poll/no-commit", clause="iggy.poll.auto-commit")
 @pytest.mark.parametrize("byte", [0, 2, 255])
 def test_no_commit(server: Server, topic: Topic, byte: int) -> Observation:
-    """A byte other than 1 asks for no commit."""
+    """A poll whose commit byte is not 1 stores no offset."""
     sent = kept(server, topic, 5)
     polling = Polling(strategy=NEXT, count=2, auto_commit=byte)
 

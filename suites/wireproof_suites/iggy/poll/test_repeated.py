@@ -3,9 +3,9 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import STRING
@@ -57,7 +57,7 @@ ONE_BY_ONE = tuple(Polling(value=offset, count=1) for offset in range(5))
 @case("iggy/poll/again-later", clause="iggy.poll.again", waiting=True)
 @pytest.mark.parametrize("sent", CONTENTS.values(), ids=CONTENTS)
 def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> Observation:
-    """Messages are polled for seconds as they were at first."""
+    """Repeated polls over several seconds return the messages of the first poll."""
     fewer = observe_fewer(server.sent_and_polled(topic, *sent), len(sent))
     if fewer is not None:
         return fewer
@@ -70,7 +70,7 @@ def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> O
 
 @case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
 def test_changed_later(server: Server, topic: Topic) -> Observation:
-    """Messages whose states and payloads were changed are polled for seconds as at first."""
+    """Repeated polls over seconds return messages with changed state or payload unchanged."""
     fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
     if fewer is not None:
         return fewer
@@ -88,7 +88,7 @@ def test_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Messages of unknown state, and those beside them, are polled for seconds as at first."""
+    """Repeated polls of messages in undefined states return the same result for seconds."""
     fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
     if fewer is not None:
         return fewer
@@ -104,7 +104,7 @@ def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/again-later", clause="iggy.poll.again", needs=("http",), waiting=True)
 @pytest.mark.parametrize("sent", CONTENTS.values(), ids=CONTENTS)
 def test_json_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> Observation:
-    """Messages are polled over HTTP for seconds as they were at first."""
+    """Repeated HTTP polls over several seconds return the messages of the first poll."""
     server.sent(topic, *sent)
     first = server.got(topic, len(sent))
     fewer = observe_fewer_json(first, len(sent))
@@ -121,7 +121,7 @@ def test_json_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...])
     waiting=True,
 )
 def test_json_changed_later(server: Server, topic: Topic) -> Observation:
-    """Messages whose states and payloads were changed are polled over HTTP as at first."""
+    """Repeated HTTP polls return messages with changed state or payload the same way."""
     server.sent(topic, *numbered(5))
     fewer = observe_fewer_json(server.got(topic, 5), 5)
     if fewer is not None:
@@ -140,7 +140,7 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Messages of unknown state, and those beside them, are polled over HTTP as at first."""
+    """Repeated HTTP polls of messages in undefined states return the same result."""
     server.sent(topic, *numbered(5))
     fewer = observe_fewer_json(server.got(topic, 5), 5)
     if fewer is not None:

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.http import base64_text, is_success
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Observation
 from wireproof_suites.iggy.steps.elapsed_time import (
     are_some_of,
@@ -37,7 +37,7 @@ POSTED: dict[str, dict[str, object]] = {
 
 @case("iggy/poll/again-later/width", clause="iggy.poll.again", waiting=True)
 def test_width_later(server: Server, topic: Topic) -> Observation:
-    """Headers of other widths than their kinds' are polled for seconds as at first."""
+    """Repeated polls return header values of a wrong size the same way for seconds."""
     taken = _sent_one_by_one(server, topic)
     first = server.polled(topic, taken + 1)
     fewer = observe_fewer(first, taken + 1)
@@ -50,7 +50,7 @@ def test_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/json/again-later/width", clause="iggy.poll.again", needs=("http",), waiting=True)
 def test_json_width_later(server: Server, topic: Topic) -> Observation:
-    """Headers of other widths than their kinds' are polled over HTTP for seconds as at first."""
+    """Repeated HTTP polls return header values of a wrong size the same way for seconds."""
     taken = _sent_one_by_one(server, topic)
     first = server.got(topic, taken + 1)
     fewer = observe_fewer_json(first, taken + 1)
@@ -63,7 +63,7 @@ def test_json_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/poll/again-later/repeated-id", clause="iggy.poll.again", waiting=True)
 def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
-    """Of two messages of one id, no others are polled for seconds than at first."""
+    """Repeated polls of messages sent with one id return those of the first poll for seconds."""
     for each in OF_ONE_ID:
         server.send(topic, each)
     first = server.polled(topic, len(OF_ONE_ID))
@@ -77,7 +77,7 @@ def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/json/again-later/repeated-id", clause="iggy.poll.again", needs=("http",), waiting=True)
 def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
-    """Of two messages of one id, no others are polled over HTTP for seconds than at first."""
+    """Repeated HTTP polls of messages sent with one id return those of the first poll."""
     for each in OF_ONE_ID:
         server.send(topic, each)
     first = server.got(topic, len(OF_ONE_ID))
@@ -91,7 +91,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
 @pytest.mark.parametrize("posted", POSTED.values(), ids=POSTED)
 def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
-    """Empty headers and empty payloads are polled over both transports for seconds as at first."""
+    """Repeated polls over TCP and HTTP return empty headers and payloads the same way."""
     is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
     server.sent(topic, message(SENTINEL))
     due = 3 if is_taken else 1

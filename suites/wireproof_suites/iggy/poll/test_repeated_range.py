@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import AS_SENT
+from wireproof_kit.iggy.observe.observations import AS_SENT
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, STRATEGIES, TIMESTAMP
@@ -35,7 +35,7 @@ Ask: TypeAlias = Callable[[Polling, Due], tuple[bool, object]]
 
 @case("iggy/poll/again-later/asked", clause="iggy.poll.again", waiting=True)
 def test_asked_later(server: Server, topic: Topic) -> Observation:
-    """Polls by every strategy for some of many messages bring the same ones for seconds."""
+    """Repeated polls for part of the messages, by each strategy, return the same messages."""
 
     def ask(polling: Polling, due: Due) -> tuple[bool, object]:
         polled = server.poll(topic, polling)
@@ -46,7 +46,7 @@ def test_asked_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/json/again-later/asked", clause="iggy.poll.again", needs=("http",), waiting=True)
 def test_json_asked_later(server: Server, topic: Topic) -> Observation:
-    """Polls over HTTP by every strategy for some of many bring the same ones for seconds."""
+    """Repeated HTTP polls for part of the messages, by each strategy, return the same ones."""
 
     def ask(polling: Polling, due: Due) -> tuple[bool, object]:
         polled = server.get(

@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import generations
-from wireproof_kit.iggy.answers import Answer, Done, Refused
-from wireproof_kit.iggy.observing import difference_of, observe
+from wireproof_kit.iggy.observe.observations import difference_of, observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import generations
+from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
@@ -33,7 +33,7 @@ class _Untold(Exception):
 @case("iggy/frame/stream", clause="iggy.frame.resources")
 @pytest.mark.parametrize("by", ["number", "name"])
 def test_stream(server: Server, by: str) -> Observation:
-    """A stream is told of and listed as it was made, and not found once deleted."""
+    """A stream is listed with the values it was created with, and not found once deleted."""
     stream = server.new_stream()
     who = stream.id if by == "number" else named(stream.name)
     try:
@@ -59,7 +59,7 @@ def test_stream(server: Server, by: str) -> Observation:
 @case("iggy/frame/topic", clause="iggy.frame.resources")
 @pytest.mark.parametrize("by", ["number", "name"])
 def test_topic(server: Server, by: str) -> Observation:
-    """A topic is told of and listed as it was made, and not found once deleted."""
+    """A topic is listed with the values it was created with, and not found once deleted."""
     topic = server.new_topic(partitions=3)
     who = topic.id if by == "number" else named(topic.name)
     try:
@@ -86,7 +86,7 @@ def test_topic(server: Server, by: str) -> Observation:
 
 @case("iggy/frame/partitions", clause="iggy.frame.resources")
 def test_partitions(server: Server) -> Observation:
-    """Partitions that are added are there, and the last ones are gone when removed."""
+    """Added partitions exist; removing partitions removes the last ones."""
     topic = server.new_topic(partitions=2)
     try:
         for code, count, due in (
@@ -108,7 +108,7 @@ def test_partitions(server: Server) -> Observation:
 
 @case("iggy/frame/me", clause="iggy.frame.resources")
 def test_me(server: Server) -> Observation:
-    """A connection is told alike by itself, by its number, and among all."""
+    """The server describes a client the same way by "me", by client id and in the client list."""
     one = generations.client_schema(server.generation)
     try:
         me = decode(one, _body(server, commands.GET_ME, Nothing()))

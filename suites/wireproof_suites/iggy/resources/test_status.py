@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Stream, Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning
@@ -33,28 +33,28 @@ PLACEHOLDER = "wp_name"
 @case("iggy/status/unknown-stream", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream(server: Server, ask: str) -> Observation:
-    """A stream that is not there, by number."""
+    """A request for an unknown stream number is refused with the status for that error."""
     return _told(server, ask, _request(server, ask, numeric(ABSENT), numeric(1)))
 
 
 @case("iggy/status/unknown-stream-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_stream_name(server: Server, ask: str) -> Observation:
-    """A stream that is not there, by name."""
+    """A request for an unknown stream name is refused with the status for that error."""
     return _told(server, ask, _request(server, ask, named(ABSENT_NAME), numeric(1)))
 
 
 @case("iggy/status/unknown-topic", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic(server: Server, topic: Topic, ask: str) -> Observation:
-    """A topic that is not there, by number."""
+    """A request for an unknown topic number is refused with the status for that error."""
     return _told(server, ask, _request(server, ask, topic.stream.id, numeric(ABSENT), of="topic"))
 
 
 @case("iggy/status/unknown-topic-name", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ASKS)
 def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observation:
-    """A topic that is not there, by name."""
+    """A request for an unknown topic name is refused with the status for that error."""
     stream = topic.stream.id
     return _told(server, ask, _request(server, ask, stream, named(ABSENT_NAME), of="topic"))
 
@@ -63,7 +63,7 @@ def test_unknown_topic_name(server: Server, topic: Topic, ask: str) -> Observati
 @pytest.mark.parametrize("ask", ["send", "poll"])
 @pytest.mark.parametrize("partition", [2, 4294967295])
 def test_unknown_partition(server: Server, topic: Topic, ask: str, partition: int) -> Observation:
-    """A partition that is not there."""
+    """A request for an unknown partition is refused with the status for that error."""
     if ask == "send":
         return _asked(server, server.send_request(topic, message(), partition=partition))
 
@@ -73,7 +73,7 @@ def test_unknown_partition(server: Server, topic: Topic, ask: str, partition: in
 @case("iggy/status/no-partitions", clause="iggy.status.unknown")
 @pytest.mark.parametrize("ask", ["send", "poll"])
 def test_no_partitions(server: Server, ask: str) -> Observation:
-    """A topic of no partitions."""
+    """A send or poll on a topic without partitions is refused with the status for that error."""
     topic = server.new_topic(partitions=0)
     right = server.send_request(topic, message()) if ask == "send" else server.poll_request(topic)
 
@@ -83,7 +83,7 @@ def test_no_partitions(server: Server, ask: str) -> Observation:
 @case("iggy/status/taken-stream", clause="iggy.status.taken")
 @pytest.mark.parametrize("taken", ["number", "name", "name-in-upper-case"])
 def test_taken_stream(server: Server, taken: str) -> Observation:
-    """A second stream of one number, or of one name."""
+    """Creating a stream with a number or name already in use is refused."""
     stream = server.new_stream()
     other = server.access.rooms.stream()
     names = {
@@ -98,7 +98,7 @@ def test_taken_stream(server: Server, taken: str) -> Observation:
 @case("iggy/status/taken-topic", clause="iggy.status.taken")
 @pytest.mark.parametrize("taken", ["number", "name", "name-in-upper-case"])
 def test_taken_topic(server: Server, taken: str) -> Observation:
-    """A second topic of one number, or of one name."""
+    """Creating a topic with a number or name already in use is refused."""
     stream = server.new_stream()
     topic = server.new_topic(stream=stream)
     number = server.access.rooms.topic_number()
@@ -115,7 +115,7 @@ def test_taken_topic(server: Server, taken: str) -> Observation:
 @case("iggy/status/count-zero", clause="iggy.status.refused")
 @pytest.mark.parametrize("stream", ["there", "not-there"])
 def test_count_zero(server: Server, topic: Topic, stream: str) -> Observation:
-    """A poll for no message."""
+    """A poll with a count of 0 is refused."""
     where = topic if stream == "there" else NO_TOPIC
 
     return _asked(server, server.poll_request(where, Polling(count=0)))
@@ -124,7 +124,7 @@ def test_count_zero(server: Server, topic: Topic, stream: str) -> Observation:
 @case("iggy/status/offset-beyond", clause="iggy.status.refused")
 @pytest.mark.parametrize("offset", [3, 100, (1 << 64) - 1])
 def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
-    """An offset beyond the last one is not stored."""
+    """Storing an offset after the last message is refused."""
     kept(server, topic, 3)
     server.store_offset(topic, 1)
     seen = observe(server.store_offset(topic, offset), then=server.client.goes_on())
@@ -135,7 +135,7 @@ def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation
 @case("iggy/status/partition-width", clause="iggy.status.refused")
 @pytest.mark.parametrize("width", WIDTHS)
 def test_partition_width(server: Server, topic: Topic, width: int) -> Observation:
-    """A partition id of another width than four bytes."""
+    """A partition id that is not four bytes long is refused."""
     where = Partitioning(PARTITION_ID, b"\x01" + bytes(width - 1))
 
     return _asked(server, server.send_request(topic, message(), partitioning=where))
@@ -144,7 +144,7 @@ def test_partition_width(server: Server, topic: Topic, width: int) -> Observatio
 @case("iggy/status/invalid-stream", clause="iggy.status.invalid")
 @pytest.mark.parametrize("wrong", ["number-0", "no-name", "slash", "too-long"])
 def test_invalid_stream(server: Server, wrong: str) -> Observation:
-    """A stream of number 0, or of a name that none may have."""
+    """Creating a stream with number 0 or an illegal name is refused."""
     right = server.access.rooms.stream()
     numbers = {"number-0": 0}
     names = {"no-name": "", "slash": f"{right.name}/a", "too-long": right.name.ljust(256, "a")}
@@ -160,7 +160,7 @@ def test_invalid_stream(server: Server, wrong: str) -> Observation:
 @case("iggy/status/invalid-topic", clause="iggy.status.invalid")
 @pytest.mark.parametrize("wrong", ["number-0", "no-name", "slash", "too-many-partitions"])
 def test_invalid_topic(server: Server, wrong: str) -> Observation:
-    """A topic of number 0, of a name that none may have, or of too many partitions."""
+    """Creating a topic with number 0, an illegal name or too many partitions is refused."""
     stream = server.new_stream()
     number = 0 if wrong == "number-0" else 1
     name = {"no-name": "", "slash": "wp_a/b"}.get(wrong, "wp_topic")

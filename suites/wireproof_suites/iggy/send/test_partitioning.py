@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import MISSING, observe_unread
+from wireproof_kit.iggy.observe.observations import MISSING, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.partitioning import Partitioning, balanced, messages_key
 from wireproof_spec.iggy.key_hash import partition_of_key
@@ -27,7 +27,7 @@ PARTITION_COUNTS = [3, 7]
 
 @case("iggy/send/partition-id", clause="iggy.send.partitioning")
 def test_partition_id(server: Server) -> Observation:
-    """A message is polled from the partition that its request named, and from no other."""
+    """A message is stored in the partition its request names, and in no other."""
     topic = server.new_topic(partitions=3)
     for partition in (1, 2, 3):
         server.sent(topic, message(b"to %d" % partition), partition=partition)
@@ -41,7 +41,7 @@ def test_partition_id(server: Server) -> Observation:
 
 @case("iggy/send/balanced", clause="iggy.send.partitioning")
 def test_balanced(server: Server) -> Observation:
-    """Balanced requests go to the partitions by turns, each to one of them."""
+    """Requests with balanced partitioning go to the partitions in turn, each to one of them."""
     topic = server.new_topic(partitions=3)
     for number in range(6):
         pair = [message(b"request %d, %d" % (number, which)) for which in (1, 2)]
@@ -60,7 +60,7 @@ def test_balanced(server: Server) -> Observation:
 @case("iggy/send/balanced-value", clause="iggy.send.partitioning")
 @pytest.mark.parametrize("size", [1, 4, 255])
 def test_balanced_value(server: Server, topic: Topic, size: int) -> Observation:
-    """A value beside balanced means nothing, or is refused."""
+    """A value given with balanced partitioning is ignored or refused."""
     odd = Partitioning(BALANCED, b"\x01" * size)
 
     return server.refusal(server.send_request(topic, message(), partitioning=odd))
@@ -69,7 +69,7 @@ def test_balanced_value(server: Server, topic: Topic, size: int) -> Observation:
 @case("iggy/send/messages-key", clause="iggy.send.partitioning")
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_messages_key(server: Server, key: bytes) -> Observation:
-    """A key leads to the same partition each time."""
+    """Requests with the same partitioning key go to the same partition every time."""
     topic = server.new_topic(partitions=3)
     for payload in (b"first", b"second"):
         server.sent(topic, message(payload), partitioning=messages_key(key))
@@ -86,7 +86,7 @@ def test_messages_key(server: Server, key: bytes) -> Observation:
 @pytest.mark.parametrize("count", PARTITION_COUNTS)
 @pytest.mark.parametrize("length", LENGTHS)
 def test_hash_of_the_key(server: Server, length: int, count: int) -> Observation:
-    """The partition is that of the key's hash, the last one for a hash of 0."""
+    """The server picks the partition by the key's hash; hash result 0 means the last one."""
     topic = server.new_topic(partitions=count)
 
     def place(key: bytes) -> int:

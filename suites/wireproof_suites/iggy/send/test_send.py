@@ -3,15 +3,15 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.observing import observe, observe_absence, observe_messages
-from wireproof_kit.iggy.polled import read_polled
+from wireproof_kit.iggy.observe.observations import observe, observe_absence, observe_messages
+from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.observation import Observation
-from wireproof_kit.outgoing import Outgoing
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header
@@ -38,7 +38,7 @@ SPLITS = {"one-message": 1, "two-messages": 2, "sixteen-messages": 16}
 def test_accept(
     server: Server, topic: Topic, count: int, headers: tuple[Header, ...]
 ) -> Observation:
-    """Messages of one request are accepted, and all are polled."""
+    """A request with several messages is accepted, and all messages can be polled."""
     sent = [message(each.payload, *headers, id=each.id) for each in numbered(count)]
     answer = server.send(topic, *sent)
     seen = observe(answer)
@@ -50,7 +50,7 @@ def test_accept(
 
 @case("iggy/send/order", clause="iggy.send.order")
 def test_order(server: Server, topic: Topic) -> Observation:
-    """Messages are stored in the order of their requests, and of their places in them."""
+    """Messages are stored in the order of the requests and of their places in each request."""
     sent = numbered(30)
     for first in range(0, 30, 10):
         server.sent(topic, *sent[first : first + 10])
@@ -62,7 +62,7 @@ def test_order(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("where", ["last", "first", "between"])
 @pytest.mark.parametrize("fault", ["empty-payload", "payload-beyond-the-frame", "unknown-kind"])
 def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) -> Observation:
-    """Of a request with one malformed message nothing is stored."""
+    """If one message of a request is malformed, no message of the request is stored."""
     place = {"first": 0, "between": 1, "last": 2}[where]
     sent = [message(b"message %d" % n, HEADER) for n in range(3)]
     wrong = _damaged(server.send_request(topic, *sent), place, fault)
@@ -77,7 +77,7 @@ def test_nothing_stored(server: Server, topic: Topic, where: str, fault: str) ->
 @case("iggy/send/limit-payload", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
 def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
-    """The payloads of a request may have so many bytes together as its generation allows."""
+    """A request with payloads of exactly the size limit is accepted."""
     size = max_payloads_size(server.generation) // count
 
     return _accepted(server, topic, [message(sized(size), id=n) for n in range(1, count + 1)])
@@ -86,7 +86,7 @@ def test_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
 @case("iggy/send/beyond-limit-payload", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", SPLITS.values(), ids=SPLITS)
 def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Observation:
-    """One byte more is refused."""
+    """A request with payloads one byte over the size limit is refused."""
     most = max_payloads_size(server.generation)
     size = most // count
     payloads = [bytes(size)] * (count - 1) + [bytes(most - size * (count - 1) + 1)]
@@ -97,14 +97,14 @@ def test_beyond_limit_payload(server: Server, topic: Topic, count: int) -> Obser
 @case("iggy/send/limit-headers", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
-    """Header values of 255 bytes, as many as are within what their generation allows."""
+    """A request with header values of the largest total size within the limit is accepted."""
     return _accepted(server, topic, _with_values(_most_values(server), count))
 
 
 @case("iggy/send/beyond-limit-headers", clause="iggy.send.limits")
 @pytest.mark.parametrize("count", [1, 4], ids=["one-message", "four-messages"])
 def test_beyond_limit_headers(server: Server, topic: Topic, count: int) -> Observation:
-    """Header values of more bytes are refused."""
+    """A request with header values over the total size limit is refused."""
     sent = _with_values(_most_values(server) + 1, count)
     return server.refusal(server.send_request(topic, *sent))
 

@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import (
     asked_at,
     led,
@@ -28,7 +28,7 @@ TRACE_ID = 77
 def test_lookup_after_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic, access: str
 ) -> Observation:
-    """After a leader has moved, lookups name the new one."""
+    """After a leader change, lookups return the new leader."""
     topic = led(broker, cluster, movable_topic)
     consumer = broker.subscribe(topic)
     # Cases before may have moved the leader as well; of two nodes a wrong one is soon right again.
@@ -49,7 +49,7 @@ def test_lookup_after_a_move(
 def test_publish_to_the_new_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """The new leader takes messages and delivers them."""
+    """After a leader change, the new leader accepts and delivers messages."""
     moved = cluster.move_leader(led(broker, cluster, movable_topic))
     topic = led(broker, cluster, moved)
     consumer = subscribed(broker, topic)
@@ -65,7 +65,7 @@ def test_publish_to_the_new_leader(
 def test_messages_from_before_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """The new leader delivers what the old one had acknowledged and nobody had finished."""
+    """The new leader delivers messages that the old leader acknowledged and no client finished."""
     tale = story(broker, led(broker, cluster, movable_topic))
     with tale.consumer() as consumer:
         tale.publish(5)
@@ -78,7 +78,7 @@ def test_messages_from_before_a_move(
 def test_unread_messages_from_before_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """What nobody had been sent yet comes too, with what the new leader acknowledges."""
+    """The new leader delivers messages the old leader never sent to a client, and its own."""
     tale = story(broker, led(broker, cluster, movable_topic))
     tale.consumer().close()
     tale.publish(3)
@@ -96,7 +96,7 @@ def test_unread_messages_from_before_a_move(
 def test_messages_from_before_two_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """When the leader moves away and back, what each acknowledged comes."""
+    """After a leader moves away and back, messages acknowledged by both leaders are delivered."""
     tale = story(broker, led(broker, cluster, movable_topic))
     tale.consumer().close()
     tale.publish(2)
@@ -113,7 +113,7 @@ def test_messages_from_before_two_moves(
 def test_order_over_a_move(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic, finished: int
 ) -> Observation:
-    """On an ordered topic the new leader goes on in the order of publishing."""
+    """On an ordered topic, the new leader continues delivery in publish order."""
     tale = story(broker, led(broker, cluster, movable_ordered_topic))
     with tale.consumer() as consumer:
         tale.publish(5)
@@ -124,7 +124,7 @@ def test_order_over_a_move(
 
 @case("nsq/cluster/moved-ids", clause="smart.cluster.moved-ids", alone=True)
 def test_ids_over_a_move(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
-    """Internal ids and offsets that the new leader gives are above those of the old one."""
+    """The new leader assigns internal ids and offsets above those of the old leader."""
     topic = led(broker, cluster, movable_topic)
     answers = [broker.publish(topic, broker.unique_body(), trace_id=TRACE_ID) for _ in range(3)]
     topic = cluster.move_leader(topic)
@@ -144,7 +144,7 @@ def test_ids_over_a_move(broker: Broker, cluster: Cluster, movable_topic: Topic)
 def test_publish_to_the_old_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic, connection: str
 ) -> Observation:
-    """The old leader refuses messages, on new connections and on those it had before."""
+    """The old leader refuses publishes on new and on already open connections."""
     topic = led(broker, cluster, movable_topic)
     with broker.connect(topic=topic) as held:
         held.ask(frames.pub(topic, broker.unique_body()))
@@ -157,7 +157,7 @@ def test_publish_to_the_old_leader(
 def test_subscription_at_the_old_leader(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """A client that was subscribed at the old leader is sent away."""
+    """The old leader disconnects its subscribed clients after a leader change."""
     topic = led(broker, cluster, movable_topic)
     consumer = broker.subscribe(topic)
     cluster.move_leader(topic)
@@ -171,7 +171,7 @@ def test_subscription_at_the_old_leader(
 def test_new_channel_over_a_move(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """The new leader serves a channel on which nothing has happened but the subscription."""
+    """The new leader serves a channel that was subscribed to but unused before the change."""
     tale = story(broker, led(broker, cluster, movable_topic), in_use=False)
     with tale.consumer():
         tale.publish(3)

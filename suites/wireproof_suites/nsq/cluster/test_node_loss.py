@@ -3,17 +3,17 @@
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import came_back, led, publish_soon, story
 
 
 @case("nsq/cluster/gone-kept", clause="smart.cluster.gone-kept", alone=True)
 def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
-    """When the leader of a replicated partition is gone, another delivers what it acknowledged."""
+    """After a leader fails, a replica becomes leader and delivers the acknowledged messages."""
     topic = led(broker, cluster, movable_topic)
     tale = story(broker, topic)
     tale.consumer().close()
@@ -30,7 +30,7 @@ def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Ob
 def test_node_of_an_ordered_topic_gone(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
-    """The same on an ordered topic, with one message finished."""
+    """After the leader of an ordered topic fails, the unfinished messages arrive in order."""
     topic = led(broker, cluster, movable_ordered_topic)
     tale = story(broker, topic)
     with tale.consumer() as consumer:
@@ -48,7 +48,7 @@ def test_node_of_an_ordered_topic_gone(
 def test_publish_with_a_node_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """The node that leads now takes messages and delivers them."""
+    """After a leader fails, the new leader accepts and delivers messages."""
     topic = led(broker, cluster, movable_topic)
     cluster.node_down(topic)
     found = cluster.next_leader(topic)
@@ -66,7 +66,7 @@ def test_publish_with_a_node_gone(
 def test_node_back_and_the_other_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """A node that has come back delivers what was acknowledged while it was away."""
+    """A node that rejoins delivers messages that were acknowledged while it was away."""
     first = led(broker, cluster, movable_topic)
     tale = story(broker, first)
     tale.publish(2)
@@ -95,7 +95,7 @@ def test_node_back_and_the_other_gone(
 def test_lookup_with_a_node_gone(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
 ) -> Observation:
-    """A node that is gone is named to producers no longer."""
+    """A lookup with access=w no longer returns a node that has failed."""
     topic = fresh_plain_topic
     _with_channel(broker, topic)
     if cluster.leader_of(topic, access="w") is None:
@@ -113,7 +113,7 @@ def test_lookup_with_a_node_gone(
 def test_lookup_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """While writing is disabled, lookups name nodes to consumers but not to producers."""
+    """While writing is disabled, lookups return nodes to consumers but not to producers."""
     topic = led(broker, cluster, movable_topic)
     _with_channel(broker, topic)
     if cluster.leader_of(topic, access="w") is None:
@@ -128,7 +128,7 @@ def test_lookup_with_writing_disabled(
 def test_publish_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """A producer that knows the leader already can go on."""
+    """While writing is disabled, a producer that knows the leader can still publish."""
     topic = led(broker, cluster, movable_topic)
     broker.published(topic, broker.unique_body())
     cluster.disable_writes()

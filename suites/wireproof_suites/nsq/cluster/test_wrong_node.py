@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import asked_at, publish_soon
 
 TRACE_ID = 77
@@ -30,7 +30,7 @@ EVERY_PUBLISH = pytest.mark.parametrize("command", PUBLISHES)
 def test_publish_to_a_follower(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic, command: str
 ) -> Observation:
-    """A node that does not lead a partition refuses its messages."""
+    """A node refuses publishes to a partition it does not lead."""
     topic = cluster.elsewhere(shared_replicated_topic)
     return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
 
@@ -39,7 +39,7 @@ def test_publish_to_a_follower(
 def test_publish_with_header_to_a_follower(
     broker: Broker, cluster: Cluster, replicated_ext_topic: Topic
 ) -> Observation:
-    """A message with a header is refused as well."""
+    """A node refuses messages with a header for a partition it does not lead."""
     topic = cluster.elsewhere(replicated_ext_topic)
     return asked_at(broker, topic, frames.pub_ext(topic, {"k": "v"}, broker.unique_body()))
 
@@ -48,7 +48,7 @@ def test_publish_with_header_to_a_follower(
 def test_publish_to_a_follower_again(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic
 ) -> Observation:
-    """What was accepted by the leader in between does not make a follower accept."""
+    """A follower still refuses publishes after the leader has accepted some."""
     topic = cluster.elsewhere(shared_replicated_topic)
     first = asked_at(broker, topic, frames.pub(topic, broker.unique_body()))
     broker.published(shared_replicated_topic, broker.unique_body())
@@ -60,7 +60,7 @@ def test_publish_to_a_follower_again(
 def test_refused_message_is_not_delivered(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic
 ) -> Observation:
-    """A message that a follower refused is not delivered by the leader."""
+    """The leader does not deliver a message that a follower refused."""
     elsewhere = cluster.elsewhere(shared_replicated_topic)
     consumer = broker.subscribe(shared_replicated_topic, ready=50)
     refused, sentinel = broker.unique_body(), broker.unique_body()
@@ -74,7 +74,7 @@ def test_refused_message_is_not_delivered(
 def test_subscribe_at_a_follower(
     broker: Broker, cluster: Cluster, shared_replicated_topic: Topic
 ) -> Observation:
-    """A follower refuses subscriptions."""
+    """A node refuses subscriptions to a partition it does not lead."""
     topic = cluster.elsewhere(shared_replicated_topic)
     return asked_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
@@ -84,7 +84,7 @@ def test_subscribe_at_a_follower(
 def test_publish_to_a_node_without_the_partition(
     broker: Broker, cluster: Cluster, shared_partitioned_topic: Topic, command: str
 ) -> Observation:
-    """A node that holds another partition of the topic refuses messages for this one."""
+    """A node refuses publishes to a partition it does not hold."""
     topic = cluster.elsewhere(shared_partitioned_topic)
     return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
 
@@ -93,7 +93,7 @@ def test_publish_to_a_node_without_the_partition(
 def test_subscribe_at_a_node_without_the_partition(
     broker: Broker, cluster: Cluster, shared_partitioned_topic: Topic
 ) -> Observation:
-    """A node that holds another partition of the topic refuses to subscribe to this one."""
+    """A node refuses subscriptions to a partition it does not hold."""
     topic = cluster.elsewhere(shared_partitioned_topic)
     return asked_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
@@ -103,7 +103,7 @@ def test_subscribe_at_a_node_without_the_partition(
 def test_publish_to_an_unwritable_partition(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic, command: str
 ) -> Observation:
-    """A partition that must not be written takes no messages."""
+    """The broker refuses publishes to a partition that is not writable."""
     topic = fresh_plain_topic
     cluster.make_unwritable(topic)
     return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
@@ -113,7 +113,7 @@ def test_publish_to_an_unwritable_partition(
 def test_lookup_of_an_unwritable_partition(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
 ) -> Observation:
-    """A partition that takes no messages is named to consumers, and to producers no longer."""
+    """A partition that is not writable is listed to consumers but not to producers."""
     topic = fresh_plain_topic
     broker.subscribe(topic).close()
     if cluster.leader_of(topic, access="w") is None:
@@ -132,7 +132,7 @@ def test_lookup_of_an_unwritable_partition(
 def test_publish_to_a_partition_that_is_writable_again(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
 ) -> Observation:
-    """Once it may be written again, a partition takes messages."""
+    """A partition accepts messages once it is writable again."""
     topic = fresh_plain_topic
     cluster.make_unwritable(topic)
     broker.publish(topic, broker.unique_body())
@@ -144,7 +144,7 @@ def test_publish_to_a_partition_that_is_writable_again(
 def test_read_an_unwritable_partition(
     broker: Broker, cluster: Cluster, fresh_plain_topic: Topic
 ) -> Observation:
-    """What was acknowledged before is delivered while nothing may be written."""
+    """A partition that is not writable still delivers the messages acknowledged before."""
     topic = fresh_plain_topic
     consumer = broker.subscribe(topic)
     body = broker.unique_body()
@@ -158,7 +158,7 @@ def test_read_an_unwritable_partition(
 def test_nodes_named_by_lookups(
     broker: Broker, cluster: Cluster, partitioned_topic: Topic
 ) -> Observation:
-    """The node that a lookup names for a partition takes and delivers its messages."""
+    """The node that a lookup returns for a partition accepts and delivers its messages."""
     for place in partitioned_topic.places:
         named = cluster.leader_of(partitioned_topic.at(place.partition))
         if named is None:

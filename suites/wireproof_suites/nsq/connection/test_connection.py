@@ -7,14 +7,23 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, pub, raw, rdy, subscribe
-from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.frames import (
+    identify,
+    identify_raw,
+    line,
+    mpub,
+    pub,
+    raw,
+    rdy,
+    subscribe,
+)
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import ANSWER, REDELIVERY
+from wireproof_kit.runner.patience import ANSWER, REDELIVERY
 from wireproof_spec.nsq.names import MPUB_TRACE
 from wireproof_suites.nsq.connection.identify_response import observe_told
 from wireproof_suites.nsq.steps.deliveries import answered_and
@@ -119,7 +128,7 @@ CUTS = {
 
 @case("nsq/connection/heartbeat", clause="smart.connection.heartbeat", waiting=True)
 def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
-    """Heartbeats come as often as was asked for."""
+    """The broker sends heartbeats at the interval the client requested."""
     with broker.connect(identify={"heartbeat_interval": 2000}, topic=plain_topic) as client:
 
         def read() -> bool | None:
@@ -134,7 +143,7 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")
 def test_wrong_magic(broker: Broker) -> Observation:
-    """Another magic is not taken for the right one."""
+    """The broker answers a wrong protocol magic with an error or closes the connection."""
     with broker.connect(identify=None, magic=False) as client:
         return observe(client.ask(raw(WRONG_MAGIC, "magic") + identify()))
 
@@ -142,7 +151,7 @@ def test_wrong_magic(broker: Broker) -> Observation:
 @case("nsq/connection/unknown-command", clause="smart.connection.unknown-command")
 @pytest.mark.parametrize("command", UNKNOWN.values(), ids=UNKNOWN)
 def test_unknown_command(broker: Broker, plain_topic: Topic, command: bytes) -> Observation:
-    """What is no command is not passed over."""
+    """The broker answers an unknown command with an error or closes the connection."""
     with broker.connect(topic=plain_topic) as client:
         return observe(client.ask(raw(command, "no command")))
 
@@ -152,14 +161,14 @@ def test_unknown_command(broker: Broker, plain_topic: Topic, command: bytes) -> 
 def test_field_at_its_limit(
     broker: Broker, plain_topic: Topic, name: str, value: object
 ) -> Observation:
-    """A field at one of its limits is within them."""
+    """IDENTIFY is accepted with a field set to the smallest or largest legal value."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(identify(**{name: value})), then=client.goes_on(plain_topic))
 
 
 @case("nsq/connection/identify/longest-tag", clause="smart.connection.identify")
 def test_longest_tag(broker: Broker, plain_topic: Topic) -> Observation:
-    """A desired tag of a hundred bytes is the longest."""
+    """IDENTIFY is accepted with a desired tag of 100 bytes, the longest legal tag."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         answer = client.ask(identify(desired_tag=LONGEST_TAG))
 
@@ -169,7 +178,7 @@ def test_longest_tag(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/identify-compressed", clause="smart.connection.identify")
 @pytest.mark.parametrize("name", ["deflate", "snappy"])
 def test_one_compression(broker: Broker, name: str) -> Observation:
-    """One compression may be asked for, whether or not it can be had."""
+    """IDENTIFY that requests one compression is answered, whether or not it is supported."""
     with broker.connect(identify=None) as client:
         return observe(client.ask(identify(feature_negotiation=True, **{name: True})))
 
@@ -177,14 +186,14 @@ def test_one_compression(broker: Broker, name: str) -> Observation:
 @case("nsq/connection/identify-odd", clause="smart.connection.identify")
 @pytest.mark.parametrize("frame", ODD.values(), ids=ODD)
 def test_odd_identify(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
-    """What a broker need not understand is answered in the end."""
+    """IDENTIFY with unusual content is answered with success or an error."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 
 
 @case("nsq/connection/identify-again", clause="smart.connection.identify")
 def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Who says once more who he is, is answered, and if that is granted messages come to him."""
+    """A second IDENTIFY is answered; if it is accepted, the client still receives messages."""
     topic, channel, body = fresh_plain_topic, fresh_plain_topic.channel(), broker.unique_body()
     with broker.connect(identify={"heartbeat_interval": 5000}, topic=topic) as client:
         again = observe(client.ask(identify(msg_timeout=2000, user_agent="wp")))
@@ -200,7 +209,7 @@ def test_identify_again(broker: Broker, fresh_plain_topic: Topic) -> Observation
 
 @case("nsq/connection/identify-negotiated", clause="smart.connection.identify")
 def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
-    """What holds from then on is told when it is asked for."""
+    """With feature negotiation, the answer to IDENTIFY repeats the requested values."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         frame = identify(feature_negotiation=True, desired_tag=TAG, **ASKED)
 
@@ -210,7 +219,7 @@ def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
 @pytest.mark.parametrize("frame", REFUSED.values(), ids=REFUSED)
 def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -> Observation:
-    """What cannot be meant is not taken over."""
+    """IDENTIFY with an impossible size, body or field value is refused."""
     with broker.connect(identify=None, topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
 
@@ -218,7 +227,7 @@ def test_identify_refused(broker: Broker, plain_topic: Topic, frame: Outgoing) -
 @case("nsq/connection/batch-refused", clause="smart.connection.batch-refused")
 @pytest.mark.parametrize(("field", "value"), BAD_FIELDS.values(), ids=BAD_FIELDS)
 def test_batch_refused(broker: Broker, plain_topic: Topic, field: str, value: int) -> Observation:
-    """A number that cannot be in a batch is refused."""
+    """MPUB with an impossible size, count or message size is refused."""
     frame = mpub(plain_topic, [broker.unique_body(), broker.unique_body()])
     data = value.to_bytes(4, "big", signed=True)
 
@@ -228,7 +237,7 @@ def test_batch_refused(broker: Broker, plain_topic: Topic, field: str, value: in
 @case("nsq/connection/batch-cut", clause="smart.connection.batch-refused")
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
 def test_batch_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
-    """A batch that the stream ends in is none."""
+    """A batch cut off by the end of the connection publishes nothing."""
     frame = mpub(plain_topic, [EIGHT, EIGHT])
     start = frame.part("count").offset
 
@@ -240,7 +249,7 @@ def test_batch_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
 def test_batch_beyond_its_end(
     broker: Broker, plain_topic: Topic, field: str, value: int
 ) -> Observation:
-    """A batch that says it has more than there is, is refused at the end of the stream at last."""
+    """A batch that declares more data than arrives is refused when the client stops sending."""
     frame = mpub(plain_topic, [EIGHT, EIGHT]).replace(field, value.to_bytes(4, "big"))
 
     return answer_to(broker, plain_topic, frame, end=True)
@@ -249,7 +258,7 @@ def test_batch_beyond_its_end(
 @case("nsq/connection/batch-too-short", clause="smart.connection.batch-refused")
 @pytest.mark.parametrize("size", [1, 3])
 def test_batch_too_short(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A batch has room for its count."""
+    """A batch too short to contain its message count is refused."""
     frame = mpub(plain_topic, [EIGHT], size=size)
     cut = frame.cut(frame.part("count").offset + size)
 
@@ -258,13 +267,13 @@ def test_batch_too_short(broker: Broker, plain_topic: Topic, size: int) -> Obser
 
 @case("nsq/connection/batch-of-none", clause="smart.connection.batch-refused")
 def test_batch_of_none(broker: Broker, plain_topic: Topic) -> Observation:
-    """A batch without a message is none."""
+    """A batch with a message count of 0 is refused."""
     return then_state(broker, plain_topic, mpub(plain_topic, []))
 
 
 @case("nsq/connection/batch-of-one", clause="smart.connection.batch-taken")
 def test_batch_of_one(broker: Broker, plain_topic: Topic) -> Observation:
-    """A batch of one message of one byte is one."""
+    """A batch with a single one-byte message is accepted."""
     return then_state(broker, plain_topic, mpub(plain_topic, [b"x"]))
 
 
@@ -275,7 +284,7 @@ def test_batch_of_one(broker: Broker, plain_topic: Topic) -> Observation:
 )
 @pytest.mark.parametrize("size", [1, 7])
 def test_traced_batch_refused(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A message of a traced batch has room for its trace id."""
+    """A traced batch with a message too short for its trace id is refused."""
     command = line(MPUB_TRACE, plain_topic.name, plain_topic.partition)
     frame = mpub(plain_topic, [b"x" * size]).replace("command line", command.data)
 
@@ -284,7 +293,7 @@ def test_traced_batch_refused(broker: Broker, plain_topic: Topic, size: int) -> 
 
 @case("nsq/connection/batch-unpublished", clause="smart.connection.batch-refused", waiting=True)
 def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Nothing of a batch that is refused is stored, not even what stands before the fault."""
+    """A refused batch publishes no message, not even those before the faulty one."""
     topic, body, sentinel = fresh_plain_topic, broker.unique_body(), broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         client.ask(mpub(topic, [body, b""]))
@@ -295,7 +304,7 @@ def test_batch_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observat
 
 @case("nsq/connection/requeue-later", clause="smart.connection.requeue", waiting=True)
 def test_put_back_for_later(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A message put back for a time does not come again before it has passed."""
+    """A message requeued with a delay is not redelivered before the delay has passed."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
         broker.published(topic, broker.unique_body())
@@ -316,7 +325,7 @@ def test_put_back_for_later(broker: Broker, fresh_plain_topic: Topic) -> Observa
 
 @case("nsq/connection/ready", clause="smart.connection.ready", waiting=True)
 def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A client that has said RDY 1 and holds a message gets no other."""
+    """A client with RDY 1 and one message in flight receives no second message."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
         bodies = [broker.unique_body(), broker.unique_body()]
@@ -334,7 +343,7 @@ def test_ready(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 
 @case("nsq/connection/ready-again", clause="smart.connection.ready", waiting=True)
 def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """What is finished makes room each time."""
+    """After each FIN, a client with RDY 1 receives the next message."""
     topic = fresh_plain_topic
     with broker.subscribe(topic, ready=2) as consumer:
         for _ in range(3):

@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.attempts import READY, attempts_of, attempts_seen
 
 HEADERS = {"header": b'{"k":"v"}', "no-header": None, "long-header": b'{"k":"%s"}' % (b"v" * 999)}
@@ -16,7 +16,7 @@ SHORTEST_TIMEOUT_MS = 1000
 @case("nsq/consume/attempts-first", clause="ext.consume.attempts")
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_first_delivery(broker: Broker, ext_topic: Topic, header: bytes | None) -> Observation:
-    """The first delivery counts 1."""
+    """The first delivery of a message has attempts 1."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.published(ext_topic, body, header)
@@ -27,7 +27,7 @@ def test_first_delivery(broker: Broker, ext_topic: Topic, header: bytes | None) 
 @case("nsq/consume/attempts-put-back", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_put_back(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
-    """Each delivery after a REQ counts one more."""
+    """Each delivery after a REQ raises attempts by 1."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic, ready=READY) as consumer:
         broker.published(fresh_ext_topic, body, header)
@@ -39,7 +39,7 @@ def test_put_back(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) 
 
 @case("nsq/consume/attempts-put-back-later", clause="ext.consume.attempts", waiting=True)
 def test_put_back_for_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A delivery after a REQ with a delay counts one more."""
+    """A delivery after a REQ with a delay raises attempts by 1."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic, ready=READY) as consumer:
         broker.published(fresh_ext_topic, body, {"k": "v"})
@@ -52,7 +52,7 @@ def test_put_back_for_later(broker: Broker, fresh_ext_topic: Topic) -> Observati
 @case("nsq/consume/attempts-timed-out", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_timed_out(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
-    """The delivery after a time-out counts one more."""
+    """A delivery after a message timeout raises attempts by 1."""
     body = broker.unique_body()
     wishes = {"msg_timeout": SHORTEST_TIMEOUT_MS}
     with broker.subscribe(fresh_ext_topic, ready=READY, identify=wishes) as consumer:
@@ -64,7 +64,7 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic, header: bytes | None)
 @case("nsq/consume/attempts-left", clause="ext.consume.attempts", waiting=True)
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_left(broker: Broker, fresh_ext_topic: Topic, header: bytes | None) -> Observation:
-    """What a client left in flight comes to the next one, with a count but no indicator."""
+    """A message left by a disconnected client is redelivered with a plain attempts count."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic) as leaver:
         broker.published(fresh_ext_topic, body, header)

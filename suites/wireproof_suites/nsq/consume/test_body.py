@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.deliveries import Sent, deliver, deliver_all
 from wireproof_suites.nsq.steps.message_contents import CONTENTS, header_of
@@ -16,14 +16,14 @@ PAIRS = [(2, 64), (255, 255), (256, 65536), (4096, 4096), (32768, 32768), (20000
 @case("nsq/consume/body", clause="ext.consume.body-intact")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
-    """A body behind a header is delivered whatever its bytes are."""
+    """A message with a header is delivered with an unchanged body, whatever its bytes."""
     return deliver(broker, ext_topic, broker.unique_body(content), header=_own_header(broker))
 
 
 @case("nsq/consume/body-alone", clause="ext.consume.body-intact")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body_without_header(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
-    """A body without a header is delivered on an ext topic whatever its bytes are."""
+    """On an ext topic, a body without a header is delivered unchanged, whatever its bytes."""
     return deliver(broker, ext_topic, broker.unique_body(content))
 
 
@@ -42,7 +42,7 @@ def test_body_length(broker: Broker, ext_topic: Topic, length: int) -> Observati
 def test_header_and_body_length(
     broker: Broker, ext_topic: Topic, header_length: int, length: int
 ) -> Observation:
-    """A body is delivered whole whatever the length of the header before it."""
+    """A body is delivered whole after a header of any length."""
     body = broker.unique_body().ljust(length, b".")
     return deliver(broker, ext_topic, body, header=header_of(header_length))
 
@@ -61,14 +61,14 @@ def test_small_bodies(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/consume/body-exact", clause="ext.consume.body-intact", waiting=True)
 def test_exact_bodies(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Bodies that are nothing but a frame, an ext part or a command are delivered."""
+    """A body that looks like a frame, an ext part or a command is delivered unchanged."""
     messages: list[Sent] = [({"k": name}, content) for name, content in CONTENTS.items()]
     return deliver_all(broker, fresh_ext_topic, messages)
 
 
 @case("nsq/consume/body-empty", clause="ext.consume.body-intact")
 def test_empty_body(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message that is a header only is refused, or delivered as sent."""
+    """A message with a header and an empty body is refused, or delivered as sent."""
     return deliver(broker, fresh_ext_topic, b"", header={"k": "v"})
 
 

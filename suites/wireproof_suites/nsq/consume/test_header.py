@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.deliveries import Sent, deliver, deliver_all
 
@@ -54,26 +54,26 @@ ODD_HEADERS = {
 @case("nsq/consume/header", clause="ext.consume.header-intact")
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_header(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """A legal header is delivered as it was spelled."""
+    """A legal JSON header is delivered byte for byte as published."""
     return deliver(broker, ext_topic, broker.unique_body(), header=header)
 
 
 @case("nsq/consume/header-empty", clause="ext.consume.header-intact")
 def test_empty_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """A header without names is delivered as it was spelled, or not at all."""
+    """An empty JSON header is delivered as published, or left out."""
     return deliver(broker, ext_topic, broker.unique_body(), header=b"{}")
 
 
 @case("nsq/consume/header-odd", clause="ext.consume.header-intact")
 @pytest.mark.parametrize("header", ODD_HEADERS.values(), ids=ODD_HEADERS)
 def test_odd_header(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """A header that is not quite legal is refused, or delivered as it was spelled."""
+    """A header of doubtful legality is refused, or delivered byte for byte as published."""
     return deliver(broker, ext_topic, broker.unique_body(), header=header)
 
 
 @case("nsq/consume/header-mixed", clause="ext.consume.header-intact", waiting=True)
 def test_headers_between_none(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages without a header between messages with one leave each other alone."""
+    """Messages with and without a header, published in turn, are each delivered as sent."""
     headers = [None, b'{"k":"1"}', None, None, b'{"k":"%s"}' % (b"v" * 300), b'{"l":""}', None]
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
 

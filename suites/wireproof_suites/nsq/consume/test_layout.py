@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import mpub, mpub_ext
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.frames import mpub, mpub_ext
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.deliveries import (
     Sent,
@@ -32,14 +32,14 @@ EPHEMERAL = "#ephemeral"
 @case("nsq/consume/header-length", clause="ext.consume.layout")
 @pytest.mark.parametrize("length", HEADER_LENGTHS)
 def test_header_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
-    """A header of any length the 2-byte field can tell is delivered in the drawn layout."""
+    """A header of any length is delivered in the documented layout."""
     return deliver(broker, ext_topic, broker.unique_body(), header=header_of(length))
 
 
 @case("nsq/consume/header-longest", clause="ext.consume.layout", hazard=True)
 @pytest.mark.parametrize("length", LONGEST)
 def test_longest_header(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
-    """A header of nearly all that 2 bytes of length can tell is refused, or delivered."""
+    """A header close to the 65535-byte limit is refused or delivered."""
     topic, body = fresh_ext_topic, broker.unique_body()
     with broker.subscribe(topic, channel=topic.channel() + EPHEMERAL) as consumer:
         answer = broker.publish(topic, body, header_of(length))
@@ -50,7 +50,7 @@ def test_longest_header(broker: Broker, fresh_ext_topic: Topic, length: int) -> 
 
 @case("nsq/consume/timestamp", clause="ext.consume.layout")
 def test_timestamp(broker: Broker, ext_topic: Topic) -> Observation:
-    """The first 8 bytes count nanoseconds of our time."""
+    """The first 8 bytes of a message are its time in nanoseconds since 1970."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.published(ext_topic, body, {"k": "v"})
@@ -60,7 +60,7 @@ def test_timestamp(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/consume/several", clause="ext.consume.layout", waiting=True)
 def test_several(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """With room for one message, each is finished by the id that stands where it is drawn."""
+    """A client with RDY 1 finishes each message by the id found at its documented position."""
     headers = [{"n": str(number)} for number in range(5)]
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
 
@@ -70,7 +70,7 @@ def test_several(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 @case("nsq/consume/version", clause="ext.consume.version")
 @pytest.mark.parametrize("length", [2, 9, 300])
 def test_version(broker: Broker, ext_topic: Topic, length: int) -> Observation:
-    """A message with a header carries a version that is not zero."""
+    """A message with a header is delivered with a non-zero ext version."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.published(ext_topic, body, header_of(length))
@@ -80,7 +80,7 @@ def test_version(broker: Broker, ext_topic: Topic, length: int) -> Observation:
 
 @case("nsq/consume/no-header", clause="ext.consume.no-header")
 def test_no_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """A message of PUB on an ext topic has version 0, alone or with length 0."""
+    """On an ext topic, a PUB message has ext version 0, alone or followed by length 0."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.published(ext_topic, body)
@@ -90,7 +90,7 @@ def test_no_header(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/consume/no-header-traced", clause="ext.consume.no-header", needs=("trace",))
 def test_no_header_but_trace_id(broker: Broker, ext_topic: Topic) -> Observation:
-    """A message of PUB_TRACE on an ext topic has version 0, alone or with length 0."""
+    """On an ext topic, a PUB_TRACE message has ext version 0, alone or followed by length 0."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.published(ext_topic, body, trace_id=7)
@@ -100,7 +100,7 @@ def test_no_header_but_trace_id(broker: Broker, ext_topic: Topic) -> Observation
 
 @case("nsq/consume/no-header-batch", clause="ext.consume.no-header", waiting=True)
 def test_no_header_in_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages of MPUB on an ext topic are delivered as sent, without a header."""
+    """On an ext topic, MPUB messages are delivered as sent, without a header."""
     messages: list[Sent] = [(None, broker.unique_body()) for _ in range(3)]
     with (
         broker.subscribe(fresh_ext_topic) as consumer,
@@ -113,7 +113,7 @@ def test_no_header_in_batch(broker: Broker, fresh_ext_topic: Topic) -> Observati
 
 @case("nsq/consume/batch", clause="ext.consume.batch", waiting=True)
 def test_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages of MPUB_EXT are delivered each with its own header and body."""
+    """Each message of an MPUB_EXT batch is delivered with its own header and body."""
     headers = [b'{"n":"0"}', header_of(300), b"{}", b'{"##client_dispatch_tag":"t"}']
     messages = [(header, broker.unique_body()) for header in headers]
     with (

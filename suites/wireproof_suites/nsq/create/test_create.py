@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpAnswer
-from wireproof_kit.nsq.lookup import CREATE_PATHS, LookupClient
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, LookupClient
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.limits import MAX_NAME_SIZE
 from wireproof_suites.nsq.steps.lookup_answers import observe_extend, observe_meta
@@ -35,7 +35,7 @@ NAMES = {
 
 @case("nsq/create/path", clause="ext.create.extend")
 def test_path(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """The path under which topics are created: as printed, or as deployed."""
+    """The lookup server creates topics under the published or the deployed path."""
     known: list[str] = []
     for path in reversed(CREATE_PATHS):
         for server in lookup.servers:
@@ -48,7 +48,7 @@ def test_path(lookup: LookupClient, new_topic_name: str) -> Observation:
 
 @case("nsq/create/extend", clause="ext.create.extend", waiting=True)
 def test_extend(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A topic created with extend=true takes and delivers headers."""
+    """A topic created with extend=true accepts and delivers headers."""
     topic = created(broker, lookup, new_topic_name, EXTEND)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
@@ -62,7 +62,7 @@ def test_extend(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Ob
 def test_extend_in_meta(
     broker: Broker, lookup: LookupClient, new_topic_name: str, more: dict[str, str]
 ) -> Observation:
-    """A topic created with extend=true has extend_support in its meta, whatever else it is."""
+    """The lookup meta of a topic created with extend=true has extend_support set."""
     return told(broker, lookup, new_topic_name, {**EXTEND, **more}, observe_extend, due="true")
 
 
@@ -72,7 +72,7 @@ def test_extend_in_meta(
 def test_extend_everywhere(
     broker: Broker, lookup: LookupClient, new_topic_name: str
 ) -> Observation:
-    """Every partition of a topic created with extend=true takes and delivers headers."""
+    """Every partition of a topic created with extend=true accepts and delivers headers."""
     topic = created(broker, lookup, new_topic_name, EXTEND, partitions=2)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
@@ -82,7 +82,7 @@ def test_extend_everywhere(
 def test_without_extend(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """A topic created without extend, or with extend=false, takes no headers."""
+    """A topic created without extend, or with extend=false, accepts no headers."""
     topic = created(broker, lookup, new_topic_name, parameters)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
@@ -104,7 +104,7 @@ def test_one_partition(broker: Broker, lookup: LookupClient, new_topic_name: str
 def test_two_partitions(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """A topic created with partition_num=2 has two partitions, 0 and 1."""
+    """A topic created with partition_num=2 has the partitions 0 and 1."""
     topic = created(broker, lookup, new_topic_name, parameters, partitions=2)
     if not isinstance(topic, Topic):
         return topic
@@ -118,7 +118,7 @@ def test_two_partitions(
 def test_replicator(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """A topic created with replicator=1 is kept by one node."""
+    """A topic created with replicator=1 is stored on one node."""
     return told(broker, lookup, new_topic_name, parameters, one_copy, due="true")
 
 
@@ -127,7 +127,7 @@ def test_replicator(
 def test_two_replicas(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """A topic created with replicator=2 is kept by two nodes."""
+    """A topic created with replicator=2 is stored on two nodes."""
     wanted = {"replicator": "2", **parameters}
     return told(broker, lookup, new_topic_name, wanted, two_copies, due="true")
 
@@ -137,7 +137,7 @@ def test_two_replicas(
 def test_topic(
     broker: Broker, lookup: LookupClient, new_topic_name: str, pattern: str
 ) -> Observation:
-    """The topic created is the one named, to the letter."""
+    """A created topic has exactly the requested name."""
     name = pattern.format(new_topic_name)[:MAX_NAME_SIZE]
     try:
         topic = created(broker, lookup, name, {})
@@ -150,7 +150,7 @@ def test_topic(
 def test_others_stay_as_they_are(
     broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic, new_topic_name: str
 ) -> Observation:
-    """The creation of an ext topic changes no other topic."""
+    """Creating an ext topic changes no other topic."""
     create(lookup, new_topic_name, **ONE, **EXTEND)
 
     return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))

@@ -3,8 +3,8 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.lookup import DELETE_PATH, TOMBSTONE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import DELETE_PATH, TOMBSTONE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.limits import MAX_NAME_SIZE
 from wireproof_suites.nsq.steps.lookup_answers import observe_form, observe_said
@@ -50,7 +50,7 @@ OTHERS: dict[str, tuple[str, dict[str, str]]] = {
 def test_text_of_refused_creation(
     lookup: LookupClient, new_topic_name: str, pattern: str, parameters: dict[str, str]
 ) -> Observation:
-    """Every lookup server says why it makes no topic."""
+    """Every lookup server gives a reason when it refuses to create a topic."""
     name = pattern.format(new_topic_name)
     return every_server(
         lookup, lambda server: observe_said(create_at(server, name, **parameters)), due="said"
@@ -59,7 +59,7 @@ def test_text_of_refused_creation(
 
 @case("nsq/create/error-text/no-room", clause="smart.lookup.error-form")
 def test_text_without_room(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """Every lookup server says why it makes no topic of more partitions than there are nodes."""
+    """Every lookup server gives a reason when a topic wants more partitions than nodes exist."""
     more = {**ONE, "partition_num": str(lookup.node_count() + 1)}
     return every_server(
         lookup, lambda server: observe_said(create_at(server, new_topic_name, **more)), due="said"
@@ -70,7 +70,7 @@ def test_text_without_room(lookup: LookupClient, new_topic_name: str) -> Observa
 def test_text_for_another_of_the_name(
     lookup: LookupClient, fresh_plain_topic: Topic
 ) -> Observation:
-    """Every lookup server says why it makes no other topic of a name that is taken."""
+    """Every lookup server gives a reason when it refuses a topic name already in use."""
     name, other = fresh_plain_topic.name, {**ONE, "extend": "true"}
     return every_server(
         lookup, lambda server: observe_said(create_at(server, name, **other)), due="said"
@@ -82,7 +82,7 @@ def test_text_for_another_of_the_name(
 def test_text_of_other_refusals(
     lookup: LookupClient, new_topic_name: str, path: str, query: dict[str, str]
 ) -> Observation:
-    """Every lookup server says why it changes, deletes or hides nothing."""
+    """Every lookup server gives a reason when it refuses an update, deletion or tombstone."""
     filled = {key: value.format(new_topic_name) for key, value in query.items()}
     return every_server(
         lookup, lambda server: observe_said(tell(server, path, **filled)), due="said"
@@ -92,5 +92,5 @@ def test_text_of_other_refusals(
 @case("nsq/create/error-form", clause="smart.lookup.error-form")
 @pytest.mark.parametrize("path", [UPDATE_PATH, DELETE_PATH], ids=["change", "delete"])
 def test_form_of_refusal(lookup: LookupClient, path: str) -> Observation:
-    """Asked for version 1.0, a refusal is a status and a bare message."""
+    """With the version 1.0 Accept header, a refusal is a status code and an unwrapped message."""
     return observe_form(tell(lookup, path))

@@ -4,10 +4,10 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpAnswer
-from wireproof_kit.nsq.lookup import CREATE_PATHS, DELETE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, DELETE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.limits import MAX_NAME_SIZE
 from wireproof_suites.nsq.steps.lookup_answers import (
@@ -68,7 +68,7 @@ ODD: dict[str, dict[str, str]] = {
 @case("nsq/create/bad-topic", clause="ext.create.refused")
 @pytest.mark.parametrize("pattern", NAMES.values(), ids=NAMES)
 def test_bad_topic(lookup: LookupClient, new_topic_name: str, pattern: str) -> Observation:
-    """A creation without a topic, or with one that cannot be called so, is refused."""
+    """Creating a topic with a missing or illegal name is refused."""
     return observe_http(create(lookup, pattern.format(new_topic_name), **ONE))
 
 
@@ -77,13 +77,13 @@ def test_bad_topic(lookup: LookupClient, new_topic_name: str, pattern: str) -> O
 def test_bad_parameter(
     lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """A creation with a parameter missing, no number, or out of range is refused."""
+    """Creating a topic with a missing, non-numeric or out-of-range parameter is refused."""
     return observe_http(create(lookup, new_topic_name, **parameters))
 
 
 @case("nsq/create/parameters-in-body", clause="ext.create.refused")
 def test_parameters_in_body(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """Parameters count in the query alone."""
+    """Creation parameters are read from the query string only, not from the request body."""
     body = f"topic={new_topic_name}&partition_num=1&replicator=1".encode()
     form = [("Content-Type", "application/x-www-form-urlencoded")]
     answers = [
@@ -97,7 +97,7 @@ def test_parameters_in_body(lookup: LookupClient, new_topic_name: str) -> Observ
 def test_refused_creation_makes_none(
     lookup: LookupClient, new_topic_name: str, plain_topic: Topic
 ) -> Observation:
-    """A creation that was refused has made no topic."""
+    """A refused creation leaves no topic behind."""
     create(lookup, new_topic_name, partition_num="0", replicator="1")
 
     return observe_places(look(lookup, new_topic_name, access="r"), plain_topic)
@@ -105,7 +105,7 @@ def test_refused_creation_makes_none(
 
 @case("nsq/create/too-many-replicas", clause="ext.create.capacity")
 def test_too_many_replicas(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A topic that more nodes would have to keep than there are is refused."""
+    """Creating a topic with more replicas than there are nodes is refused."""
     replicas = min(lookup.node_count() + 1, 5)
     if replicas <= lookup.node_count():
         return observed("enough-nodes")
@@ -116,7 +116,7 @@ def test_too_many_replicas(lookup: LookupClient, new_topic_name: str) -> Observa
 
 @case("nsq/create/too-many-partitions", clause="ext.create.capacity")
 def test_too_many_partitions(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A topic with more partitions than nodes is refused unless it is ordered."""
+    """Creating an unordered topic with more partitions than nodes is refused."""
     partitions = str(lookup.node_count() + 1)
     return observe_http(create(lookup, new_topic_name, partition_num=partitions, replicator="1"))
 
@@ -126,7 +126,7 @@ def test_too_many_partitions(lookup: LookupClient, new_topic_name: str) -> Obser
 def test_many_partitions(
     broker: Broker, lookup: LookupClient, new_topic_name: str, kind: str
 ) -> Observation:
-    """An ordered topic, or one declared of many parts, may have more partitions than nodes."""
+    """An orderedmulti or multipart topic may have more partitions than there are nodes."""
     partitions = lookup.node_count() + 1
     topic = created(broker, lookup, new_topic_name, {kind: "true"}, partitions=partitions)
     return observed("created") if isinstance(topic, Topic) else topic
@@ -134,13 +134,13 @@ def test_many_partitions(
 
 @case("nsq/create/get", clause="ext.create.method")
 def test_get(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A creation by GET is refused."""
+    """Creating a topic with GET is refused."""
     return observe_http(create(lookup, new_topic_name, "GET", **ONE))
 
 
 @case("nsq/create/put", clause="ext.create.method")
 def test_put(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A creation by PUT is granted."""
+    """Creating a topic with PUT succeeds or is refused."""
     return observe_word(create(lookup, new_topic_name, "PUT", **ONE))
 
 
@@ -149,7 +149,7 @@ def test_put(lookup: LookupClient, new_topic_name: str) -> Observation:
 def test_odd(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """Parameters nobody knows or expects do not keep a plain topic from being made."""
+    """A plain topic is created although the request has unknown parameters."""
     return told(broker, lookup, new_topic_name, parameters, plain_of_one, due="plain")
 
 
@@ -157,7 +157,7 @@ def test_odd(
 def test_channels_not_made(
     broker: Broker, lookup: LookupClient, new_topic_name: str
 ) -> Observation:
-    """A topic that makes no channels by itself is created, and told of as such."""
+    """A topic created with automatic channel creation disabled is listed by a lookup."""
     answer = create(lookup, new_topic_name, **ONE, disable_channel_auto_create="true")
     if answer.status != 200:
         return observe_http(answer)
@@ -170,7 +170,7 @@ def test_channels_not_made(
 
 @case("nsq/create/again", clause="ext.create.again")
 def test_again(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """The same creation again is granted."""
+    """Repeating the same creation request succeeds."""
     create(lookup, new_topic_name, **ONE)
 
     return observe_word(create(lookup, new_topic_name, **ONE))
@@ -178,7 +178,7 @@ def test_again(lookup: LookupClient, new_topic_name: str) -> Observation:
 
 @case("nsq/create/again-other", clause="ext.create.again")
 def test_again_with_other_parameters(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A creation of a topic that exists, with other parameters, is refused."""
+    """Creating an existing topic with other parameters is refused."""
     create(lookup, new_topic_name, **ONE)
 
     return observe_http(create(lookup, new_topic_name, **ONE, extend="true"))
@@ -186,20 +186,20 @@ def test_again_with_other_parameters(lookup: LookupClient, new_topic_name: str) 
 
 @case("nsq/create/slave", clause="ext.create.slave", needs=("lookups",))
 def test_creation_at_slave(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """A slave refuses to create a topic, or has it created."""
+    """A lookup server that is not the master refuses a creation or has the master perform it."""
     return observe_http(create_at(slaves(lookup)[0], new_topic_name, **ONE))
 
 
 @case("nsq/create/slave-update", clause="ext.create.slave", needs=("lookups",))
 def test_update_at_slave(lookup: LookupClient, plain_topic: Topic) -> Observation:
-    """A slave refuses to change a topic, or has it changed."""
+    """A lookup server that is not the master refuses an update or has the master perform it."""
     slave = slaves(lookup)[0]
     return observe_http(tell(slave, UPDATE_PATH, topic=plain_topic.name, upgradeext="false"))
 
 
 @case("nsq/create/slave-delete", clause="ext.create.slave", needs=("lookups",))
 def test_deletion_at_slave(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
-    """A slave refuses to delete a topic, or has it deleted."""
+    """A lookup server that is not the master refuses a deletion or has the master perform it."""
     slave = slaves(lookup)[0]
     return observe_http(tell(slave, DELETE_PATH, topic=fresh_plain_topic.name, partition="**"))
 

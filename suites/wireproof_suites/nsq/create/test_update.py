@@ -4,10 +4,10 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub
-from wireproof_kit.nsq.lookup import DELETE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import DELETE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.error_codes import E_TOPIC_NOT_EXIST
 from wireproof_suites.nsq.steps.lookup_answers import observe_extend, observe_meta, observe_places
@@ -27,7 +27,7 @@ CHANGES: dict[str, dict[str, str]] = {
 
 @case("nsq/create/upgrade-false", clause="ext.create.update")
 def test_no_way_back(lookup: LookupClient, fresh_ext_topic: Topic) -> Observation:
-    """upgradeext=false leaves a topic with the extend feature as it is."""
+    """An update with upgradeext=false leaves an ext topic an ext topic."""
     lookup.update_meta(fresh_ext_topic.name, upgradeext="false")
 
     return observe_extend(look(lookup, fresh_ext_topic, access="r", metainfo="true"))
@@ -35,7 +35,7 @@ def test_no_way_back(lookup: LookupClient, fresh_ext_topic: Topic) -> Observatio
 
 @case("nsq/create/again-updated", clause="ext.create.again")
 def test_same_creation_after_an_update(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """An update that changes nothing leaves what was said of a topic: the creation fits still."""
+    """After an update that changes nothing, repeating the creation request still succeeds."""
     wanted = {**ONE, "syncdisk": "5", "retention": "3"}
     first = observe_word(create(lookup, new_topic_name, **wanted))
     if first.value != "done":
@@ -50,7 +50,7 @@ def test_same_creation_after_an_update(lookup: LookupClient, new_topic_name: str
 def test_upgrade_by_other_values(
     lookup: LookupClient, fresh_plain_topic: Topic, value: str
 ) -> Observation:
-    """Only upgradeext=true upgrades a topic."""
+    """Only the value upgradeext=true upgrades a topic."""
     lookup.update_meta(fresh_plain_topic.name, upgradeext=value)
 
     return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))
@@ -58,7 +58,7 @@ def test_upgrade_by_other_values(
 
 @case("nsq/create/upgrade-get", clause="ext.create.update-refused")
 def test_upgrade_by_get(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
-    """An upgrade by GET is refused."""
+    """Upgrading a topic with GET is refused."""
     query = {"topic": fresh_plain_topic.name, "upgradeext": "true"}
     return observe_http(lookup.servers[0].request("GET", UPDATE_PATH, query=query, v1=True))
 
@@ -70,13 +70,13 @@ def test_upgrade_by_get(lookup: LookupClient, fresh_plain_topic: Topic) -> Obser
     ids=["missing", "bad-name"],
 )
 def test_upgrade_of_bad_topic(lookup: LookupClient, query: dict[str, str]) -> Observation:
-    """An upgrade without a topic, or of one that cannot be called so, is refused."""
+    """Upgrading a topic with a missing or illegal name is refused."""
     return observe_http(tell(lookup, UPDATE_PATH, **query))
 
 
 @case("nsq/create/upgrade-unknown", clause="ext.create.update-refused")
 def test_upgrade_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """An upgrade of a topic that does not exist is refused."""
+    """Upgrading a topic that does not exist is refused."""
     return observe_http(lookup.update_meta(new_topic_name, upgradeext="true"))
 
 
@@ -85,13 +85,13 @@ def test_upgrade_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> 
 def test_bad_change(
     lookup: LookupClient, fresh_plain_topic: Topic, changes: dict[str, str]
 ) -> Observation:
-    """A change to a value that is no number, or out of range, is refused."""
+    """An update to a non-numeric or out-of-range value is refused."""
     return observe_http(lookup.update_meta(fresh_plain_topic.name, **changes))
 
 
 @case("nsq/create/change-nothing", clause="ext.create.update")
 def test_change_of_nothing(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
-    """An update that changes nothing leaves the topic as it is."""
+    """An update that changes nothing leaves the topic unchanged."""
     lookup.update_meta(fresh_plain_topic.name)
 
     return observe_extend(look(lookup, fresh_plain_topic, access="r", metainfo="true"))
@@ -99,7 +99,7 @@ def test_change_of_nothing(lookup: LookupClient, fresh_plain_topic: Topic) -> Ob
 
 @case("nsq/create/deleted", clause="ext.create.delete")
 def test_deletion(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation:
-    """A topic can be deleted, once."""
+    """A topic can be deleted once; a second deletion is refused."""
     done = observe_word(lookup.delete(fresh_plain_topic.name))
     if done.value != "done":
         return done
@@ -111,7 +111,7 @@ def test_deletion(lookup: LookupClient, fresh_plain_topic: Topic) -> Observation
 def test_publish_to_deleted_topic(
     broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
 ) -> Observation:
-    """Who has published to a topic is told when it has been deleted."""
+    """A producer that publishes to a deleted topic gets an error."""
     topic = fresh_plain_topic
     with broker.connect(topic=topic) as client:
         first = observe(client.ask(pub(topic, broker.unique_body())))
@@ -129,7 +129,7 @@ def test_publish_to_deleted_topic(
 def test_upgrade_of_copied_topic(
     broker: Broker, lookup: LookupClient, new_topic_name: str
 ) -> Observation:
-    """An upgrade leaves a topic as many copies as it has."""
+    """Upgrading a topic does not change its number of replicas."""
     answer = create(lookup, new_topic_name, partition_num="1", replicator="2")
     if answer.status != 200:
         return observe_http(answer)
@@ -144,13 +144,13 @@ def test_upgrade_of_copied_topic(
 
 @case("nsq/create/delete-unknown", clause="ext.create.delete")
 def test_deletion_of_unknown_topic(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """The deletion of a topic that does not exist is refused."""
+    """Deleting a topic that does not exist is refused."""
     return observe_http(lookup.delete(new_topic_name))
 
 
 @case("nsq/create/delete-forced", clause="ext.create.delete")
 def test_forced_deletion(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """The deletion of a topic that does not exist is granted when it is forced."""
+    """A forced deletion of a topic that does not exist succeeds."""
     answers = [
         tell(server, DELETE_PATH, topic=new_topic_name, partition="**", force="true")
         for server in lookup.servers
@@ -162,7 +162,7 @@ def test_forced_deletion(lookup: LookupClient, new_topic_name: str) -> Observati
 def test_meta_of_deleted_topic(
     broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
 ) -> Observation:
-    """A deleted topic has no partitions in its meta."""
+    """The lookup meta of a deleted topic has no partitions."""
     lookup.delete(fresh_plain_topic.name)
 
     def meta() -> Observation:
@@ -181,7 +181,7 @@ def test_meta_of_deleted_topic(
 def test_delete_refused(
     lookup: LookupClient, fresh_plain_topic: Topic, query: dict[str, str]
 ) -> Observation:
-    """A deletion that does not name a whole topic takes nothing away."""
+    """A deletion that does not name a complete topic deletes nothing."""
     topic = fresh_plain_topic
     tell(lookup, DELETE_PATH, **{key: value.format(topic.name) for key, value in query.items()})
 

@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Header
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.disk.stored_records import (
@@ -40,7 +40,7 @@ EXT: dict[str, list[tuple[Header, bytes]]] = {
 def test_record(
     broker: Broker, fresh_ext_topic: Topic, sent: list[tuple[Header, bytes]]
 ) -> Observation:
-    """Each message with a header stands on disk in the drawn layout."""
+    """Each message with a header is stored on disk in the documented record layout."""
     messages: list[Sent] = [(header, broker.unique_body(content)) for header, content in sent]
     queue = publish_and_read(broker, fresh_ext_topic, messages)
 
@@ -49,7 +49,7 @@ def test_record(
 
 @case("nsq/disk/record-delivered", clause="ext.disk.layout", waiting=True)
 def test_record_as_delivered(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Time and id of a record are those of the message as it is delivered."""
+    """The timestamp and ids of a record on disk equal those of the delivered message."""
     body = broker.unique_body()
     with broker.subscribe(fresh_ext_topic) as consumer:
         queue = publish_and_read(broker, fresh_ext_topic, [({TRACE_ID: "123456789"}, body)])
@@ -59,7 +59,7 @@ def test_record_as_delivered(broker: Broker, fresh_ext_topic: Topic) -> Observat
 
 @case("nsq/disk/mixed", clause="ext.disk.layout", waiting=True)
 def test_mixed_records(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Records of messages with and without a header stand beside each other."""
+    """Messages with and without a header are stored side by side in one queue."""
     headers: list[Header | None] = [None, {"k": "v"}, None, header_of(300), b"{}", None]
     messages: list[Sent] = [(header, broker.unique_body()) for header in headers]
     queue = publish_and_read(broker, fresh_ext_topic, messages)
@@ -69,7 +69,7 @@ def test_mixed_records(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/disk/many", clause="ext.disk.layout", waiting=True)
 def test_many_records(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Records stand in the order of the queue, over as many files as the broker makes."""
+    """Records are stored in publish order across all files of the queue."""
     messages: list[Sent] = [
         ({"n": str(number)}, broker.unique_body(b"." * 32000)) for number in range(40)
     ]
@@ -81,7 +81,7 @@ def test_many_records(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 @case("nsq/disk/indicator", clause="ext.disk.indicator", waiting=True)
 @pytest.mark.parametrize("length", [2, 300])
 def test_indicator(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
-    """The high 4 bits of attempts say that the message has ext."""
+    """The high 4 bits of a record's attempts mark a message with a header."""
     body = broker.unique_body()
     queue = publish_and_read(broker, fresh_ext_topic, [(header_of(length), body)])
 
@@ -90,7 +90,7 @@ def test_indicator(broker: Broker, fresh_ext_topic: Topic, length: int) -> Obser
 
 @case("nsq/disk/no-header", clause="ext.disk.no-ext-record", waiting=True)
 def test_indicator_without_header(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """On an ext topic a record without a header has the indicator, or has it not."""
+    """On an ext topic, a record without a header may set the ext indicator or not."""
     body = broker.unique_body()
     queue = publish_and_read(broker, fresh_ext_topic, [(None, body)])
 
@@ -99,7 +99,7 @@ def test_indicator_without_header(broker: Broker, fresh_ext_topic: Topic) -> Obs
 
 @case("nsq/disk/no-header-layout", clause="ext.disk.no-ext-record", waiting=True)
 def test_layout_without_header(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """On an ext topic a record without a header has version 0, alone or with length 0."""
+    """On an ext topic, a record without a header has version 0, alone or with length 0."""
     body = broker.unique_body()
     queue = publish_and_read(broker, fresh_ext_topic, [(None, body)])
 
@@ -108,7 +108,7 @@ def test_layout_without_header(broker: Broker, fresh_ext_topic: Topic) -> Observ
 
 @case("nsq/disk/plain-record", clause="ext.disk.plain-record", waiting=True)
 def test_plain_record(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Records of a plain topic have no indicator and no ext part."""
+    """Records of a plain topic have no ext indicator and no ext part."""
     messages: list[Sent] = [(None, broker.unique_body(body)) for body in CONTENTS.values()]
     queue = publish_and_read(broker, fresh_plain_topic, messages, kind="plain")
 
@@ -117,7 +117,7 @@ def test_plain_record(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 
 @case("nsq/disk/upgraded", clause="ext.disk.upgraded", waiting=True)
 def test_upgraded(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """After an upgrade old records are read where they stood, and new ones behind them."""
+    """After an upgrade, old records stay readable in place and new records follow them."""
     old: list[Sent] = [(None, broker.unique_body(content)) for content in CONTENTS.values()]
     publish_and_read(broker, upgradable_topic, old)
     topic = upgraded(broker, upgradable_topic)
@@ -131,7 +131,7 @@ def test_upgraded(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/disk/position", clause="ext.disk.position", needs=("trace",), waiting=True)
 def test_position(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Offset and size in a trace response are those of the record."""
+    """The offset and size in a trace response match the record on disk."""
     bodies = [broker.unique_body() for _ in range(2)]
     answers = [broker.published(fresh_ext_topic, body, {TRACE_ID: "7"}) for body in bodies]
     queue = wait_for(broker, fresh_ext_topic, bodies[-1])

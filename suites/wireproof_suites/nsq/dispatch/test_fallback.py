@@ -2,10 +2,10 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import cls, raw
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import cls, raw
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.tag_dispatch import channel_of
 
 TAG = "tagA"
@@ -14,7 +14,7 @@ OTHER_TAG = "tagB"
 
 @case("nsq/dispatch/nobody-desires", clause="ext.dispatch.fallback", waiting=True)
 def test_nobody_desires_the_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """With untagged clients only, tagged messages are delivered as any others."""
+    """If all clients are untagged, they receive tagged messages like any other."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
 
@@ -25,7 +25,7 @@ def test_nobody_desires_the_tag(broker: Broker, fresh_ext_topic: Topic) -> Obser
 
 @case("nsq/dispatch/only-other-desired", clause="ext.dispatch.fallback", waiting=True)
 def test_only_another_tag_desired(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client that desires another tag does not keep a message from the untagged client."""
+    """A message whose tag no client desires goes to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -37,7 +37,7 @@ def test_only_another_tag_desired(broker: Broker, fresh_ext_topic: Topic) -> Obs
 
 @case("nsq/dispatch/untagged-comes-later", clause="ext.dispatch.fallback", waiting=True)
 def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message that found no client waits for the first untagged one."""
+    """A waiting message whose tag no client desires goes to the next untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=3)
@@ -48,7 +48,7 @@ def test_untagged_client_comes_later(broker: Broker, fresh_ext_topic: Topic) -> 
 
 @case("nsq/dispatch/not-to-other-tag", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client that desires another tag gets none of the messages of this one."""
+    """A client that desires another tag receives no messages of this tag."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -60,7 +60,7 @@ def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observati
 
 @case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_other_tag_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Not even alone on the channel does a client get messages of another tag."""
+    """A client alone on the channel receives no messages of a tag it does not desire."""
     channel = channel_of(broker, fresh_ext_topic)
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=3)
@@ -71,7 +71,7 @@ def test_other_tag_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/other-tag-and-untagged", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_other_tag_beside_untagged(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Between an untagged client and one of another tag, a message never goes to the latter."""
+    """A message whose tag nobody desires goes to the untagged client, not to a tagged one."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -83,7 +83,7 @@ def test_other_tag_beside_untagged(broker: Broker, fresh_ext_topic: Topic) -> Ob
 
 @case("nsq/dispatch/left", clause="ext.dispatch.leave", waiting=True)
 def test_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """After the client has closed its connection, its tag goes to the untagged client."""
+    """After a tagged client disconnects, its messages go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -96,7 +96,7 @@ def test_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/left-politely", clause="ext.dispatch.leave", waiting=True)
 def test_left_politely(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client that says CLS and then closes has left."""
+    """After a tagged client sends CLS and disconnects, its messages go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -109,7 +109,7 @@ def test_left_politely(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/thrown-out", clause="ext.dispatch.leave", waiting=True)
 def test_thrown_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client that is thrown out for an unknown command and closes has left."""
+    """After a tagged client is disconnected for an error, its messages go to the untagged one."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -123,7 +123,7 @@ def test_thrown_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/left-unfinished", clause="ext.dispatch.leave", waiting=True)
 def test_left_unfinished(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """What a client had in flight when it left goes to the untagged client."""
+    """Messages in flight at a tagged client that disconnects go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -136,7 +136,7 @@ def test_left_unfinished(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/left-put-back", clause="ext.dispatch.leave", waiting=True)
 def test_left_after_putting_back(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """What a client put back before it left goes to the untagged client."""
+    """Messages a tagged client requeued before it left go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -150,7 +150,7 @@ def test_left_after_putting_back(broker: Broker, fresh_ext_topic: Topic) -> Obse
 
 @case("nsq/dispatch/left-never-ready", clause="ext.dispatch.leave", waiting=True)
 def test_left_without_ever_being_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages that waited for a client which never was ready do not stay behind."""
+    """Messages waiting for a tagged client that left without RDY go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     matching = channel.join("matching", tag=TAG, ready=0)
@@ -162,7 +162,7 @@ def test_left_without_ever_being_ready(broker: Broker, fresh_ext_topic: Topic) -
 
 @case("nsq/dispatch/two-left", clause="ext.dispatch.leave", waiting=True)
 def test_two_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """When both clients with a tag have left, its messages go to the untagged client."""
+    """After both clients of a tag disconnect, the tag's messages go to the untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")

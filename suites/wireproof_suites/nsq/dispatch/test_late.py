@@ -2,7 +2,7 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.dispatch.test_untagged import NEAR_MISSES
 from wireproof_suites.nsq.steps.elapsed_time import has_lasted
@@ -14,7 +14,7 @@ OTHER_TAG = "tagB"
 
 @case("nsq/dispatch/matching-for-long", clause="ext.dispatch.to-matching", waiting=True)
 def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Seconds later the untagged client has still none of the messages of the tag."""
+    """The untagged client does not receive the tagged client's messages seconds later either."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -29,7 +29,7 @@ def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
     "nsq/dispatch/not-to-other-tag-for-long", clause="ext.dispatch.never-other-tag", waiting=True
 )
 def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Seconds later the client of another tag has still none of the messages of this one."""
+    """A client of another tag does not receive this tag's messages seconds later either."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -42,7 +42,7 @@ def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> 
 
 @case("nsq/dispatch/other-tag-alone-for-long", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_other_tag_alone_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Alone on the channel for seconds, a client gets no message of another tag."""
+    """A client alone on the channel receives no messages of another tag for several seconds."""
     channel = channel_of(broker, fresh_ext_topic)
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=3)
@@ -58,7 +58,7 @@ def test_other_tag_alone_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
     waiting=True,
 )
 def test_other_tag_beside_untagged_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Seconds after the untagged client the one of another tag has still got nothing."""
+    """Messages for the untagged client do not reach a tagged client seconds later either."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -71,7 +71,7 @@ def test_other_tag_beside_untagged_for_long(broker: Broker, fresh_ext_topic: Top
 
 @case("nsq/dispatch/only-other-desired-for-long", clause="ext.dispatch.fallback", waiting=True)
 def test_only_another_tag_desired_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """What nobody desires goes to the untagged client, and not to others seconds later."""
+    """Messages whose tag nobody desires reach no tagged client seconds later either."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -84,7 +84,7 @@ def test_only_another_tag_desired_for_long(broker: Broker, fresh_ext_topic: Topi
 
 @case("nsq/dispatch/untagged-for-long", clause="ext.dispatch.untagged", waiting=True)
 def test_untagged_message_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Seconds later the client with a tag has still none of the messages without one."""
+    """A tagged client does not receive untagged messages seconds later either."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -97,7 +97,7 @@ def test_untagged_message_for_long(broker: Broker, fresh_ext_topic: Topic) -> Ob
 
 @case("nsq/dispatch/two-channels-for-long", clause="ext.dispatch.per-channel", waiting=True)
 def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tag desired on another channel draws nothing to a client of this one, however late."""
+    """A client receives no messages of a tag desired only on another channel, even later."""
     elsewhere, here = (channel_of(broker, fresh_ext_topic) for _ in range(2))
     elsewhere.join("matching", tag=TAG)
     untagged = here.join("untagged")
@@ -111,7 +111,7 @@ def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observ
 
 @case("nsq/dispatch/near-miss-for-long", clause="ext.dispatch.exact-tag", waiting=True)
 def test_near_miss_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Seconds later the client has still no message whose tag only resembles its own."""
+    """A client does not receive messages of a similar tag seconds later either."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")

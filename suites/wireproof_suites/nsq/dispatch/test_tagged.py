@@ -4,12 +4,12 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import header_bytes, identify
-from wireproof_kit.nsq.http import Query
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import header_bytes, identify
+from wireproof_kit.nsq.wire.http import Query
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 from wireproof_suites.nsq.steps.tag_dispatch import Channel, both, channel_of
 from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgraded
@@ -50,7 +50,7 @@ ESCAPES = [
 @case("nsq/dispatch/matching", clause="ext.dispatch.to-matching", waiting=True)
 @pytest.mark.parametrize("first", ["matching", "untagged"])
 def test_matching_client(broker: Broker, fresh_ext_topic: Topic, first: str) -> Observation:
-    """Messages of a tag go to the client that desires it, whoever subscribed first."""
+    """Tagged messages go to the client that desires the tag, whoever subscribed first."""
     channel = channel_of(broker, fresh_ext_topic)
     tags = {"matching": TAG, "untagged": None}
     order = sorted(tags, key=lambda word: word != first)
@@ -63,7 +63,7 @@ def test_matching_client(broker: Broker, fresh_ext_topic: Topic, first: str) -> 
 
 @case("nsq/dispatch/matching-of-three", clause="ext.dispatch.to-matching", waiting=True)
 def test_matching_client_of_three(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """With clients of its tag, of another and of none, a message goes to the first."""
+    """Among clients of its tag, of another tag and of none, a message goes to its own tag's."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     other = channel.join("other-tag", tag=OTHER_TAG)
@@ -76,7 +76,7 @@ def test_matching_client_of_three(broker: Broker, fresh_ext_topic: Topic) -> Obs
 
 @case("nsq/dispatch/interleaved", clause="ext.dispatch.to-matching", waiting=True)
 def test_interleaved(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Tagged messages between untagged ones and ones of another tag still find their client."""
+    """Tagged messages mixed with untagged and otherwise tagged ones still reach their client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -93,14 +93,14 @@ def test_interleaved(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 @case("nsq/dispatch/tag", clause="ext.dispatch.to-matching", waiting=True)
 @pytest.mark.parametrize("tag", TAGS.values(), ids=TAGS)
 def test_tag_of_any_kind(broker: Broker, fresh_ext_topic: Topic, tag: str) -> Observation:
-    """A tag is a string, long or short."""
+    """A tag of any legal length is matched with the client that desires it."""
     return _three_of(broker, fresh_ext_topic, tag)
 
 
 @case("nsq/dispatch/uncommon-tag", clause="ext.dispatch.to-matching", waiting=True)
 @pytest.mark.parametrize("tag", UNCOMMON_TAGS.values(), ids=UNCOMMON_TAGS)
 def test_uncommon_tag(broker: Broker, fresh_ext_topic: Topic, tag: str) -> Observation:
-    """A tag of other characters is a tag as well, or refused when a client desires it."""
+    """A tag of unusual characters is matched, or refused when a client desires it."""
     with broker.connect(identify=None, topic=fresh_ext_topic) as client:
         answer = observe(client.ask(identify(desired_tag=tag, extend_support=True)))
     if answer.value.startswith("error:"):
@@ -110,7 +110,7 @@ def test_uncommon_tag(broker: Broker, fresh_ext_topic: Topic, tag: str) -> Obser
 
 @case("nsq/dispatch/negotiated", clause="ext.dispatch.to-matching", waiting=True)
 def test_negotiated(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A desired tag given with feature negotiation counts as well."""
+    """A desired tag sent with feature negotiation is honoured."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG, feature_negotiation=True)
     untagged = channel.join("untagged", feature_negotiation=True)
@@ -122,7 +122,7 @@ def test_negotiated(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/spelling", clause="ext.dispatch.to-matching", waiting=True)
 def test_spellings(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """The tag is found wherever in the header it stands and however JSON spells it."""
+    """A tag is recognised anywhere in the header and in any JSON spelling."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -134,7 +134,7 @@ def test_spellings(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/escapes", clause="ext.dispatch.to-matching", waiting=True)
 def test_escapes_in_a_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tag of other characters is the same tag however JSON spells it."""
+    """A tag of unusual characters is recognised in any JSON spelling."""
     with broker.connect(identify=None, topic=fresh_ext_topic) as client:
         answer = observe(client.ask(identify(desired_tag=ESCAPED_TAG, extend_support=True)))
         if answer.value.startswith("error:"):
@@ -150,7 +150,7 @@ def test_escapes_in_a_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation
 
 @case("nsq/dispatch/http", clause="ext.dispatch.to-matching", needs=("http",), waiting=True)
 def test_published_over_http(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tag published over HTTP counts as one published over TCP."""
+    """A tag published over HTTP is matched like a tag published over TCP."""
     topic = fresh_ext_topic
     channel = channel_of(broker, topic)
     matching = channel.join("matching", tag=TAG)
@@ -168,7 +168,7 @@ def test_published_over_http(broker: Broker, fresh_ext_topic: Topic) -> Observat
 
 @case("nsq/dispatch/one-not-ready", clause="ext.dispatch.to-matching", waiting=True)
 def test_one_of_two_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Of two clients with the tag the ready one gets the messages."""
+    """Of two clients with the same tag, the ready one receives the messages."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -181,7 +181,7 @@ def test_one_of_two_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observa
 
 @case("nsq/dispatch/one-left", clause="ext.dispatch.to-matching", waiting=True)
 def test_one_of_two_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """While one of two clients with the tag is left, it gets the messages."""
+    """After one of two clients with the same tag disconnects, the other gets the messages."""
     channel = channel_of(broker, fresh_ext_topic)
     leaver = channel.join("leaver", tag=TAG, ready=1, proven=False)
     leaver.hold(channel.publish(TAG), 1)
@@ -196,7 +196,7 @@ def test_one_of_two_left(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/came-back", clause="ext.dispatch.to-matching", waiting=True)
 def test_client_comes_back(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client that subscribes anew with its tag gets the tag's messages again."""
+    """A client that resubscribes with its tag receives the tag's messages again."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     channel.join("matching", tag=TAG).consumer.close()
@@ -210,7 +210,7 @@ def test_client_comes_back(broker: Broker, fresh_ext_topic: Topic) -> Observatio
 
 @case("nsq/dispatch/put-back", clause="ext.dispatch.to-matching", waiting=True)
 def test_put_back(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message that the client puts back comes to it again, not to the untagged client."""
+    """A requeued tagged message is redelivered to its tagged client, not to the untagged one."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -224,7 +224,7 @@ def test_put_back(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/timed-out", clause="ext.dispatch.to-matching", waiting=True)
 def test_timed_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message that times out at the client comes to it again, not to the untagged client."""
+    """A timed-out tagged message is redelivered to its tagged client, not to the untagged one."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG, msg_timeout=SHORTEST_TIMEOUT_MS)
     untagged = channel.join("untagged")
@@ -237,7 +237,7 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/upgraded", clause="ext.dispatch.to-matching", needs=("upgrade",), waiting=True)
 def test_upgraded_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """On a topic that was upgraded messages are dispatched by their tag as well."""
+    """On an upgraded topic, tagged messages go to the client that desires the tag."""
     topic = upgraded(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
@@ -252,7 +252,7 @@ def test_upgraded_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/two-channels", clause="ext.dispatch.per-channel", waiting=True)
 def test_two_channels(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tag desired on one channel takes nothing from another."""
+    """A tag desired on one channel does not affect delivery on another channel."""
     plain, desiring = _two_channels(broker, fresh_ext_topic)
     untagged = plain.join("untagged")
     other_untagged = desiring.join("untagged")
@@ -266,7 +266,7 @@ def test_two_channels(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/two-channels-two-tags", clause="ext.dispatch.per-channel", waiting=True)
 def test_two_channels_with_different_tags(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Each channel looks only at the tags of its own clients."""
+    """Each channel dispatches by the tags of its own clients only."""
     first, second = _two_channels(broker, fresh_ext_topic)
     first_untagged, second_untagged = first.join("untagged"), second.join("untagged")
     matching = first.join("matching", tag=TAG)
@@ -280,7 +280,7 @@ def test_two_channels_with_different_tags(broker: Broker, fresh_ext_topic: Topic
 
 @case("nsq/dispatch/shared-tag", clause="ext.dispatch.shared-tag", waiting=True)
 def test_shared_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """While one client holds a message, another with the same tag may get the next one."""
+    """While one client is busy, another client with the same tag may receive the next message."""
     channel = channel_of(broker, fresh_ext_topic)
     first = channel.join("first", tag=TAG, ready=1)
     second = channel.join("second", tag=TAG, ready=1, proven=False)

@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import mpub
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.frames import mpub
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.tag_dispatch import READY, channel_of
 
 TAG = "tagA"
@@ -54,7 +54,7 @@ def test_untagged_message(broker: Broker, fresh_ext_topic: Topic) -> Observation
 @case("nsq/dispatch/untagged-header", clause="ext.dispatch.untagged", waiting=True)
 @pytest.mark.parametrize("header", NO_TAG.values(), ids=NO_TAG)
 def test_header_without_tag(broker: Broker, fresh_ext_topic: Topic, header: bytes) -> Observation:
-    """A header without the tag's name makes no tagged message."""
+    """A message whose header has no tag is treated as untagged."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -66,7 +66,7 @@ def test_header_without_tag(broker: Broker, fresh_ext_topic: Topic, header: byte
 
 @case("nsq/dispatch/untagged-batch", clause="ext.dispatch.untagged", waiting=True)
 def test_untagged_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Messages of an MPUB have no tag."""
+    """Messages of an MPUB batch are treated as untagged."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -82,7 +82,7 @@ def test_untagged_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/untagged-behind-tagged", clause="ext.dispatch.untagged", waiting=True)
 def test_untagged_behind_tagged(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Untagged messages behind tagged ones reach their client while the others are held."""
+    """Untagged messages are delivered while the tagged ones published before them wait."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -96,7 +96,7 @@ def test_untagged_behind_tagged(broker: Broker, fresh_ext_topic: Topic) -> Obser
 
 @case("nsq/dispatch/tagged-alone", clause="ext.dispatch.untagged", waiting=True)
 def test_tagged_client_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """An untagged message waits while only a client with a tag is there."""
+    """An untagged message waits while every connected client desires a tag."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     bodies = channel.publish(count=3)
@@ -108,7 +108,7 @@ def test_tagged_client_alone(broker: Broker, fresh_ext_topic: Topic) -> Observat
 @case("nsq/dispatch/near-miss", clause="ext.dispatch.exact-tag", waiting=True)
 @pytest.mark.parametrize("tags", NEAR_MISSES.values(), ids=NEAR_MISSES)
 def test_near_miss(broker: Broker, fresh_ext_topic: Topic, tags: list[str]) -> Observation:
-    """A tag that only resembles the desired one does not match."""
+    """A tag that only resembles the desired tag does not match it."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG)
     untagged = channel.join("untagged")
@@ -121,7 +121,7 @@ def test_near_miss(broker: Broker, fresh_ext_topic: Topic, tags: list[str]) -> O
 @case("nsq/dispatch/tag-form", clause="ext.dispatch.tag-form", waiting=True)
 @pytest.mark.parametrize("header", NOT_A_TAG.values(), ids=NOT_A_TAG)
 def test_tag_of_odd_form(broker: Broker, fresh_ext_topic: Topic, header: bytes) -> Observation:
-    """A tag that is empty or no string is refused, or is no tag."""
+    """A tag that is empty or not a string is refused, or treated as no tag."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag="5")
     untagged = channel.join("untagged")
@@ -135,7 +135,7 @@ def test_tag_of_odd_form(broker: Broker, fresh_ext_topic: Topic, header: bytes) 
 
 @case("nsq/dispatch/desired-empty", clause="ext.dispatch.tag-form", waiting=True)
 def test_empty_desired_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client whose desired tag is the empty string gets messages without a tag."""
+    """A client whose desired tag is the empty string receives untagged messages."""
     channel = channel_of(broker, fresh_ext_topic)
     client = channel.join("untagged", tag="", proven=False)
 
@@ -146,7 +146,7 @@ def test_empty_desired_tag(broker: Broker, fresh_ext_topic: Topic) -> Observatio
 
 @case("nsq/dispatch/not-ready", clause="ext.dispatch.not-ready", waiting=True)
 def test_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message whose only client with the tag has said RDY 0 waits for it, or falls back."""
+    """If the tag's only client has RDY 0, the message waits or goes to an untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG, ready=1, proven=False)
     held = matching.hold(channel.publish(TAG), 1)
@@ -166,7 +166,7 @@ def test_not_ready(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/full", clause="ext.dispatch.not-ready", waiting=True)
 def test_full(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message whose only client with the tag is full waits for it, or falls back."""
+    """If the tag's only client is full, the message waits or goes to an untagged client."""
     channel = channel_of(broker, fresh_ext_topic)
     matching = channel.join("matching", tag=TAG, ready=1, proven=False)
     held = matching.hold(channel.publish(TAG), 1)
@@ -184,7 +184,7 @@ def test_full(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/behind-not-ready", clause="ext.dispatch.not-ready", waiting=True)
 def test_nothing_is_lost_behind(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """What stands behind a message that waits arrives once its client is ready, at the latest."""
+    """Messages queued behind a waiting message arrive at the latest when its client is ready."""
     channel = channel_of(broker, fresh_ext_topic)
     untagged = channel.join("untagged")
     matching = channel.join("matching", tag=TAG, ready=0)

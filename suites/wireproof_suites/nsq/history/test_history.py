@@ -1,11 +1,11 @@
 """Random histories of a channel, held to a model: nothing lost, misdelivered or out of order."""
 
 from wireproof_kit.case import case
-from wireproof_kit.history import SHORT, Effort
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
+from wireproof_kit.runner.rule_machine import SHORT, Effort
 from wireproof_suites.nsq.history.channel_history import Kind, play
 from wireproof_suites.nsq.steps.leader_changes import led
 
@@ -17,37 +17,37 @@ MOVED = Effort(examples=5, steps=14)
 
 @case("nsq/history/plain", clause="smart.history.kept", waiting=True)
 def test_plain_channel(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Clients of a plain channel come and go, finish, put back: all that was published comes."""
+    """Random client activity on a plain channel loses no message."""
     return play(broker, fresh_plain_topic, Kind(), SHORT)
 
 
 @case("nsq/history/plain-timed", clause="smart.history.kept", waiting=True)
 def test_plain_channel_with_time_outs(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """The same, with messages left to time out."""
+    """Random client activity with message timeouts on a plain channel loses no message."""
     return play(broker, fresh_plain_topic, Kind(timed=True), TIMED)
 
 
 @case("nsq/history/tagged", clause="ext.dispatch.history", waiting=True)
 def test_tagged_channel(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """Clients with and without a tag come and go: messages go to whom the tags allow."""
+    """Random client activity on a channel with tags sends each message to an allowed client."""
     return play(broker, fresh_ext_topic, Kind(tags=TAGS), SHORT)
 
 
 @case("nsq/history/tagged-timed", clause="ext.dispatch.history", waiting=True)
 def test_tagged_channel_with_time_outs(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """The same, with messages left to time out."""
+    """Random client activity with timeouts sends tagged messages to allowed clients only."""
     return play(broker, fresh_ext_topic, Kind(tags=TAGS, timed=True), TIMED)
 
 
 @case("nsq/history/ordered", clause="smart.history.order", waiting=True)
 def test_ordered_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Clients of an ordered channel come and go, put back: messages come in order."""
+    """Random client activity on an ordered channel keeps the publish order."""
     return play(broker, fresh_ordered_topic, Kind(ordered=True), SHORT)
 
 
 @case("nsq/history/ordered-timed", clause="smart.history.order", waiting=True)
 def test_ordered_channel_with_time_outs(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """The same, with messages left to time out."""
+    """Random client activity with timeouts on an ordered channel keeps the publish order."""
     return play(broker, fresh_ordered_topic, Kind(ordered=True, timed=True), TIMED)
 
 
@@ -55,7 +55,7 @@ def test_ordered_channel_with_time_outs(broker: Broker, fresh_ordered_topic: Top
 def test_plain_channel_with_leader_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
-    """The same on a plain channel whose partition is led now by one node, now by another."""
+    """Random client activity with leader changes on a plain channel loses no message."""
     return play(broker, led(broker, cluster, movable_topic), Kind(), MOVED, cluster)
 
 
@@ -65,7 +65,7 @@ def test_plain_channel_with_leader_moves(
 def test_ordered_channel_with_leader_moves(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
-    """The same on an ordered channel."""
+    """Random client activity with leader changes on an ordered channel keeps the order."""
     return play(
         broker, led(broker, cluster, movable_ordered_topic), Kind(ordered=True), MOVED, cluster
     )

@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observing import observe_delivery, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe_delivery, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, X_NSQEXT
 from wireproof_suites.nsq.http.pub_ext import post, post_and_read, post_and_receive
@@ -87,7 +87,7 @@ def test_post(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
 @case("nsq/http/ok-text", clause="ext.http.accept")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_text_of_success(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
-    """The answer is OK, with quotes or without."""
+    """The body of a successful POST /pub_ext answer is OK, with or without quotes."""
     answer = post(broker, ext_topic, broker.unique_body(), ext={"k1": "v1"}, v1=v1)
 
     words = {b"OK": "bare", b'"OK"': "quoted"}
@@ -98,7 +98,7 @@ def test_text_of_success(broker: Broker, ext_topic: Topic, v1: bool) -> Observat
 @case("nsq/http/body", clause="ext.http.accept")
 @pytest.mark.parametrize("content", BODIES.values(), ids=BODIES)
 def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
-    """The body of the request is the body of the message, byte for byte."""
+    """The body of a POST /pub_ext request is delivered byte for byte as the message body."""
     body = broker.unique_body(content)
     with broker.subscribe(ext_topic) as consumer:
         post(broker, ext_topic, body, ext={"k1": "v1"})
@@ -108,7 +108,7 @@ def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -
 
 @case("nsq/http/body-as-curl-sends-it", clause="ext.http.accept")
 def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
-    """A body that curl -d declares a form is a message like any other."""
+    """A POST /pub_ext body with curl's form content type is published unchanged."""
     body = broker.unique_body(b"a=b&ext={}&c=%20+")
     form = [("Content-Type", "application/x-www-form-urlencoded")]
     with broker.subscribe(ext_topic) as consumer:
@@ -122,28 +122,28 @@ def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
 def test_header_in_ext(
     broker: Broker, ext_topic: Topic, header: dict[str, str] | bytes
 ) -> Observation:
-    """The message is delivered with the JSON value of ext."""
+    """A message from POST /pub_ext is delivered with the JSON header given in ext."""
     return post_and_receive(broker, ext_topic, ext=header)
 
 
 @case("nsq/http/text", clause="ext.http.value-exact")
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_text_in_ext(broker: Broker, ext_topic: Topic, text: str) -> Observation:
-    """No character of a value is lost or changed between ext and the delivered header."""
+    """No character of a string value in ext is lost or changed in the delivered header."""
     return post_and_read(broker, ext_topic, ext={"k": text}, due={"k": text}, headers=())
 
 
 @case("nsq/http/number", clause="ext.http.value-exact")
 @pytest.mark.parametrize("header", NUMBERS.values(), ids=NUMBERS)
 def test_number_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """A number, where numbers are accepted, keeps its value."""
+    """A number in ext, if accepted, is delivered with the same value."""
     return post_and_read(broker, ext_topic, ext=header, due=header, headers=())
 
 
 @case("nsq/http/other-value", clause="ext.http.value-exact")
 @pytest.mark.parametrize("header", OTHER_VALUES.values(), ids=OTHER_VALUES)
 def test_other_value_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """What is neither text nor number, where it is accepted, keeps its value."""
+    """A boolean, null, array or object in ext, if accepted, is delivered unchanged."""
     return post_and_read(broker, ext_topic, ext=header, due=header, headers=())
 
 
@@ -152,7 +152,7 @@ def test_other_value_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> 
 def test_number_beside_a_request_header(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
-    """A number keeps its value also when a request header is added beside it."""
+    """A number in ext keeps its value when an X-NSQEXT- request header is added."""
     added = [(X_NSQEXT + "A", "w")]
 
     return post_and_read(broker, ext_topic, ext=header, due=header, headers=added)

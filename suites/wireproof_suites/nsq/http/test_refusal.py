@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import Headers
-from wireproof_kit.nsq.observing import observe_absence, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe_absence, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import Headers
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID, X_NSQEXT
 from wireproof_suites.nsq.http.pub_ext import post, post_and_receive
@@ -51,7 +51,7 @@ ON_PLAIN: dict[str, tuple[dict[str, str], Headers]] = {
 @case("nsq/http/header-json", clause="ext.http.header-json")
 @pytest.mark.parametrize("ext", NOT_AN_OBJECT.values(), ids=NOT_AN_OBJECT)
 def test_ext_that_is_not_an_object(broker: Broker, ext_topic: Topic, ext: bytes) -> Observation:
-    """An ext that is not a JSON object is refused."""
+    """POST /pub_ext refuses an ext parameter that is not a JSON object."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=ext))
 
 
@@ -60,7 +60,7 @@ def test_ext_that_is_not_an_object(broker: Broker, ext_topic: Topic, ext: bytes)
 def test_right_request_after_a_refused_one(
     broker: Broker, ext_topic: Topic, v1: bool
 ) -> Observation:
-    """A refused request changes nothing for the next one."""
+    """A refused POST /pub_ext does not affect the next request."""
     refused = post(broker, ext_topic, broker.unique_body(), ext=b"{", v1=v1)
     right = post(broker, ext_topic, broker.unique_body(), ext={"k": "v"}, v1=v1)
 
@@ -69,7 +69,7 @@ def test_right_request_after_a_refused_one(
 
 @case("nsq/http/header-json-unpublished", clause="ext.http.header-json")
 def test_message_under_a_refused_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """A message whose ext is refused is not delivered."""
+    """A message whose ext parameter is refused is not delivered."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         post(broker, ext_topic, refused, ext=b'{"k":"v"')
@@ -80,31 +80,31 @@ def test_message_under_a_refused_ext(broker: Broker, ext_topic: Topic) -> Observ
 
 @case("nsq/http/single-quotes", clause="ext.http.header-json")
 def test_single_quotes(broker: Broker, ext_topic: Topic) -> Observation:
-    """The published example, quotes and all."""
+    """POST /pub_ext refuses the published example with single quotes, which is not JSON."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b"{'k1':'v1'}"))
 
 
 @case("nsq/http/ext-missing", clause="ext.http.ext-missing")
 def test_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """What a request without ext does."""
+    """POST /pub_ext without the ext parameter is refused or answered OK."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=None))
 
 
 @case("nsq/http/ext-empty", clause="ext.http.ext-missing")
 def test_empty_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """What an ext without a character does."""
+    """POST /pub_ext with an empty ext parameter is refused or answered OK."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b""))
 
 
 @case("nsq/http/ext-null", clause="ext.http.ext-missing")
 def test_ext_null(broker: Broker, ext_topic: Topic) -> Observation:
-    """What an ext of null does."""
+    """POST /pub_ext with ext=null is refused or answered OK."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b"null"))
 
 
 @case("nsq/http/ext-null-and-request-header", clause="ext.http.ext-missing")
 def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """What an ext of null with a request header to add does; others go on."""
+    """POST /pub_ext with ext=null and an X-NSQEXT- request header harms no other client."""
     headers = [(X_NSQEXT + "K", "v")]
     answer = post(broker, ext_topic, broker.unique_body(), ext=b"null", headers=headers)
 
@@ -113,7 +113,7 @@ def test_ext_null_and_request_header(broker: Broker, ext_topic: Topic) -> Observ
 
 @case("nsq/http/ext-missing-request-header", clause="ext.http.ext-missing")
 def test_request_header_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """What a request header without ext does."""
+    """POST /pub_ext with an X-NSQEXT- request header but no ext is refused or delivered."""
     headers = [(X_NSQEXT + "K", "v")]
 
     return post_and_receive(broker, ext_topic, ext=None, headers=headers, stored={"k": "v"})
@@ -124,7 +124,7 @@ def test_request_header_without_ext(broker: Broker, ext_topic: Topic) -> Observa
 def test_header_on_a_plain_topic(
     broker: Broker, plain_topic: Topic, ext: dict[str, str], headers: Headers
 ) -> Observation:
-    """A topic without the extend feature takes no header."""
+    """POST /pub_ext to a topic without the extend feature is refused."""
     body = broker.unique_body()
 
     return observe_http(post(broker, plain_topic, body, ext=ext, headers=headers))
@@ -133,7 +133,7 @@ def test_header_on_a_plain_topic(
 @case("nsq/http/header-length", clause="ext.parser.header-length", needs=("http",))
 @pytest.mark.parametrize("length", LENGTHS)
 def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
-    """A header of any length is refused, or delivered whole; the broker goes on."""
+    """POST /pub_ext refuses or delivers a header of any length, and the broker keeps running."""
     observation = post_and_receive(broker, ext_topic, ext=header_of(length))
 
     return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
@@ -142,7 +142,7 @@ def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Obse
 @case("nsq/http/header-length-long", clause="ext.parser.header-length", needs=("http",))
 @pytest.mark.parametrize("length", LONG_LENGTHS)
 def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
-    """A header of nearly the greatest length is refused or accepted; the broker goes on."""
+    """POST /pub_ext refuses or accepts a near-maximal header, and the broker keeps running."""
     answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
     return then_others(
@@ -155,7 +155,7 @@ def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: i
 def test_header_of_impossible_length(
     broker: Broker, fresh_ext_topic: Topic, length: int
 ) -> Observation:
-    """A header too long for its length field is refused; the broker goes on."""
+    """POST /pub_ext refuses a header over the length limit, and the broker keeps running."""
     answer = post(broker, fresh_ext_topic, broker.unique_body(), ext=header_of(length))
 
     return then_others(

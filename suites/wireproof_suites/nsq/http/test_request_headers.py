@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID, X_NSQEXT
 from wireproof_suites.nsq.http.pub_ext import (
@@ -69,7 +69,7 @@ BAD_NAMES = {"full-stop": "a.b", "exclamation-mark": "a!b", "tilde": "a~b", "bar
 def test_name_of_a_request_header(
     broker: Broker, ext_topic: Topic, name: str, due: str
 ) -> Observation:
-    """The rest of the request header's name, in lower case, is the name in the header."""
+    """The rest of an X-NSQEXT- request header name, in lower case, is a message header name."""
     return post_and_receive(
         broker, ext_topic, ext=EXT, headers=[(X_NSQEXT + name, "w")], stored={**EXT, due: "w"}
     )
@@ -78,7 +78,7 @@ def test_name_of_a_request_header(
 @case("nsq/http/x-nsqext-prefix", clause="ext.http.x-nsqext")
 @pytest.mark.parametrize("name", SPELLINGS.values(), ids=SPELLINGS)
 def test_prefix_in_any_case(broker: Broker, ext_topic: Topic, name: str) -> Observation:
-    """The letter case of a request header's name means nothing in HTTP."""
+    """The X-NSQEXT- prefix of a request header is recognised in any letter case."""
     return post_and_receive(
         broker, ext_topic, ext=EXT, headers=[(name, "w")], stored={**EXT, "abc": "w"}
     )
@@ -87,7 +87,7 @@ def test_prefix_in_any_case(broker: Broker, ext_topic: Topic, name: str) -> Obse
 @case("nsq/http/x-nsqext-value", clause="ext.http.x-nsqext")
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_value_of_a_request_header(broker: Broker, ext_topic: Topic, value: str) -> Observation:
-    """A request header's value becomes a JSON string, unchanged."""
+    """The value of an X-NSQEXT- request header becomes an unchanged JSON string."""
     return post_and_receive(
         broker, ext_topic, ext=EXT, headers=[(X_NSQEXT + "a", value)], stored={**EXT, "a": value}
     )
@@ -95,7 +95,7 @@ def test_value_of_a_request_header(broker: Broker, ext_topic: Topic, value: str)
 
 @case("nsq/http/x-nsqext-several", clause="ext.http.x-nsqext")
 def test_several_request_headers(broker: Broker, ext_topic: Topic) -> Observation:
-    """Each X-NSQEXT- request header is added."""
+    """Every X-NSQEXT- request header is added to the message header."""
     headers = [(f"{X_NSQEXT}Name-{number}", str(number)) for number in range(5)]
     added = {f"name-{number}": str(number) for number in range(5)}
 
@@ -104,7 +104,7 @@ def test_several_request_headers(broker: Broker, ext_topic: Topic) -> Observatio
 
 @case("nsq/http/x-nsqext-alone", clause="ext.http.x-nsqext")
 def test_request_header_beside_an_empty_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """A request header is added to an ext without names."""
+    """An X-NSQEXT- request header is added to an empty ext object."""
     return post_and_receive(
         broker, ext_topic, ext={}, headers=[(X_NSQEXT + "A", "w")], stored={"a": "w"}
     )
@@ -113,13 +113,13 @@ def test_request_header_beside_an_empty_ext(broker: Broker, ext_topic: Topic) ->
 @case("nsq/http/x-nsqext-others", clause="ext.http.x-nsqext")
 @pytest.mark.parametrize("name", OTHERS.values(), ids=OTHERS)
 def test_other_request_headers(broker: Broker, ext_topic: Topic, name: str) -> Observation:
-    """A request header without the prefix is not added."""
+    """A request header without the X-NSQEXT- prefix is not added to the message header."""
     return post_and_receive(broker, ext_topic, ext=EXT, headers=[(name, "w")], stored=EXT)
 
 
 @case("nsq/http/x-nsqext-trace", clause="ext.http.x-nsqext")
 def test_trace_id_in_a_request_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """A trace id given in a request header is one."""
+    """A trace id given in an X-NSQEXT- request header gets a trace answer."""
     headers = [(X_NSQEXT + TRACE_ID, "77")]
     answer = post(broker, ext_topic, broker.unique_body(), ext=EXT, headers=headers)
 
@@ -128,7 +128,7 @@ def test_trace_id_in_a_request_header(broker: Broker, ext_topic: Topic) -> Obser
 
 @case("nsq/http/x-nsqext-too-long", clause="ext.http.x-nsqext")
 def test_request_headers_beyond_the_length(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A header that request headers make too long for its 2 bytes of length is refused."""
+    """POST /pub_ext refuses X-NSQEXT- headers that push the header over its length limit."""
     headers = [(f"{X_NSQEXT}{number}", "v" * 4000) for number in range(2)]
     answer = post(
         broker, fresh_ext_topic, broker.unique_body(), ext=header_of(65500), headers=headers
@@ -141,7 +141,7 @@ def test_request_headers_beyond_the_length(broker: Broker, fresh_ext_topic: Topi
 
 @case("nsq/http/x-nsqext-override", clause="ext.http.x-nsqext-override")
 def test_same_name_in_both(broker: Broker, ext_topic: Topic) -> Observation:
-    """Of a name in ext and in a request header one value is stored, the request header's."""
+    """If ext and an X-NSQEXT- request header share a name, one of the two values is stored."""
     added = [(X_NSQEXT + "K", "new")]
 
     return post_and_read(broker, ext_topic, ext=EXT, due={"k": "new"}, headers=added)
@@ -149,7 +149,7 @@ def test_same_name_in_both(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/http/x-nsqext-no-name", clause="ext.http.x-nsqext-override")
 def test_request_header_without_a_name(broker: Broker, ext_topic: Topic) -> Observation:
-    """What the bare prefix does."""
+    """A bare X-NSQEXT- request header is refused, ignored, or added under an empty name."""
     return post_and_receive(
         broker, ext_topic, ext=EXT, headers=[(X_NSQEXT, "w")], stored={**EXT, "": "w"}
     )
@@ -160,7 +160,7 @@ def test_request_header_without_a_name(broker: Broker, ext_topic: Topic) -> Obse
 def test_foreign_character_in_a_request_header(
     broker: Broker, ext_topic: Topic, name: str
 ) -> Observation:
-    """A character outside letters, digits, _ - # makes a name illegal here too."""
+    """X-NSQEXT- names with characters other than letters, digits, _ - # are refused."""
     return post_and_receive(
         broker, ext_topic, ext=EXT, headers=[(X_NSQEXT + name, "w")], stored={**EXT, name: "w"}
     )
@@ -169,5 +169,5 @@ def test_foreign_character_in_a_request_header(
 @case("nsq/http/name-character", clause="ext.publish.header-name", needs=("http",))
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
 def test_foreign_character_in_ext(broker: Broker, ext_topic: Topic, name: str) -> Observation:
-    """A character outside letters, digits, _ - # makes a name in ext illegal."""
+    """Names in ext with characters other than letters, digits, _ - # are refused."""
     return post_and_receive(broker, ext_topic, ext={name: "v"})

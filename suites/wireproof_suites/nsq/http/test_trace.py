@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.http.pub_ext import (
@@ -41,7 +41,7 @@ NO_NUMBER = {
 @case("nsq/http/trace", clause="ext.http.trace-response")
 @pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
 def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
-    """With a trace id the answer is an object of status, id, trace_id, queue_offset, rawsize."""
+    """POST /pub_ext with a trace id returns status, id, trace_id, queue_offset and rawsize."""
     header = {TRACE_ID: str(trace_id)}
     answer = post(broker, ext_topic, broker.unique_body(), ext=header, v1=True)
 
@@ -50,7 +50,7 @@ def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -
 
 @case("nsq/http/trace-old-style", clause="ext.http.trace-response")
 def test_answer_in_old_style(broker: Broker, ext_topic: Topic) -> Observation:
-    """The same without asking for version 1.0."""
+    """POST /pub_ext with a trace id returns a trace object also without version 1.0."""
     header = {TRACE_ID: "123456789", "k": "v"}
     answer = post(broker, ext_topic, broker.unique_body(), ext=header, v1=False)
 
@@ -60,7 +60,7 @@ def test_answer_in_old_style(broker: Broker, ext_topic: Topic) -> Observation:
 @case("nsq/http/trace-ids", clause="ext.http.trace-response")
 @pytest.mark.parametrize("trace_id", [1, 2**63, 2**64 - 1], ids=["one", "2-to-the-63", "greatest"])
 def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
-    """Id and trace_id of the answer are those of the delivered message."""
+    """The id and trace_id in a POST /pub_ext answer match the delivered message."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         answer = post(broker, ext_topic, body, ext={TRACE_ID: str(trace_id)})
@@ -70,7 +70,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 
 @case("nsq/http/trace-offset", clause="ext.http.trace-response")
 def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """The next message is stored where queue_offset and rawsize say this one ends."""
+    """In POST /pub_ext answers, queue_offset plus rawsize is the next message's queue_offset."""
     first = post(broker, fresh_ext_topic, b"x" * 300, ext={TRACE_ID: "1"})
     second = post(broker, fresh_ext_topic, b"y", ext={TRACE_ID: "2"})
 
@@ -80,7 +80,7 @@ def test_offset_of_the_next_record(broker: Broker, fresh_ext_topic: Topic) -> Ob
 @case("nsq/http/trace-empty", clause="ext.http.trace-empty")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_empty_trace_id(broker: Broker, ext_topic: Topic, v1: bool) -> Observation:
-    """An empty trace id is answered like none."""
+    """POST /pub_ext with an empty trace id is answered as if there were none."""
     without = post(broker, ext_topic, broker.unique_body(), ext={"k": "v"}, v1=v1)
     empty = post(broker, ext_topic, broker.unique_body(), ext={TRACE_ID: "", "k": "v"}, v1=v1)
 
@@ -93,5 +93,5 @@ def test_empty_trace_id(broker: Broker, ext_topic: Topic, v1: bool) -> Observati
 def test_trace_id_that_is_no_number(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
-    """A trace id that is no decimal number of 64 bits is refused over HTTP too."""
+    """POST /pub_ext refuses a trace id that is not a decimal 64-bit number."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=header))

@@ -8,9 +8,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.lookup import TOMBSTONE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import TOMBSTONE_PATH, LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.lookup.lookup_services import observe_tombstones
 from wireproof_suites.nsq.steps.lookup_answers import (
@@ -42,7 +42,7 @@ entombing = functools.partial(case, needs=("tombstone",), alone=True)
 def test_readable(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """With access=r the nodes of every partition that can be read are listed."""
+    """A lookup with access=r lists the nodes of every readable partition."""
     topic = shared_partitioned_topic
 
     def places() -> Observation:
@@ -55,7 +55,7 @@ def test_readable(
 def test_writable(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """With access=w the nodes of every partition that can be written are listed."""
+    """A lookup with access=w lists the nodes of every writable partition."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -69,7 +69,7 @@ def test_writable(
 def test_same_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """While everything can be read and written both accesses list the same leaders."""
+    """While a topic is readable and writable, access=r and access=w list the same leaders."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -109,7 +109,7 @@ def test_all_stay_readable(lookup: LookupClient, shared_partitioned_topic: Topic
 def test_writable_again(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """Once writing is enabled again the nodes are listed for access=w."""
+    """After writing is enabled again, a lookup with access=w lists the nodes."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, ALL_TOPICS):
@@ -130,7 +130,7 @@ def test_writable_again(
 def test_ordered_writable_again(
     broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic
 ) -> Observation:
-    """Once writing is enabled again the nodes of an ordered topic are listed as well."""
+    """After writing is enabled again, access=w lists the nodes of an ordered topic."""
     topic = shared_partitioned_ordered_topic
     for place in topic.places:
         broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
@@ -155,7 +155,7 @@ def test_ordered_writable_again(
 def test_no_meta_unasked(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, kind: str, access: str
 ) -> Observation:
-    """Nobody else is given meta unasked while writing is disabled."""
+    """While writing is disabled, other lookups without metainfo return no meta."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, kind):
@@ -172,7 +172,7 @@ def test_no_meta_unasked(
 def test_null_lists(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """While writing is disabled partitions and producers are null for access=w."""
+    """While writing is disabled, partitions and producers are null for access=w."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, ALL_TOPICS):
@@ -189,7 +189,7 @@ def test_null_lists(
 def test_ordered_disabled(
     broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic, v1: bool
 ) -> Observation:
-    """While writing to ordered topics is disabled their lists are null for access=w."""
+    """While ordered writing is disabled, the lists of ordered topics are null for access=w."""
     topic = shared_partitioned_ordered_topic
     for place in topic.places:
         broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
@@ -206,7 +206,7 @@ def test_ordered_disabled(
 def test_plain_beside_ordered_disabled(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """While writing to ordered topics is disabled the others are listed for access=w."""
+    """While ordered writing is disabled, other topics are listed for access=w."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     with writes_disabled(lookup, ORDERED_TOPICS):
@@ -224,7 +224,7 @@ def test_plain_beside_ordered_disabled(
 def test_meta_while_ordered_disabled(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """While writing to ordered topics is disabled producers are given meta unasked."""
+    """While ordered writing is disabled, producers get meta without asking for it."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
     partitions = len(topic.places)
@@ -235,13 +235,13 @@ def test_meta_while_ordered_disabled(
 @case("nsq/lookup/no-access", clause="smart.lookup.no-access")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_no_access(lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool) -> Observation:
-    """A lookup that does not name its access is one for reading."""
+    """A lookup without the access parameter is treated as access=r."""
     return observe_places(look(lookup, shared_partitioned_topic, v1=v1), shared_partitioned_topic)
 
 
 @case("nsq/lookup/no-channel", clause="smart.lookup.no-channel")
 def test_no_channel(lookup: LookupClient, partitioned_topic: Topic) -> Observation:
-    """A topic without a channel is listed for reading; for writing it may be refused."""
+    """A topic without a channel is listed for reading; access=w may be refused."""
     topic = partitioned_topic
     for_reading, for_writing = (
         observe_places(look(lookup, topic, access=access), topic) for access in ("r", "w")
@@ -332,7 +332,7 @@ def test_tombstone_of_a_node(
     "nsq/lookup/tombstone-no-node", clause="smart.lookup.tombstone-refused", needs=("tombstone",)
 )
 def test_tombstone_of_nobody(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observation:
-    """A tombstone that names no node is refused."""
+    """A tombstone request that names no node is refused."""
     return observe_http(tell(lookup, TOMBSTONE_PATH, topic=shared_partitioned_topic.name))
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.lookup import LookupClient
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import V1_ACCEPT
 from wireproof_suites.nsq.steps.lookup_answers import (
@@ -50,7 +50,7 @@ REFUSED = {
 def test_answer(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """The answer has channels, partitions and producers, whoever asks."""
+    """A lookup answer has the fields channels, partitions and producers."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -65,7 +65,7 @@ def test_answer(
 def test_consumer_without_metainfo(
     lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """A consumer that does not ask for metainfo is answered all the same."""
+    """A lookup with access=r and without metainfo is answered."""
     return observe_answer(look(lookup, shared_partitioned_topic, v1=v1, access="r"))
 
 
@@ -74,7 +74,7 @@ def test_consumer_without_metainfo(
 def test_consumer_with_metainfo(
     lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """A consumer that asks for metainfo is answered as well."""
+    """A lookup with access=r and metainfo is answered."""
     topic = shared_partitioned_topic
     return observe_answer(look(lookup, topic, v1=v1, access="r", metainfo="true"))
 
@@ -89,7 +89,7 @@ def test_envelope(
     access: str,
     metainfo: str,
 ) -> Observation:
-    """Without asking for version 1.0 the answer stands in status_code, status_txt and data."""
+    """Without the version 1.0 Accept header, an answer has status_code, status_txt and data."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -102,7 +102,7 @@ def test_envelope(
 
 @case("nsq/lookup/v1", clause="smart.lookup.v1")
 def test_v1(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observation:
-    """Asked for version 1.0 the answer is bare, and a header says so."""
+    """With the version 1.0 Accept header, an answer is unwrapped and says so in a header."""
     return observe_envelope(look(lookup, shared_partitioned_topic, v1=True, access="r"))
 
 
@@ -111,7 +111,7 @@ def test_v1(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observatio
 def test_other_accept(
     lookup: LookupClient, shared_partitioned_topic: Topic, accept: str
 ) -> Observation:
-    """Any other Accept header counts as not asking for version 1.0."""
+    """Any other Accept header is treated like a request without version 1.0."""
     query = {"topic": shared_partitioned_topic.name}
     headers = [("Accept", accept)]
     return observe_envelope(first(lookup).request("GET", LOOKUP, query=query, headers=headers))
@@ -122,7 +122,7 @@ def test_other_accept(
 def test_channels(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """A channel of the topic is listed."""
+    """A lookup lists the channels of the topic."""
     topic = shared_partitioned_topic
     channel = with_channel(broker, topic)
 
@@ -136,7 +136,7 @@ def test_channels(
 def test_channels_of_others(
     broker: Broker, lookup: LookupClient, plain_topic: Topic, shared_partitioned_topic: Topic
 ) -> Observation:
-    """A channel is listed with its own topic alone."""
+    """A lookup lists a channel only with its own topic."""
     channel = with_channel(broker, plain_topic)
 
     def channels() -> Observation:
@@ -151,7 +151,7 @@ def test_channels_of_others(
 @case("nsq/lookup/method", clause="smart.lookup.refused")
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_method(lookup: LookupClient, plain_topic: Topic, method: str) -> Observation:
-    """A lookup by another method than GET is refused."""
+    """A lookup with another method than GET is refused."""
     query = {"topic": plain_topic.name}
     return observe_http(first(lookup).request(method, LOOKUP, query=query))
 
@@ -160,14 +160,14 @@ def test_method(lookup: LookupClient, plain_topic: Topic, method: str) -> Observ
 @pytest.mark.parametrize("query", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_refused(lookup: LookupClient, query: str, v1: bool) -> Observation:
-    """A lookup without a topic, or with an unknown access, is refused."""
+    """A lookup without a topic, or with an unknown access value, is refused."""
     return observe_http(first(lookup).request("GET", LOOKUP, query=query, v1=v1))
 
 
 @case("nsq/lookup/error-form", clause="smart.lookup.error-form")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_form_of_errors(lookup: LookupClient, v1: bool) -> Observation:
-    """An error says its status and message bare, or 500 and its text in the envelope."""
+    """A lookup error is a status with a bare message, or 500 with a text in the envelope."""
     return observe_form(first(lookup).request("GET", LOOKUP, v1=v1))
 
 
@@ -175,7 +175,7 @@ def test_form_of_errors(lookup: LookupClient, v1: bool) -> Observation:
 @pytest.mark.parametrize("query", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_text_of_errors(lookup: LookupClient, query: str, v1: bool) -> Observation:
-    """Every lookup server says why it refuses, in either style."""
+    """Every lookup server gives a reason when it refuses, with and without version 1.0."""
     return every_server(
         lookup,
         lambda server: observe_said(server.request("GET", LOOKUP, query=query, v1=v1)),

@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.lookup import LookupClient
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.lookup_answers import observe_extend, observe_meta
 from wireproof_suites.nsq.steps.lookup_requests import (
@@ -25,7 +25,7 @@ ASKED = "true"
 def test_metainfo(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """With metainfo=true meta has the number of partitions and that of their copies."""
+    """With metainfo=true, meta has the topic's number of partitions and replicas."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -40,7 +40,7 @@ def test_metainfo(
 def test_metainfo_of_ordered_topic(
     lookup: LookupClient, shared_partitioned_ordered_topic: Topic
 ) -> Observation:
-    """The meta of an ordered topic lets a producer tell whether the lookup is complete."""
+    """The meta of an ordered topic has the number of partitions and replicas."""
     topic = shared_partitioned_ordered_topic
     answer = look(lookup, topic, access="r", metainfo=ASKED)
     return observe_meta(answer, partitions=len(topic.places), replicas=1)
@@ -48,7 +48,7 @@ def test_metainfo_of_ordered_topic(
 
 @case("nsq/lookup/metainfo-copies", clause="smart.lookup.metainfo", needs=("replica",))
 def test_metainfo_of_copies(lookup: LookupClient, shared_replicated_topic: Topic) -> Observation:
-    """The meta of a topic that two nodes keep says so."""
+    """The meta of a topic on two nodes has a replica count of 2."""
     answer = look(lookup, shared_replicated_topic, access="r", metainfo=ASKED)
     return observe_meta(answer, partitions=len(shared_replicated_topic.places), replicas=2)
 
@@ -59,7 +59,7 @@ def test_metainfo_of_copies(lookup: LookupClient, shared_replicated_topic: Topic
 def test_no_metainfo(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """Without metainfo there is no meta."""
+    """A lookup without metainfo returns no meta."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -75,7 +75,7 @@ def test_no_metainfo(
 def test_empty_metainfo(
     lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """An empty metainfo asks for nothing."""
+    """A lookup with an empty metainfo parameter returns no meta."""
     topic = shared_partitioned_topic
     answer = look(lookup, topic, v1=v1, access="r", metainfo="")
     return observe_meta(answer, partitions=len(topic.places), replicas=1)
@@ -86,7 +86,7 @@ def test_empty_metainfo(
 def test_metainfo_false(
     lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """Any text of metainfo asks for meta, also false."""
+    """A lookup with any non-empty metainfo value returns meta, even "false"."""
     topic = shared_partitioned_topic
     answer = look(lookup, topic, v1=v1, access="r", metainfo="false")
     return observe_meta(answer, partitions=len(topic.places), replicas=1)
@@ -98,7 +98,7 @@ def test_metainfo_false(
 def test_extend_support(
     broker: Broker, lookup: LookupClient, ext_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """The meta of a topic with the extend feature says extend_support true."""
+    """The meta of an ext topic has extend_support true."""
     with_channel(broker, ext_topic)
 
     def extend() -> Observation:
@@ -111,14 +111,14 @@ def test_extend_support(
 def test_extend_support_of_partitions(
     lookup: LookupClient, shared_partitioned_ext_topic: Topic
 ) -> Observation:
-    """The meta of an ext topic of several partitions says extend_support true."""
+    """The meta of an ext topic with several partitions has extend_support true."""
     return observe_extend(look(lookup, shared_partitioned_ext_topic, access="r", metainfo=ASKED))
 
 
 @case("nsq/lookup/extend-plain", clause="ext.lookup.extend-support")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_no_extend_support(lookup: LookupClient, plain_topic: Topic, v1: bool) -> Observation:
-    """The meta of another topic does not say that it has the extend feature."""
+    """The meta of a plain topic does not have extend_support true."""
     return observe_extend(look(lookup, plain_topic, v1=v1, access="r", metainfo=ASKED))
 
 
@@ -131,7 +131,7 @@ def test_no_extend_support(lookup: LookupClient, plain_topic: Topic, v1: bool) -
 def test_extend_support_after_upgrade(
     broker: Broker, lookup: LookupClient, upgradable_topic: Topic
 ) -> Observation:
-    """After the upgrade the meta says extend_support true."""
+    """After a topic is upgraded, its meta has extend_support true."""
     broker.upgrade(upgradable_topic)
 
     def extend() -> Observation:
@@ -145,7 +145,7 @@ def test_extend_support_after_upgrade(
 def test_meta_of_ext_topic(
     broker: Broker, lookup: LookupClient, shared_partitioned_ext_topic: Topic, access: str
 ) -> Observation:
-    """The meta of an ext topic has the numbers of partitions and copies beside extend_support."""
+    """The meta of an ext topic has partition and replica counts beside extend_support."""
     topic = shared_partitioned_ext_topic
     with_channel(broker, topic)
 
@@ -160,7 +160,7 @@ def test_meta_of_ext_topic(
 def test_meta_of_ordered_ext_topic(
     lookup: LookupClient, fresh_ordered_ext_topic: Topic
 ) -> Observation:
-    """The meta of an ordered ext topic has both numbers."""
+    """The meta of an ordered ext topic has the number of partitions and replicas."""
     topic = fresh_ordered_ext_topic
     answer = look(lookup, topic, access="r", metainfo=ASKED)
     return observe_meta(answer, partitions=len(topic.places), replicas=1)

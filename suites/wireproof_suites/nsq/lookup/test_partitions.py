@@ -6,8 +6,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.lookup import LookupClient
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.lookup_answers import (
     ALL,
@@ -34,7 +34,7 @@ NUMBERS = {"not-there": "700", "no-number": "abc", "negative": "-1"}
 def test_partitions(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """Every partition is listed under its decimal number, and nothing else is."""
+    """A lookup lists every partition under its decimal number, and nothing else."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -49,7 +49,7 @@ def test_partitions(
 def test_partitions_of_ordered_topic(
     broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic, access: str
 ) -> Observation:
-    """Every partition of an ordered topic is listed."""
+    """A lookup lists every partition of an ordered topic."""
     topic = shared_partitioned_ordered_topic
     for place in topic.places:
         broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
@@ -62,7 +62,7 @@ def test_partitions_of_ordered_topic(
 
 @case("nsq/lookup/one-partition", clause="smart.lookup.partition-parameter")
 def test_one_partition(lookup: LookupClient, shared_partitioned_topic: Topic) -> Observation:
-    """Asked for one partition only that one is listed."""
+    """A lookup for one partition lists that partition only."""
     topic = shared_partitioned_topic
     only = replace(topic, places=topic.places[-1:])
     return observe_places(look(lookup, topic, partition=str(only.places[0].partition)), only)
@@ -73,7 +73,7 @@ def test_one_partition(lookup: LookupClient, shared_partitioned_topic: Topic) ->
 def test_absent_partition(
     lookup: LookupClient, shared_partitioned_topic: Topic, number: str
 ) -> Observation:
-    """Asked for a partition that does not exist nothing is listed."""
+    """A lookup for a partition that does not exist lists nothing."""
     topic = shared_partitioned_topic
     return observe_places(look(lookup, topic, partition=number), topic)
 
@@ -83,7 +83,7 @@ def test_absent_partition(
 def test_consistent(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """Asked for leaders that were made sure of, every partition is listed."""
+    """A lookup with consistent=true lists every partition."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -99,7 +99,7 @@ def test_consistent(
 def test_records(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """Each node has the eight fields shown, its ports as numbers."""
+    """Each node in a lookup answer has the eight documented fields, with numeric ports."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -114,7 +114,7 @@ def test_records(
 def test_producers(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """The producers are the nodes of the partitions listed, each once."""
+    """The producers of a lookup answer are the nodes of its partitions, each listed once."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -129,7 +129,7 @@ def test_producers(
 def test_producers_of_ordered_topic(
     broker: Broker, lookup: LookupClient, shared_partitioned_ordered_topic: Topic, access: str
 ) -> Observation:
-    """The producers of an ordered topic are the nodes of its partitions, each once."""
+    """The producers of an ordered topic are the nodes of its partitions, each listed once."""
     topic = shared_partitioned_ordered_topic
     for place in topic.places:
         broker.subscribe(topic.at(place.partition), command="SUB_ORDER", ready=0)
@@ -145,7 +145,7 @@ def test_producers_of_ordered_topic(
 def test_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """Each partition takes a message at the address it is listed with."""
+    """Each partition accepts a message at the address the lookup lists for it."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -160,7 +160,7 @@ def test_leaders(
 def test_leader_of_copies(
     broker: Broker, lookup: LookupClient, shared_replicated_topic: Topic, access: str
 ) -> Observation:
-    """Of the nodes that keep a partition the leader is listed, which alone takes messages."""
+    """Of the nodes that store a partition, a lookup lists the leader, which accepts messages."""
     with_channel(broker, shared_replicated_topic)
 
     def leading() -> Observation:
@@ -176,7 +176,7 @@ def test_leader_of_copies(
 def test_producers_of_copies(
     broker: Broker, lookup: LookupClient, shared_replicated_topic: Topic, access: str
 ) -> Observation:
-    """A node that only keeps a copy of a partition is no producer."""
+    """A node that stores only a replica of a partition is not listed as producer."""
     with_channel(broker, shared_replicated_topic)
 
     def producers() -> Observation:
@@ -191,7 +191,7 @@ def test_producers_of_copies(
 def test_unknown_topic(
     lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """Nobody leads a topic that does not exist."""
+    """A lookup for a topic that does not exist returns no leader."""
     topic = shared_partitioned_topic
     absent = f"{topic.name}_absent"
     return observe_places(look(lookup, absent, v1=v1, access=access), topic)
@@ -202,7 +202,7 @@ def test_unknown_topic(
 def test_unknown_topic_with_metainfo(
     lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """Asking for metainfo does not make a topic."""
+    """A lookup with metainfo for an unknown topic does not create the topic."""
     topic = shared_partitioned_topic
     absent = f"{topic.name}_absent"
     return observe_places(look(lookup, absent, access=access, metainfo="true"), topic)
@@ -211,7 +211,7 @@ def test_unknown_topic_with_metainfo(
 @case("nsq/lookup/bad-name", clause="smart.lookup.unknown-topic")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_bad_name(lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool) -> Observation:
-    """Nobody leads a topic that cannot be called so."""
+    """A lookup for an invalid topic name returns no leader."""
     return observe_places(look(lookup, "bad name", v1=v1, access="r"), shared_partitioned_topic)
 
 
@@ -219,7 +219,7 @@ def test_bad_name(lookup: LookupClient, shared_partitioned_topic: Topic, v1: boo
 def test_deleted_topic(
     broker: Broker, lookup: LookupClient, fresh_plain_topic: Topic
 ) -> Observation:
-    """Nobody leads a topic that was deleted."""
+    """A lookup for a deleted topic returns no leader."""
     topic = fresh_plain_topic
     lookup.delete(topic.name)
     nobody = [NONE, "http:4*,*", "http:5*,*"]

@@ -4,12 +4,12 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup import LookupClient, is_same
-from wireproof_kit.nsq.lookup_answer import read_servers
-from wireproof_kit.nsq.lookup_fault import Asked
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.answer import read_servers
+from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.lookup.lookup_services import is_named, observe_led, observe_service
 from wireproof_suites.nsq.steps.lookup_answers import (
@@ -39,7 +39,7 @@ SEVERAL = ("lookups",)
 @case("nsq/lookup/list", clause="smart.lookup.listlookup")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_list(lookup: LookupClient, v1: bool) -> Observation:
-    """Listlookup names every lookup server by its HTTP port, in whatever form."""
+    """The /listlookup answer names the HTTP port of every lookup server."""
     answer = ask(lookup, LIST, v1=v1)
     if answer.status != 200 or answer.json is None:
         return observe_http(answer)
@@ -49,7 +49,7 @@ def test_list(lookup: LookupClient, v1: bool) -> Observation:
 
 @case("nsq/lookup/list-of-each", clause="smart.lookup.listlookup", needs=SEVERAL)
 def test_list_of_each(lookup: LookupClient) -> Observation:
-    """Every lookup server names every other."""
+    """The /listlookup answer of every lookup server names every other server."""
 
     def named(server: HttpClient) -> Observation:
         answer = ask(server, LIST)
@@ -64,13 +64,13 @@ def test_list_of_each(lookup: LookupClient) -> Observation:
 @case("nsq/lookup/list-form", clause="smart.lookup.listlookup-form")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_form_of_list(lookup: LookupClient, v1: bool) -> Observation:
-    """Listlookup has lookupdleader and lookupdnodes, names in capitals, ports as strings."""
+    """In /listlookup, ports are strings and names are capitalised as in the published text."""
     return observe_service(ask(lookup, LIST, v1=v1), "listlookup", v1=v1)
 
 
 @case("nsq/lookup/list-master", clause="smart.lookup.listlookup-form")
 def test_master(lookup: LookupClient) -> Observation:
-    """All servers name the same master, one of those listed."""
+    """All lookup servers name the same master, which is one of the servers listed."""
     told = [
         read_servers(ask(server, LIST), Asked(server.address, f"GET {LIST}"))
         for server in lookup.servers
@@ -89,7 +89,7 @@ def test_master(lookup: LookupClient) -> Observation:
 def test_each_server_answers(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """Every lookup server, master or slave, answers lookups."""
+    """Every lookup server answers lookups, whether or not it is the master."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -104,7 +104,7 @@ def test_each_server_answers(
 def test_each_server_lists_all(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """Every lookup server lists every partition."""
+    """Every lookup server lists every partition of a topic."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -118,7 +118,7 @@ def test_each_server_lists_all(
 def test_each_server_has_meta(
     lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """Every lookup server gives the meta of a topic."""
+    """Every lookup server returns the meta of a topic."""
     topic = shared_partitioned_topic
 
     def meta(server: HttpClient) -> Observation:
@@ -132,7 +132,7 @@ def test_each_server_has_meta(
 def test_each_server_names_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """The nodes that any lookup server lists take messages for their partitions."""
+    """The nodes that any lookup server lists accept messages for their partitions."""
     topic = shared_partitioned_topic
 
     def leading(server: HttpClient) -> Observation:
@@ -146,7 +146,7 @@ def test_each_server_names_leaders(
 def test_servers_agree(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str
 ) -> Observation:
-    """Merged, the answers of all servers name one node for each partition."""
+    """Taken together, all lookup servers name exactly one node for each partition."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -162,7 +162,7 @@ def test_servers_agree(
 @pytest.mark.parametrize("name", SERVICES)
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_service(lookup: LookupClient, name: str, v1: bool) -> Observation:
-    """Nodes, topics and what the server says of itself are answered in both forms."""
+    """The lookup server answers /nodes, /topics and /info with and without version 1.0."""
     return observe_service(ask(lookup, f"/{name}", v1=v1), name, v1=v1)
 
 
@@ -171,7 +171,7 @@ def test_service(lookup: LookupClient, name: str, v1: bool) -> Observation:
 def test_channels_service(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """The channels of a topic are listed."""
+    """The /channels answer lists the channels of the topic."""
     topic = shared_partitioned_topic
     channel = with_channel(broker, topic)
 
@@ -186,7 +186,7 @@ def test_channels_service(
 def test_channels_of_partition(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """The channels of one partition are listed."""
+    """The /channels answer for one partition lists the channels of that partition."""
     topic = shared_partitioned_topic
     channel = with_channel(broker, topic)
 
@@ -202,7 +202,7 @@ def test_channels_of_partition(
 def test_channels_of_other_partition(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """A channel of one partition alone is not listed with another."""
+    """The /channels answer for a partition does not list another partition's channels."""
     topic, channel = shared_partitioned_topic, shared_partitioned_topic.channel()
     here, there = (place.partition for place in topic.places[:2])
     broker.subscribe(topic.at(here), channel=channel, ready=0)
@@ -220,7 +220,7 @@ def test_channels_of_other_partition(
 def test_service_beside_a_topic_without_channels(
     lookup: LookupClient, new_topic_name: str, path: str
 ) -> Observation:
-    """A topic that makes no channels by itself, and has none, does not keep from answering."""
+    """Requests for /topics and /nodes succeed although one topic has no channels."""
     answer = create(lookup, new_topic_name, **ONE, disable_channel_auto_create="true")
     if answer.status != 200:
         return observe_http(answer)
@@ -232,7 +232,7 @@ def test_service_beside_a_topic_without_channels(
 def test_nodes_and_leaders(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic
 ) -> Observation:
-    """Where nodes are told of with partitions, each stands with the node that lookups name."""
+    """If the /nodes answer lists partitions, it lists each with its current leader."""
     topic = shared_partitioned_topic
 
     def nodes() -> Observation:
@@ -247,7 +247,7 @@ def test_nodes_and_leaders(
 def test_channels_of_unknown_topic(
     lookup: LookupClient, plain_topic: Topic, v1: bool
 ) -> Observation:
-    """A topic that does not exist has no channels."""
+    """The /channels answer for a topic that does not exist lists no channels."""
     absent = f"{plain_topic.name}_absent"
     return observe_service(ask(lookup, "/channels", v1=v1, topic=absent), "channels", v1=v1)
 
@@ -255,14 +255,14 @@ def test_channels_of_unknown_topic(
 @case("nsq/lookup/service-topics", clause="smart.lookup.services")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_topic_is_listed(lookup: LookupClient, plain_topic: Topic, v1: bool) -> Observation:
-    """A topic is among the topics, also when meta is asked for in another spelling."""
+    """The /topics answer lists the topic; the lower-case parameter metainfo is ignored."""
     answer = ask(lookup, "/topics", v1=v1, metainfo="true")
     return observe_service(answer, "topics", v1=v1, holding=plain_topic.name)
 
 
 @case("nsq/lookup/service-topics-meta", clause="smart.lookup.services")
 def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observation:
-    """Asked for with metaInfo the topics come with what they are like."""
+    """The /topics answer with metaInfo=true describes each topic."""
     answer = ask(lookup, "/topics", metaInfo="true")
     if isinstance(answer.data, dict) and "meta_info" not in answer.data:
         return observed("no-meta-info")
@@ -274,7 +274,7 @@ def test_topics_with_meta(lookup: LookupClient, plain_topic: Topic) -> Observati
 def test_leader_is_a_node(
     lookup: LookupClient, shared_partitioned_topic: Topic, v1: bool
 ) -> Observation:
-    """The node that leads a partition is among the nodes."""
+    """The /nodes answer lists the node that leads a partition."""
     port = shared_partitioned_topic.address[1]
     return observe_service(ask(lookup, "/nodes", v1=v1), "nodes", v1=v1, holding=port)
 
@@ -282,21 +282,21 @@ def test_leader_is_a_node(
 @case("nsq/lookup/service-refused", clause="smart.lookup.services-refused")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_channels_of_nothing(lookup: LookupClient, v1: bool) -> Observation:
-    """The channels of no topic are refused."""
+    """A /channels request without a topic is refused."""
     return observe_http(ask(lookup, "/channels", v1=v1))
 
 
 @case("nsq/lookup/service-unknown", clause="smart.lookup.services-refused")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_unknown_path(lookup: LookupClient, v1: bool) -> Observation:
-    """An unknown path is not found."""
+    """A lookup server answers an unknown path with status 404."""
     return observe_http(ask(lookup, "/nosuch", v1=v1))
 
 
 @case("nsq/lookup/ping", clause="smart.lookup.ping")
 @pytest.mark.parametrize("v1", STYLES.values(), ids=STYLES)
 def test_ping(lookup: LookupClient, v1: bool) -> Observation:
-    """A ping is answered OK, in either style."""
+    """A lookup server answers /ping with OK, with and without version 1.0."""
     return every_server(
         lookup, lambda server: observe_http(ask(server, "/ping", v1=v1)), due="http:200,ok"
     )

@@ -7,9 +7,9 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import Header, fin, mpub, nop, pub
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, fin, mpub, nop, pub
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,
@@ -77,7 +77,7 @@ MEANWHILE: dict[str, Step] = {
 
 @case("nsq/order/held", clause="smart.order.one-in-flight", waiting=True)
 def test_held(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """While a message is in flight nothing else comes."""
+    """While a message is in flight, an ordered client receives no other message."""
     control, client = _pair(broker, fresh_ordered_topic)
 
     bodies = publish(broker, fresh_ordered_topic, COUNT)
@@ -90,7 +90,7 @@ def test_held(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 def test_held_with_headers(
     broker: Broker, fresh_ordered_ext_topic: Topic, headers: list[Header | None]
 ) -> Observation:
-    """On a topic with the extend feature nothing else comes either."""
+    """On an ordered ext topic, a client with a message in flight receives no other message."""
     control, client = _pair(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, COUNT, headers)
@@ -100,7 +100,7 @@ def test_held_with_headers(
 
 @case("nsq/order/held-batch", clause="smart.order.one-in-flight", waiting=True)
 def test_held_of_a_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """The messages of a batch come one by one as well."""
+    """An ordered client receives the messages of a batch one at a time."""
     control, client = _pair(broker, fresh_ordered_topic)
     bodies = [broker.unique_body() for _ in range(COUNT)]
     with broker.connect(topic=fresh_ordered_topic) as publisher:
@@ -114,7 +114,7 @@ def test_held_of_a_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observat
 def test_held_meanwhile(
     broker: Broker, fresh_ordered_topic: Topic, meanwhile: Step
 ) -> Observation:
-    """Nothing but its own FIN makes room for the next message."""
+    """An ordered client receives the next message only after FIN for the current one."""
     control, client = _pair(broker, fresh_ordered_topic)
 
     bodies = publish(broker, fresh_ordered_topic, COUNT)
@@ -124,7 +124,7 @@ def test_held_meanwhile(
 
 @case("nsq/order/held-later", clause="smart.order.one-in-flight", waiting=True)
 def test_held_later(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """After some messages have been finished still only one is in flight."""
+    """An ordered client that has finished messages still has only one in flight."""
     control, client = _pair(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 8)
     before = read_in_order(client, bodies[:3])
@@ -136,14 +136,14 @@ def test_held_later(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/held-long", clause="smart.order.one-in-flight", waiting=True)
 def test_held_long(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Until a message times out nothing else comes, however long that is."""
+    """An ordered client receives no other message until the current one times out."""
     return _held_long(broker, fresh_ordered_topic, ready=1)
 
 
 @case("nsq/order/second-client", clause="smart.order.one-in-flight", waiting=True)
 @pytest.mark.parametrize("ready", [1, 50])
 def test_second_client(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Observation:
-    """While one client of a channel holds a message, another one gets none."""
+    """While one ordered client holds a message, other clients of the channel receive none."""
     topic = fresh_ordered_topic
     control, first = _pair(broker, topic)
     bodies = publish(broker, topic, COUNT)
@@ -161,7 +161,7 @@ def test_second_client(broker: Broker, fresh_ordered_topic: Topic, ready: int) -
 @case("nsq/order/rdy-wide", clause="smart.order.rdy", waiting=True)
 @pytest.mark.parametrize("ready", [2, 3, 50, 2500])
 def test_wide_rdy(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Observation:
-    """A greater RDY does not bring more than one message."""
+    """A large RDY count does not give an ordered client more than one message."""
     control = opened(broker, fresh_ordered_topic)
     client = opened(broker, fresh_ordered_topic, ready=ready)
 
@@ -172,7 +172,7 @@ def test_wide_rdy(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Obs
 
 @case("nsq/order/rdy-again", clause="smart.order.rdy", waiting=True)
 def test_rdy_while_one_is_held(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """RDY while a message is in flight does not bring another."""
+    """A RDY sent while a message is in flight gives an ordered client no second message."""
     control, client = _pair(broker, fresh_ordered_topic)
 
     bodies = publish(broker, fresh_ordered_topic, COUNT)
@@ -184,7 +184,7 @@ def test_rdy_while_one_is_held(broker: Broker, fresh_ordered_topic: Topic) -> Ob
 
 @case("nsq/order/rdy-again/each-time", clause="smart.order.rdy", waiting=True)
 def test_rdy_after_each(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """RDY after each message, as clients say it, does not add up."""
+    """Sending RDY after each message does not give an ordered client more than one message."""
     control, client = _pair(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 8)
     for number in range(4):
@@ -199,13 +199,13 @@ def test_rdy_after_each(broker: Broker, fresh_ordered_topic: Topic) -> Observati
 @case("nsq/order/rdy-long", clause="smart.order.rdy", waiting=True)
 @pytest.mark.parametrize("ready", [2, 50])
 def test_wide_rdy_for_long(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Observation:
-    """A greater RDY does not bring more than one message in a long time either."""
+    """A large RDY count gives an ordered client only one message even after a long wait."""
     return _held_long(broker, fresh_ordered_topic, ready=ready)
 
 
 @case("nsq/order/rdy-missing", clause="smart.order.rdy", waiting=True)
 def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Without any RDY a message comes."""
+    """An ordered client receives a message without sending RDY."""
     client = subscribed(broker, fresh_ordered_topic, ready=0)
 
     return _delivered(client, lambda body: broker.published(fresh_ordered_topic, body), broker)
@@ -213,7 +213,7 @@ def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/rdy-zero", clause="smart.order.rdy", waiting=True)
 def test_rdy_of_zero(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """After RDY 0 a message comes."""
+    """An ordered client receives a message after sending RDY 0."""
     client = opened(broker, fresh_ordered_topic)
     client.ready(0)
 

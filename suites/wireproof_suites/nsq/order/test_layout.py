@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Header, mpub
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
+from wireproof_kit.nsq.wire.frames import Header, mpub
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import AS_SENT
 from wireproof_suites.nsq.steps.message_contents import CONTENTS, header_of
@@ -36,39 +36,39 @@ SMALLEST_RECORD = 30
 
 @case("nsq/order/layout", clause="smart.order.layout", waiting=True)
 def test_one_byte(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A body of one byte comes behind offset and size."""
+    """An ordered client receives a one-byte body preceded by its offset and size."""
     return _delivered(broker, fresh_ordered_topic, b"~")
 
 
 @case("nsq/order/layout/size", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("size", SIZES)
 def test_size(broker: Broker, fresh_ordered_topic: Topic, size: int) -> Observation:
-    """A body of any size comes behind offset and size."""
+    """An ordered client receives a body of any size preceded by its offset and size."""
     return _delivered(broker, fresh_ordered_topic, broker.unique_body(b"x" * size))
 
 
 @case("nsq/order/layout/content", clause="smart.order.layout", waiting=True)
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_content(broker: Broker, fresh_ordered_topic: Topic, content: bytes) -> Observation:
-    """A body that a careless reader trips over comes as it was sent."""
+    """An ordered client receives a body unchanged, whatever its bytes."""
     return _delivered(broker, fresh_ordered_topic, broker.unique_body(content))
 
 
 @case("nsq/order/layout-traced", clause="smart.order.layout", needs=("trace",), waiting=True)
 def test_traced(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A traced message has the same layout."""
+    """An ordered client receives a traced message preceded by its offset and size."""
     return _delivered(broker, fresh_ordered_topic, broker.unique_body(), trace_id=2**64 - 1)
 
 
 @case("nsq/order/layout-batch", clause="smart.order.layout", waiting=True)
 def test_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """The messages of a batch have the same layout."""
+    """An ordered client receives batch messages each preceded by their offset and size."""
     return _batch(broker, fresh_ordered_topic)
 
 
 @case("nsq/order/layout-again", clause="smart.order.layout", waiting=True)
 def test_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A message that comes again has the same layout."""
+    """A redelivered message on an ordered channel has offset and size before its body."""
     client = opened(broker, fresh_ordered_topic)
     (body,) = publish(broker, fresh_ordered_topic, 1)
     first = take_of(client, [body])
@@ -81,7 +81,7 @@ def test_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/offset-of-a-queue", clause="smart.order.layout", waiting=True)
 def test_numbers(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Offset and size are numbers that a queue of a few messages can have."""
+    """The offset and size sent to an ordered client are plausible for a short queue."""
     client = opened(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 3)
     deliveries = read_firsts(client, bodies)
@@ -106,7 +106,7 @@ def test_numbers(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 def test_place_behind_header(
     broker: Broker, fresh_ordered_ext_topic: Topic, length: int
 ) -> Observation:
-    """Offset and size stand between the ext part and the body."""
+    """On an ordered ext topic, offset and size come between the ext part and the body."""
     header = header_of(length)
     return _delivered(broker, fresh_ordered_ext_topic, broker.unique_body(), header=header)
 
@@ -116,20 +116,20 @@ def test_place_behind_header(
 def test_place_without_header(
     broker: Broker, fresh_ordered_ext_topic: Topic, trace_id: int | None
 ) -> Observation:
-    """Without a header they stand between the version and the body."""
+    """In an ordered ext message without a header, offset and size follow the version."""
     body = broker.unique_body()
     return _delivered(broker, fresh_ordered_ext_topic, body, trace_id=trace_id)
 
 
 @case("nsq/order/ext-place-bare/mpub", clause="smart.order.ext-place", waiting=True)
 def test_place_in_a_batch(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """The messages of a batch have them behind the version as well."""
+    """In ordered ext messages from MPUB, offset and size follow the version."""
     return _batch(broker, fresh_ordered_ext_topic)
 
 
 @case("nsq/order/position", clause="smart.order.position", waiting=True)
 def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Offset and size of a delivery are those that the publisher was told."""
+    """The offset and size delivered to an ordered client match the publisher's trace answer."""
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = [broker.unique_body(b"x" * size) for size in (0, 1, 100, 10_000, 3)]
@@ -146,7 +146,7 @@ def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/position-ext", clause="smart.order.position", needs=("ext",), waiting=True)
 def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """On a topic with the extend feature they are the same as well."""
+    """On an ordered ext topic, the delivered offset and size match the publisher's answer."""
     topic = fresh_ordered_ext_topic
     client = opened(broker, topic)
     bodies = [broker.unique_body() for _ in range(3)]
@@ -165,7 +165,7 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
 
 @case("nsq/order/position-again", clause="smart.order.position", waiting=True)
 def test_position_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A message that comes again, here or elsewhere, has the same offset and size."""
+    """A message redelivered to any ordered client keeps its offset and size."""
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     body = broker.unique_body()

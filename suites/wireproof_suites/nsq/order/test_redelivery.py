@@ -5,8 +5,8 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import Header, cls, raw
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, cls, raw
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.attempts import attempts_seen
 from wireproof_suites.nsq.steps.ordered_delivery import (
@@ -36,7 +36,7 @@ LEAVES: dict[str, list[bytes]] = {"closed": [], "politely": [b"CLS\n"], "thrown-
 def test_requeued(
     broker: Broker, fresh_ordered_topic: Topic, ready: int, behind: int
 ) -> Observation:
-    """A message put back comes again before the others."""
+    """On an ordered channel, a requeued message is redelivered before any other message."""
     client = opened(broker, fresh_ordered_topic, ready=ready)
 
     bodies = publish(broker, fresh_ordered_topic, 1 + behind)
@@ -46,7 +46,7 @@ def test_requeued(
 
 @case("nsq/order/again-requeued/three-times", clause="smart.order.again", waiting=True)
 def test_requeued_three_times(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """However often a message is put back, it comes before the others."""
+    """A message requeued three times on an ordered channel still comes before the others."""
     client = opened(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 4)
     for _ in range(2):
@@ -60,7 +60,7 @@ def test_requeued_three_times(broker: Broker, fresh_ordered_topic: Topic) -> Obs
 
 @case("nsq/order/again-requeued-later", clause="smart.order.again", waiting=True)
 def test_requeued_for_later(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A message put back with a delay holds the others back until it comes again."""
+    """On an ordered channel, a message requeued with a delay holds back all later messages."""
     client = opened(broker, fresh_ordered_topic, identify=SOON)
 
     bodies = publish(broker, fresh_ordered_topic, 4)
@@ -71,7 +71,7 @@ def test_requeued_for_later(broker: Broker, fresh_ordered_topic: Topic) -> Obser
 @case("nsq/order/again-timed-out", clause="smart.order.again", waiting=True)
 @pytest.mark.parametrize("behind", [0, 1, 5], ids=["alone", "one-behind", "five-behind"])
 def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> Observation:
-    """A message that timed out comes again before the others."""
+    """On an ordered channel, a timed-out message is redelivered before any other message."""
     client = opened(broker, fresh_ordered_topic, identify=SOON)
 
     bodies = publish(broker, fresh_ordered_topic, 1 + behind)
@@ -82,7 +82,7 @@ def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> O
 @case("nsq/order/again-left", clause="smart.order.again", waiting=True)
 @pytest.mark.parametrize("words", LEAVES.values(), ids=LEAVES)
 def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) -> Observation:
-    """What a client held when it left comes to the next one before the others."""
+    """A message held by a disconnected ordered client goes first to the next client."""
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = publish(broker, topic, 4)
@@ -97,7 +97,7 @@ def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) ->
 
 @case("nsq/order/again-left/while-another-waits", clause="smart.order.again", waiting=True)
 def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """What a client held when it left comes to one that was there before the others."""
+    """A message held by a disconnected ordered client goes first to a waiting client."""
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = publish(broker, topic, 4)
@@ -113,7 +113,7 @@ def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) ->
 @case("nsq/order/again-later", clause="smart.order.again", waiting=True)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_later_one(broker: Broker, fresh_ordered_topic: Topic, way: Step) -> Observation:
-    """A message amid others comes again before those behind it."""
+    """A message redelivered in mid-queue on an ordered channel precedes all later messages."""
     client = opened(broker, fresh_ordered_topic, identify=SOON)
     bodies = publish(broker, fresh_ordered_topic, 6)
     before = read_in_order(client, bodies[:2])
@@ -128,7 +128,7 @@ def test_later_one(broker: Broker, fresh_ordered_topic: Topic, way: Step) -> Obs
 def test_requeued_with_header(
     broker: Broker, fresh_ordered_ext_topic: Topic, header: Header | None
 ) -> Observation:
-    """On a topic with the extend feature a message put back comes first as well."""
+    """On an ordered ext topic, a requeued message is redelivered before any other message."""
     client = opened(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 4, [header])
@@ -138,7 +138,7 @@ def test_requeued_with_header(
 
 @case("nsq/order/attempts-requeued", clause="smart.order.attempts", waiting=True)
 def test_attempts_when_put_back(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Each delivery after a REQ counts one more."""
+    """On an ordered channel, each delivery after a REQ raises attempts by 1."""
     client = opened(broker, fresh_ordered_topic)
 
     return _attempts(broker, client, times=4, way=put_back)
@@ -146,7 +146,7 @@ def test_attempts_when_put_back(broker: Broker, fresh_ordered_topic: Topic) -> O
 
 @case("nsq/order/attempts-timed-out", clause="smart.order.attempts", waiting=True)
 def test_attempts_when_timed_out(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """The delivery after a time-out counts one more."""
+    """On an ordered channel, a delivery after a timeout raises attempts by 1."""
     client = opened(broker, fresh_ordered_topic, identify=SOON)
 
     return _attempts(broker, client, times=2, way=leave_alone)

@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Header, mpub, pub
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, mpub, pub
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,
@@ -28,7 +28,7 @@ SIZES = [0, 1, 100, 4096, 100_000]
 @case("nsq/order/in-order", clause="smart.order.in-order", waiting=True)
 @pytest.mark.parametrize("count", [2, 20, 200])
 def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Observation:
-    """Messages come in the order in which they were published."""
+    """An ordered client receives messages in the order they were published."""
     client = opened(broker, fresh_ordered_topic)
 
     bodies = publish(broker, fresh_ordered_topic, count)
@@ -38,7 +38,7 @@ def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Obs
 
 @case("nsq/order/in-order/waiting", clause="smart.order.in-order", waiting=True)
 def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Messages that wait for a client of the channel come in their order."""
+    """Messages queued before an ordered client subscribes arrive in publish order."""
     channel = opened(broker, fresh_ordered_topic)
     channel.close()
     bodies = publish(broker, fresh_ordered_topic, 20)
@@ -50,7 +50,7 @@ def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -
 
 @case("nsq/order/in-order-kinds", clause="smart.order.in-order", waiting=True)
 def test_in_order_of_every_kind(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Messages of different commands, connections and sizes come in their order."""
+    """Messages of different commands, connections and sizes arrive in publish order."""
     client = opened(broker, fresh_ordered_topic)
 
     bodies = _publish_every_kind(broker, fresh_ordered_topic)
@@ -60,7 +60,7 @@ def test_in_order_of_every_kind(broker: Broker, fresh_ordered_topic: Topic) -> O
 
 @case("nsq/order/in-order-ext", clause="smart.order.in-order", needs=("ext",), waiting=True)
 def test_in_order_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """Messages with and without headers come in their order."""
+    """On an ordered ext topic, messages with and without headers arrive in publish order."""
     client = opened(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 20, BY_TURNS)
@@ -72,7 +72,7 @@ def test_in_order_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
 def test_in_order_for_one_client_after_the_other(
     broker: Broker, fresh_ordered_topic: Topic
 ) -> Observation:
-    """A new client goes on where the last one ended."""
+    """A new ordered client continues where the previous client stopped."""
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = publish(broker, topic, 8)
@@ -92,7 +92,7 @@ def test_in_order_for_one_client_after_the_other(
 def test_in_order_for_two_clients(
     broker: Broker, fresh_ordered_topic: Topic, ready: int
 ) -> Observation:
-    """Two clients of a channel get the messages in order between them."""
+    """Two ordered clients of one channel together receive the messages in publish order."""
     first = opened(broker, fresh_ordered_topic, ready=ready)
     second = subscribed(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
 
@@ -103,7 +103,7 @@ def test_in_order_for_two_clients(
 
 @case("nsq/order/in-order-channels", clause="smart.order.in-order", waiting=True)
 def test_in_order_on_two_channels(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Each channel gets all messages in order."""
+    """Each channel of an ordered topic receives all messages in publish order."""
     first, second = opened(broker, fresh_ordered_topic), opened(broker, fresh_ordered_topic)
 
     bodies = publish(broker, fresh_ordered_topic, 10)
@@ -113,7 +113,7 @@ def test_in_order_on_two_channels(broker: Broker, fresh_ordered_topic: Topic) ->
 
 @case("nsq/order/increasing", clause="smart.order.increasing", waiting=True)
 def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Offset and internal id grow from message to message."""
+    """On an ordered channel, offset and internal id increase from message to message."""
     client = opened(broker, fresh_ordered_topic)
 
     bodies = _publish_every_kind(broker, fresh_ordered_topic) + publish(
@@ -125,7 +125,7 @@ def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/increasing-ext", clause="smart.order.increasing", needs=("ext",), waiting=True)
 def test_increasing_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """Offset and internal id grow on a topic with the extend feature as well."""
+    """On an ordered ext topic, offset and internal id increase from message to message."""
     client = opened(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 12, BY_TURNS)
@@ -137,7 +137,7 @@ def test_increasing_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic)
 def test_increasing_for_one_client_after_the_other(
     broker: Broker, fresh_ordered_topic: Topic
 ) -> Observation:
-    """Messages put back and messages of a later client go on growing."""
+    """Offset and internal id keep increasing after requeues and for later ordered clients."""
     topic = fresh_ordered_topic
     client = opened(broker, topic)
     bodies = publish(broker, topic, 6)

@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Partition, pub, pub_trace, rdy, subscribe
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Partition, pub, pub_trace, rdy, subscribe
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import (
     DESIRED_TAG,
@@ -45,7 +45,7 @@ NO_PARTITION: dict[str, tuple[bool, Partition]] = {
 def test_command(
     broker: Broker, fresh_ordered_topic: Topic, identity: Identify | None
 ) -> Observation:
-    """There is a command that subscribes in order."""
+    """The broker accepts a command that subscribes to a topic in order."""
     return _command(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
 
 
@@ -59,7 +59,7 @@ def test_command_of_a_second_client(broker: Broker, fresh_ordered_topic: Topic) 
 
 @case("nsq/order/command/known-channel", clause="smart.order.command")
 def test_command_on_a_known_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A client may subscribe in order to a channel that others have left."""
+    """A client may subscribe in order to a channel that other clients have left."""
     first = opened(broker, fresh_ordered_topic)
     first.close()
 
@@ -71,7 +71,7 @@ def test_command_on_a_known_channel(broker: Broker, fresh_ordered_topic: Topic) 
 def test_command_on_an_ext_topic(
     broker: Broker, fresh_ordered_ext_topic: Topic, tag: str | None
 ) -> Observation:
-    """The command subscribes to a topic with the extend feature as well."""
+    """The ordered subscribe command works on an ext topic."""
     topic = fresh_ordered_ext_topic
     identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
 
@@ -83,7 +83,7 @@ def test_command_on_an_ext_topic(
 def test_plain_sub(
     broker: Broker, fresh_ordered_topic: Topic, identity: Identify | None
 ) -> Observation:
-    """Plain SUB is refused on an ordered topic."""
+    """The broker refuses plain SUB on an ordered topic."""
     return _refused(broker, fresh_ordered_topic, fresh_ordered_topic.channel(), identity)
 
 
@@ -91,7 +91,7 @@ def test_plain_sub(
 def test_plain_sub_beside_an_ordered_client(
     broker: Broker, fresh_ordered_topic: Topic
 ) -> Observation:
-    """Plain SUB is refused on a channel that an ordered client uses."""
+    """The broker refuses plain SUB on a channel that an ordered client is using."""
     ordered = opened(broker, fresh_ordered_topic)
 
     return _refused(broker, fresh_ordered_topic, ordered.channel, {})
@@ -101,7 +101,7 @@ def test_plain_sub_beside_an_ordered_client(
 def test_plain_sub_after_an_ordered_client(
     broker: Broker, fresh_ordered_topic: Topic
 ) -> Observation:
-    """Plain SUB is refused on a channel that an ordered client has left."""
+    """The broker refuses plain SUB on a channel that an ordered client has left."""
     ordered = opened(broker, fresh_ordered_topic)
     ordered.close()
 
@@ -113,7 +113,7 @@ def test_plain_sub_after_an_ordered_client(
 def test_plain_sub_on_an_ext_topic(
     broker: Broker, fresh_ordered_ext_topic: Topic, tag: str | None
 ) -> Observation:
-    """Plain SUB is refused on an ordered topic with the extend feature."""
+    """The broker refuses plain SUB on an ordered ext topic."""
     topic = fresh_ordered_ext_topic
     identity = {EXTEND_SUPPORT: True} | ({DESIRED_TAG: tag} if tag else {})
 
@@ -122,7 +122,7 @@ def test_plain_sub_on_an_ext_topic(
 
 @case("nsq/order/is-must-both-wrong", clause="smart.order.is-must", needs=("ext",))
 def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
-    """Plain SUB without extend_support is refused for one of its two faults."""
+    """Plain SUB without extend_support is refused on an ordered ext topic."""
     topic = fresh_ordered_ext_topic
 
     return _refused(broker, topic, topic.channel(), {})
@@ -130,7 +130,7 @@ def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topi
 
 @case("nsq/order/is-must-refused", clause="smart.order.is-must", waiting=True)
 def test_refused_takes_nothing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """A client that was refused takes no message from a right one."""
+    """A client refused on an ordered topic takes no messages from the subscribed client."""
     topic = fresh_ordered_topic
     right = opened(broker, topic)
     with broker.connect(topic=topic) as refused:
@@ -143,7 +143,7 @@ def test_refused_takes_nothing(broker: Broker, fresh_ordered_topic: Topic) -> Ob
 
 @case("nsq/order/is-must-advanced", clause="smart.order.is-must-advanced")
 def test_advanced_sub(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """SUB_ADVANCED is refused on an ordered topic like SUB."""
+    """The broker refuses SUB_ADVANCED on an ordered topic."""
     topic = fresh_ordered_topic
     with broker.connect(topic=topic) as client:
         answer = client.ask(subscribe(topic, topic.channel(), command=SUB_ADVANCED))
@@ -156,7 +156,7 @@ def test_advanced_sub(broker: Broker, fresh_ordered_topic: Topic) -> Observation
 def test_publish_without_partition(
     broker: Broker, fresh_ordered_topic: Topic, traced: bool, partition: Partition
 ) -> Observation:
-    """A publish to an ordered topic says to which partition."""
+    """A publish to an ordered topic without a partition is refused."""
     topic, body = fresh_ordered_topic, broker.unique_body()
     plain = pub(topic, body, partition=partition)
     frame = pub_trace(topic, 7, body, partition=partition) if traced else plain
@@ -166,7 +166,7 @@ def test_publish_without_partition(
 
 @case("nsq/order/plain-topic", clause="smart.order.plain-topic", waiting=True)
 def test_ordered_on_a_plain_topic(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A topic not made ordered is served in order to an ordered client, or refuses it."""
+    """An ordered subscription to an unordered topic is refused, or served in order."""
     topic = fresh_plain_topic
     if not _command(broker, topic, topic.channel(), {}).value.endswith(":ok"):
         return observed("refused")

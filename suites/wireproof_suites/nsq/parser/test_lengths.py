@@ -6,9 +6,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import header_bytes, pub_ext
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import header_bytes, pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.frame_edits import ended_after, header_of, sized
 from wireproof_suites.nsq.steps.publish_results import publish_and_receive, then_others
@@ -58,7 +58,7 @@ ABSURD_SIZES = {
 @case("nsq/parser/header-length", clause="ext.parser.header-length")
 @pytest.mark.parametrize("length", LENGTHS)
 def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Observation:
-    """A header of any length is refused, or delivered whole; the broker goes on."""
+    """PUB_EXT refuses or delivers a header of any length, and the broker keeps running."""
     observation = publish_and_receive(broker, ext_topic, header_of(length))
 
     return then_others(observation, ext_topic, broker.connect(topic=ext_topic))
@@ -67,7 +67,7 @@ def test_header_of_length(broker: Broker, ext_topic: Topic, length: int) -> Obse
 @case("nsq/parser/header-length-long", clause="ext.parser.header-length")
 @pytest.mark.parametrize("length", LONG_LENGTHS)
 def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: int) -> Observation:
-    """A header of nearly the greatest length is refused or accepted; the broker goes on."""
+    """PUB_EXT refuses or accepts a header near the length limit; the broker keeps running."""
     with broker.connect(topic=fresh_ext_topic) as client:
         frame = pub_ext(fresh_ext_topic, header_of(length), broker.unique_body())
         observation = observe(client.ask(frame))
@@ -80,7 +80,7 @@ def test_header_of_long_length(broker: Broker, fresh_ext_topic: Topic, length: i
 def test_header_of_killing_length(
     broker: Broker, fresh_ext_topic: Topic, length: int
 ) -> Observation:
-    """The two greatest header lengths, known to end a real broker."""
+    """The broker survives the two greatest header lengths, which crash a real broker."""
     with broker.connect(topic=fresh_ext_topic) as client:
         frame = pub_ext(fresh_ext_topic, header_of(length), broker.unique_body())
         observation = observe(client.ask(frame))
@@ -91,7 +91,7 @@ def test_header_of_killing_length(
 @case("nsq/parser/header-length-killing-plain", clause="ext.parser.header-length", hazard=True)
 @pytest.mark.parametrize("length", KILLING_LENGTHS)
 def test_garbage_of_killing_length(broker: Broker, plain_topic: Topic, length: int) -> Observation:
-    """The two greatest header lengths on a plain topic, with a header that is not JSON."""
+    """The broker survives non-JSON headers of the two greatest lengths on a plain topic."""
     with broker.connect(topic=plain_topic) as client:
         frame = pub_ext(plain_topic, b"x" * length, broker.unique_body())
         observation = observe(client.ask(frame))
@@ -104,7 +104,7 @@ def test_garbage_of_killing_length(broker: Broker, plain_topic: Topic, length: i
 def test_header_beyond_the_frame(
     broker: Broker, ext_topic: Topic, lie: Callable[[int], int]
 ) -> Observation:
-    """A header length greater than what follows in the frame is refused at once."""
+    """A header length greater than the rest of the frame is refused at once."""
     with broker.connect(topic=ext_topic) as client:
         length = lie(len(HEADER + BLANKS))
         answer = client.ask(pub_ext(ext_topic, HEADER, BLANKS, header_length=length))
@@ -115,7 +115,7 @@ def test_header_beyond_the_frame(
 @case("nsq/parser/frame-too-short", clause="ext.parser.header-beyond-frame")
 @pytest.mark.parametrize("size", TOO_SHORT.values(), ids=TOO_SHORT)
 def test_frame_shorter_than_its_header(broker: Broker, ext_topic: Topic, size: int) -> Observation:
-    """A frame whose size ends before its header does is refused at once."""
+    """A frame whose size field ends before its header does is refused at once."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(sized(pub_ext(ext_topic, HEADER, BLANKS), size))
 
@@ -127,7 +127,7 @@ def test_frame_shorter_than_its_header(broker: Broker, ext_topic: Topic, size: i
 def test_message_with_a_header_beyond_the_frame(
     broker: Broker, ext_topic: Topic, lie: Callable[[int], int]
 ) -> Observation:
-    """Nothing of a frame whose header runs past it is delivered."""
+    """A frame whose header length exceeds the frame publishes nothing."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
     header = header_bytes({"k": refused.decode()})
     length = lie(len(header + BLANKS))
@@ -141,7 +141,7 @@ def test_message_with_a_header_beyond_the_frame(
 @case("nsq/parser/size", clause="ext.parser.size")
 @pytest.mark.parametrize("size", ABSURD_SIZES.values(), ids=ABSURD_SIZES)
 def test_absurd_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
-    """A size that is negative or beyond any limit is refused before a byte of the body came."""
+    """A negative or absurdly large frame size is refused before any body byte is sent."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(ended_after(pub_ext(ext_topic, HEADER, b"x", size=size), "size"))
 
@@ -150,7 +150,7 @@ def test_absurd_size(broker: Broker, ext_topic: Topic, size: int) -> Observation
 
 @case("nsq/parser/empty-body", clause="ext.parser.empty-body")
 def test_empty_body(broker: Broker, ext_topic: Topic) -> Observation:
-    """What a header that fills the whole frame does."""
+    """PUB_EXT with an empty body is answered OK or refused."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, HEADER, b""))
 
@@ -159,7 +159,7 @@ def test_empty_body(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/parser/empty-header", clause="ext.parser.empty-body")
 def test_empty_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """What a header of length 0 does."""
+    """PUB_EXT with a header length of 0 is answered OK or refused."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, b"", broker.unique_body()))
 
@@ -168,7 +168,7 @@ def test_empty_header(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/parser/empty-frame", clause="ext.parser.empty-body")
 def test_empty_header_and_body(broker: Broker, ext_topic: Topic) -> Observation:
-    """What a header of length 0 without a body does."""
+    """PUB_EXT with a header length of 0 and no body is answered OK or refused."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, b"", b""))
 

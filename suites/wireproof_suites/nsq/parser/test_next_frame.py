@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Closed, Silent
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.outgoing import Outgoing, joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Closed, Silent
+from wireproof_kit.nsq.wire.frames import pub_ext
+from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.publish_results import followed_by, then_others, then_received
 
@@ -44,7 +44,7 @@ ALL = {**WHOLE, **LYING}
 def test_right_frame_behind_a_refused_one(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
-    """A right frame in the same write as a refused one is answered OK, or the connection ends."""
+    """A valid frame behind a refused one is answered OK, or the broker closes the connection."""
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
     with broker.connect(topic=ext_topic) as client:
         client.send(joined([refused(ext_topic), right], "a refused frame and a right one"))
@@ -58,14 +58,14 @@ def test_right_frame_behind_a_refused_one(
 def test_connection_after_a_refused_frame(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
-    """After a refused frame the connection is closed, or serves the next frame."""
+    """After a refused frame, the broker closes the connection or serves the next frame."""
     with broker.connect(topic=ext_topic) as client:
         return observe(client.ask(refused(ext_topic)), then=client.goes_on(ext_topic))
 
 
 @case("nsq/parser/many-refused", clause="ext.parser.in-step")
 def test_many_refused_frames(broker: Broker, ext_topic: Topic) -> Observation:
-    """Many refused frames in a row do no more than one."""
+    """Many refused frames in a row have the same effect as one."""
     frames = [pub_ext(ext_topic, b"{", broker.unique_body()) for _ in range(20)]
     right = pub_ext(ext_topic, HEADER, broker.unique_body())
     with broker.connect(topic=ext_topic) as client:
@@ -84,7 +84,7 @@ def test_many_refused_frames(broker: Broker, ext_topic: Topic) -> Observation:
 def test_other_connections_after_a_refused_frame(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
-    """A refused frame harms no other connection, open before or after it."""
+    """A refused frame affects no other connection, whether opened before or after it."""
     with broker.connect(topic=ext_topic) as other, broker.connect(topic=ext_topic) as client:
         observation = observe(client.ask(refused(ext_topic)))
 
@@ -96,7 +96,7 @@ def test_other_connections_after_a_refused_frame(
 def test_message_after_a_refused_frame(
     broker: Broker, ext_topic: Topic, refused: Callable[[Topic], Outgoing]
 ) -> Observation:
-    """The message published after a refused frame is delivered as it was sent."""
+    """A message published after a refused frame is delivered as sent."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(refused(ext_topic))
@@ -109,7 +109,7 @@ def test_message_after_a_refused_frame(
 def test_message_after_a_refused_one_on_its_connection(
     broker: Broker, ext_topic: Topic
 ) -> Observation:
-    """On a connection that stays open the next message is stored as it was sent."""
+    """If a connection survives a refused frame, its next message is stored as sent."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, b"{", BODY))

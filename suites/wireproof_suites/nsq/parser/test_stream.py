@@ -6,11 +6,11 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.frames import fin, pub_ext, rdy, req, touch
-from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
-from wireproof_kit.nsq.outgoing import Outgoing, joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
+from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.frame_edits import within
@@ -54,7 +54,7 @@ PLACES = {
 @case("nsq/parser/truncated", clause="ext.parser.truncated")
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 def test_truncated_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int]) -> Observation:
-    """A frame cut off by the end of what the client sends is not published."""
+    """A frame cut off by the client's half-close is not published."""
     token, sentinel = broker.unique_body(), broker.unique_body()
     frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
@@ -69,7 +69,7 @@ def test_truncated_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int
 @case("nsq/parser/abandoned", clause="ext.parser.truncated")
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 def test_abandoned_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int]) -> Observation:
-    """A frame cut off by the end of the connection is not published; others go on."""
+    """A frame cut off by the end of the connection is not published; other clients are served."""
     token, sentinel = broker.unique_body(), broker.unique_body()
     frame = pub_ext(ext_topic, {"k": token.decode()}, token + b"tail")
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
@@ -82,7 +82,7 @@ def test_abandoned_frame(broker: Broker, ext_topic: Topic, place: tuple[str, int
 
 @case("nsq/parser/truncated-after-a-whole-one", clause="ext.parser.truncated")
 def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) -> Observation:
-    """A whole frame is published though the next one is cut off."""
+    """A complete frame is published even if the frame behind it is cut off."""
     body = broker.unique_body()
     frame = pub_ext(ext_topic, HEADER, body)
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
@@ -96,7 +96,7 @@ def test_truncated_frame_behind_a_whole_one(broker: Broker, ext_topic: Topic) ->
 
 @case("nsq/parser/two-pieces", clause="ext.parser.segmentation")
 def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
-    """A frame may come in two pieces, cut anywhere; others are served in between."""
+    """A frame split at any byte is accepted, and other clients are served between the pieces."""
     places = range(1, len(traced(broker, ext_topic, FIRST).data))
     with broker.connect(topic=ext_topic) as client, broker.connect(topic=ext_topic) as other:
         answers = (
@@ -111,7 +111,7 @@ def test_frame_in_two_pieces(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/parser/byte-by-byte", clause="ext.parser.segmentation")
 def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
-    """A frame may come one byte at a time, and is answered once."""
+    """A frame sent one byte at a time is answered exactly once."""
     frame = traced(broker, ext_topic, FIRST)
     with broker.connect(topic=ext_topic) as client:
         for piece in frame.split(*range(1, len(frame.data))):
@@ -124,7 +124,7 @@ def test_frame_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/parser/byte-by-byte-arrives", clause="ext.parser.segmentation")
 def test_message_byte_by_byte(broker: Broker, ext_topic: Topic) -> Observation:
-    """A message that came one byte at a time is delivered whole."""
+    """A message sent one byte at a time is delivered whole."""
     body = broker.unique_body()
     frame = pub_ext(ext_topic, HEADER, body)
     with broker.subscribe(ext_topic) as consumer, broker.connect(topic=ext_topic) as client:
@@ -152,7 +152,7 @@ def test_many_frames_in_one_write(broker: Broker, ext_topic: Topic) -> Observati
 def test_frame_and_a_part_of_the_next(
     broker: Broker, ext_topic: Topic, place: tuple[str, int]
 ) -> Observation:
-    """A frame is answered though only a part of the next one has come with it."""
+    """A complete frame is answered although only part of the next frame has arrived."""
     first, second, third = (traced(broker, ext_topic, FIRST + more) for more in range(3))
     head, tail = second.split(within(second, *place))
     with broker.connect(topic=ext_topic) as client:
@@ -169,7 +169,7 @@ def test_frame_and_a_part_of_the_next(
 def test_command_behind_one_with_an_id(
     broker: Broker, fresh_ext_topic: Topic, command: str
 ) -> Observation:
-    """What comes in one write with a command that names a message is read as well."""
+    """The broker reads the command that follows FIN, REQ or TOUCH in the same write."""
     make, more = BEHIND[command]
     with broker.subscribe(fresh_ext_topic) as consumer:
         for _ in range(3):
@@ -188,7 +188,7 @@ def test_command_behind_one_with_an_id(
 
 @case("nsq/parser/large-body-in-pieces", clause="ext.parser.segmentation")
 def test_large_frame(broker: Broker, ext_topic: Topic) -> Observation:
-    """A frame larger than one segment is one message."""
+    """A frame larger than one TCP segment is published as one message."""
     content = bytes(range(256)) * 275
 
     return publish_and_receive(broker, ext_topic, HEADER, content=content)

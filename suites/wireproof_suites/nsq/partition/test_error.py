@@ -6,12 +6,21 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Partition, Word, mpub, pub, pub_ext, pub_trace, raw, subscribe
-from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.frames import (
+    Partition,
+    Word,
+    mpub,
+    pub,
+    pub_ext,
+    pub_trace,
+    raw,
+    subscribe,
+)
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.frame_edits import header_of
 from wireproof_suites.nsq.steps.partitions import BAD_NAMES, UNKNOWN_TOPIC, answer_to, then_state
 from wireproof_suites.nsq.steps.publish_results import followed_by
@@ -40,7 +49,7 @@ COMMANDS = ["pub-trace", "pub-ext", "mpub"]
 
 @case("nsq/partition/required", clause="smart.partition.required")
 def test_no_partition(broker: Broker, plain_topic: Topic) -> Observation:
-    """A publish says to which partition."""
+    """A publish without a partition is refused."""
     frame = pub(plain_topic, broker.unique_body(), partition=None)
 
     return then_state(broker, plain_topic, frame)
@@ -48,7 +57,7 @@ def test_no_partition(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/partition/required/ext-topic", clause="smart.partition.required", needs=("ext",))
 def test_no_partition_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
-    """A publish to a topic with the extend feature says to which partition as well."""
+    """A publish without a partition to an ext topic is refused."""
     frame = pub(ext_topic, broker.unique_body(), partition=None)
 
     return then_state(broker, ext_topic, frame)
@@ -56,7 +65,7 @@ def test_no_partition_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Obser
 
 @case("nsq/partition/required/minus-one", clause="smart.partition.required")
 def test_partition_minus_one(broker: Broker, plain_topic: Topic) -> Observation:
-    """The number that stands for no partition in particular names none."""
+    """A publish with partition -1, the number for "no partition", is refused."""
     frame = pub(plain_topic, broker.unique_body(), partition=-1)
 
     return then_state(broker, plain_topic, frame)
@@ -64,7 +73,7 @@ def test_partition_minus_one(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/partition/required/behind-another", clause="smart.partition.required")
 def test_no_partition_behind_another(broker: Broker, plain_topic: Topic) -> Observation:
-    """That an earlier publish named the partition does not make up for it."""
+    """A publish without a partition is refused even after one that named a partition."""
     with broker.connect(topic=plain_topic) as client:
         client.ask(pub(plain_topic, broker.unique_body()))
         answer = client.ask(pub(plain_topic, broker.unique_body(), partition=None))
@@ -74,7 +83,7 @@ def test_no_partition_behind_another(broker: Broker, plain_topic: Topic) -> Obse
 
 @case("nsq/partition/required-unpublished", clause="smart.partition.required")
 def test_no_partition_unpublished(broker: Broker, plain_topic: Topic) -> Observation:
-    """What was refused is not delivered."""
+    """A publish refused for its missing partition is not delivered."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
         answer_to(broker, plain_topic, pub(plain_topic, refused, partition=None))
@@ -85,13 +94,13 @@ def test_no_partition_unpublished(broker: Broker, plain_topic: Topic) -> Observa
 
 @case("nsq/partition/pub-invalid", clause="smart.partition.pub-invalid")
 def test_publish_without_topic(broker: Broker, plain_topic: Topic) -> Observation:
-    """A publish names a topic."""
+    """A publish without a topic is refused."""
     return then_state(broker, plain_topic, raw(b"PUB\n", "PUB and no more"))
 
 
 @case("nsq/partition/pub-invalid/behind-another", clause="smart.partition.pub-invalid")
 def test_publish_without_topic_behind_another(broker: Broker, plain_topic: Topic) -> Observation:
-    """That an earlier publish named the topic does not make up for it."""
+    """A publish without a topic is refused even after one that named a topic."""
     with broker.connect(topic=plain_topic) as client:
         client.ask(pub(plain_topic, broker.unique_body()))
         answer = client.ask(raw(b"PUB\n", "PUB and no more"))
@@ -102,7 +111,7 @@ def test_publish_without_topic_behind_another(broker: Broker, plain_topic: Topic
 @case("nsq/partition/pub-bad-topic", clause="smart.partition.pub-bad-topic")
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
 def test_publish_to_a_bad_topic(broker: Broker, plain_topic: Topic, name: Word) -> Observation:
-    """A topic name has at most 64 letters of the legal ones."""
+    """A publish with an illegal topic name is refused."""
     frame = pub(plain_topic, broker.unique_body(), topic_name=name)
 
     return then_state(broker, plain_topic, frame)
@@ -111,7 +120,7 @@ def test_publish_to_a_bad_topic(broker: Broker, plain_topic: Topic, name: Word) 
 @case("nsq/partition/pub-bad-size", clause="smart.partition.pub-bad-message")
 @pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_publish_of_a_bad_size(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A message has at least one byte."""
+    """A publish with a size of 0 or less is refused."""
     frame = pub(plain_topic, b"x", size=size).cut(-1)
 
     return then_state(broker, plain_topic, frame)
@@ -120,7 +129,7 @@ def test_publish_of_a_bad_size(broker: Broker, plain_topic: Topic, size: int) ->
 @case("nsq/partition/pub-too-big", clause="smart.partition.pub-bad-message")
 @pytest.mark.parametrize("size", TOO_BIG.values(), ids=TOO_BIG)
 def test_publish_too_big(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A message has some greatest size."""
+    """A publish with a size over the limit is refused."""
     frame = pub(plain_topic, b"x", size=size).cut(-1)
 
     return then_state(broker, plain_topic, frame)
@@ -129,7 +138,7 @@ def test_publish_too_big(broker: Broker, plain_topic: Topic, size: int) -> Obser
 @case("nsq/partition/pub-cut", clause="smart.partition.pub-bad-message")
 @pytest.mark.parametrize("cut", [1, 10], ids=["last-byte", "whole-body"])
 def test_publish_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
-    """A stream that ends before the message does is no message."""
+    """A publish cut off by the end of the stream publishes no message."""
     frame = pub(plain_topic, b"ten bytes.").cut(-cut)
 
     return answer_to(broker, plain_topic, frame, end=True)
@@ -138,7 +147,7 @@ def test_publish_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observatio
 @case("nsq/partition/topic-not-exist", clause="smart.partition.topic-not-exist")
 @pytest.mark.parametrize("name", NOT_THERE.values(), ids=NOT_THERE)
 def test_publish_to_no_topic(broker: Broker, plain_topic: Topic, name: str) -> Observation:
-    """A publish to a topic that does not exist is refused for that."""
+    """A publish to a topic that does not exist gets the error code for that."""
     frame = pub(plain_topic, broker.unique_body(), topic_name=name)
 
     return then_state(broker, plain_topic, frame)
@@ -149,7 +158,7 @@ def test_publish_to_no_topic(broker: Broker, plain_topic: Topic, name: str) -> O
 def test_publish_to_no_topic_and_partition(
     broker: Broker, plain_topic: Topic, partition: int
 ) -> Observation:
-    """Whatever partition it names, a topic that does not exist does not exist."""
+    """A publish to an unknown topic gets the same error code for every partition number."""
     frame = pub(plain_topic, broker.unique_body(), topic_name=UNKNOWN_TOPIC, partition=partition)
 
     return then_state(broker, plain_topic, frame)
@@ -158,7 +167,7 @@ def test_publish_to_no_topic_and_partition(
 @case("nsq/partition/topic-not-exist/near-miss", clause="smart.partition.topic-not-exist")
 @pytest.mark.parametrize("change", ["other-case", "longer", "shorter"])
 def test_publish_to_a_near_miss(broker: Broker, plain_topic: Topic, change: str) -> Observation:
-    """A name much like a topic's is not that topic."""
+    """A publish to a name similar to an existing topic's gets the unknown-topic error."""
     name = plain_topic.name
     swapped = name.swapcase()
     names = {
@@ -192,7 +201,7 @@ def test_other_publishes_to_no_topic(
 def test_publish_to_a_wrong_partition(
     broker: Broker, plain_topic: Topic, partition: Partition
 ) -> Observation:
-    """A publish names a partition that there is."""
+    """A publish to a partition that does not exist is refused."""
     frame = pub(plain_topic, broker.unique_body(), partition=partition)
 
     return then_state(broker, plain_topic, frame)
@@ -200,7 +209,7 @@ def test_publish_to_a_wrong_partition(
 
 @case("nsq/partition/pub-failed", clause="smart.partition.pub-failed")
 def test_publish_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message of the usual greatest size is stored, or that it failed is said."""
+    """A message of the usual maximum size is stored, or the broker reports the failure."""
     frame = pub(fresh_ext_topic, b"x" * USUAL_GREATEST_SIZE)
 
     return then_state(broker, fresh_ext_topic, frame)
@@ -208,7 +217,7 @@ def test_publish_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) ->
 
 @case("nsq/partition/pub-failed-told", clause="smart.partition.pub-failed", waiting=True)
 def test_what_comes_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A message that its header makes as large as can be is delivered if it was taken."""
+    """A message made as large as possible by its header is delivered if it was accepted."""
     topic, header, sentinel = fresh_ext_topic, header_of(1000), broker.unique_body()
     room = USUAL_GREATEST_SIZE - 2 - len(header)
     body = broker.unique_body().ljust(room, b"x")
@@ -232,7 +241,7 @@ def test_what_comes_of_the_greatest_size(broker: Broker, fresh_ext_topic: Topic)
 @case("nsq/partition/sub-invalid", clause="smart.partition.sub-invalid")
 @pytest.mark.parametrize("words", ["topic-only", "nothing"])
 def test_subscribe_without_channel(broker: Broker, plain_topic: Topic, words: str) -> Observation:
-    """A subscription names topic and channel."""
+    """A subscription without a topic or channel is refused."""
     text = f"SUB {plain_topic.name}\n" if words == "topic-only" else "SUB\n"
 
     return then_state(broker, plain_topic, raw(text.encode(), "SUB"))
@@ -241,7 +250,7 @@ def test_subscribe_without_channel(broker: Broker, plain_topic: Topic, words: st
 @case("nsq/partition/sub-twice", clause="smart.partition.sub-invalid")
 @pytest.mark.parametrize("channel", ["same-channel", "other-channel"])
 def test_subscribe_twice(broker: Broker, plain_topic: Topic, channel: str) -> Observation:
-    """A connection is subscribed once."""
+    """A second subscription on the same connection is refused."""
     first = plain_topic.channel()
     second = first if channel == "same-channel" else plain_topic.channel()
     with broker.connect(topic=plain_topic) as client:
@@ -255,14 +264,14 @@ def test_subscribe_twice(broker: Broker, plain_topic: Topic, channel: str) -> Ob
 @case("nsq/partition/sub-bad-topic", clause="smart.partition.sub-bad-topic")
 @pytest.mark.parametrize("name", [*BAD_NAMES.values(), ""], ids=[*BAD_NAMES, "empty"])
 def test_subscribe_to_a_bad_topic(broker: Broker, plain_topic: Topic, name: Word) -> Observation:
-    """A topic name has at most 64 letters of the legal ones."""
+    """A subscription with an illegal topic name is refused."""
     return then_state(broker, plain_topic, subscribe(plain_topic, "c", topic_name=name))
 
 
 @case("nsq/partition/sub-bad-channel", clause="smart.partition.sub-bad-channel")
 @pytest.mark.parametrize("name", [*BAD_NAMES.values(), ""], ids=[*BAD_NAMES, "empty"])
 def test_subscribe_to_a_bad_channel(broker: Broker, plain_topic: Topic, name: Word) -> Observation:
-    """A channel name has at most 64 letters of the legal ones."""
+    """A subscription with an illegal channel name is refused."""
     return then_state(broker, plain_topic, subscribe(plain_topic, name))
 
 
@@ -278,7 +287,7 @@ def test_subscribe_to_no_topic(broker: Broker, plain_topic: Topic, name: str) ->
 def test_subscribe_to_no_partition(
     broker: Broker, plain_topic: Topic, partition: Partition
 ) -> Observation:
-    """A subscription to a partition that the topic does not have is refused."""
+    """A subscription to a partition that does not exist is refused."""
     return then_state(broker, plain_topic, subscribe(plain_topic, "c", partition=partition))
 
 
@@ -287,7 +296,7 @@ def test_subscribe_to_no_partition(
 def test_subscribe_to_a_bad_partition(
     broker: Broker, plain_topic: Topic, partition: Partition
 ) -> Observation:
-    """A subscription to a partition that is no number is refused."""
+    """A subscription with a non-numeric partition is refused."""
     return then_state(broker, plain_topic, subscribe(plain_topic, "c", partition=partition))
 
 

@@ -5,13 +5,13 @@ import itertools
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import Header, mpub, pub, rdy, subscribe
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.outgoing import joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.frames import Header, mpub, pub, rdy, subscribe
+from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.deliveries import answered_and
@@ -41,7 +41,7 @@ LONG_TIMEOUT_MS = 5000
 def test_subscribe(
     broker: Broker, plain_topic: Topic, identity: dict[str, object] | None
 ) -> Observation:
-    """A subscription to a partition is answered OK, and messages come."""
+    """A subscription to a partition is answered OK, and messages arrive."""
     return _subscribed(broker, plain_topic, plain_topic.channel(), identity)
 
 
@@ -50,13 +50,13 @@ def test_subscribe(
 def test_channel_of_any_name(
     broker: Broker, fresh_plain_topic: Topic, channel: str
 ) -> Observation:
-    """A channel of any legal name may be subscribed to."""
+    """A client can subscribe to a channel with any legal name."""
     return _subscribed(broker, fresh_plain_topic, channel, {})
 
 
 @case("nsq/partition/subscribe/several", clause="smart.partition.subscribe")
 def test_several_clients(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A second client of a channel gets messages when the first is not ready."""
+    """A second client of a channel receives messages while the first is not ready."""
     topic = fresh_plain_topic
     first = broker.subscribe(topic, ready=0)
 
@@ -68,7 +68,7 @@ def test_several_clients(broker: Broker, fresh_plain_topic: Topic) -> Observatio
 def test_subscribe_to_each(
     broker: Broker, partitioned_topic: Topic, partition: int
 ) -> Observation:
-    """Each partition may be subscribed to."""
+    """A client can subscribe to each partition of a topic."""
     topic = partitioned_topic.at(partition)
 
     return _subscribed(broker, topic, topic.channel(), {})
@@ -77,20 +77,20 @@ def test_subscribe_to_each(
 @case("nsq/partition/publish", clause="smart.partition.publish")
 @pytest.mark.parametrize("size", SIZES)
 def test_publish(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
-    """A publish is answered OK, and comes as sent."""
+    """A publish to a partition is answered OK and delivered as sent."""
     return _published(broker, fresh_plain_topic, b"~" * size)
 
 
 @case("nsq/partition/publish/content", clause="smart.partition.publish")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_publish_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
-    """A body that a careless reader trips over comes as it was sent."""
+    """A message published to a partition is delivered unchanged, whatever its bytes."""
     return _published(broker, plain_topic, content + broker.unique_body())
 
 
 @case("nsq/partition/pipelined", clause="smart.partition.publish")
 def test_pipelined(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Several publishes in one write are each answered, and all come."""
+    """Several publishes in one write are each answered, and all messages are delivered."""
     topic = fresh_plain_topic
     bodies = [broker.unique_body() for _ in range(10)]
     with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
@@ -105,7 +105,7 @@ def test_pipelined(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 @case("nsq/partition/own-messages", clause="smart.partition.own-messages", waiting=True)
 @pytest.mark.parametrize("named", ["one-name", "two-names"])
 def test_own_messages(broker: Broker, partitioned_topic: Topic, named: str) -> Observation:
-    """Each partition's consumer gets its messages and none of the other's."""
+    """The consumer of a partition receives that partition's messages and no others."""
     first, second = _both(partitioned_topic)
     channel = first.channel() if named == "one-name" else None
     consumers = [broker.subscribe(t, channel=channel, ready=READY) for t in (first, second)]
@@ -120,7 +120,7 @@ def test_own_messages(broker: Broker, partitioned_topic: Topic, named: str) -> O
     waiting=True,
 )
 def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic) -> Observation:
-    """Messages with headers stay in their partition."""
+    """Messages with headers are delivered from their own partition only."""
     first, second = _both(partitioned_ext_topic)
     consumers = [broker.subscribe(topic, ready=READY) for topic in (first, second)]
 
@@ -129,7 +129,7 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
 
 @case("nsq/partition/own-messages-batch", clause="smart.partition.own-messages", waiting=True)
 def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Messages of a batch stay in their partition."""
+    """Messages of a batch are delivered from their own partition only."""
     first, second = _both(partitioned_topic)
     consumers = [broker.subscribe(topic, ready=READY) for topic in (first, second)]
     bodies = [[broker.unique_body() for _ in range(COUNT)] for _ in consumers]
@@ -142,7 +142,7 @@ def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Ob
 
 @case("nsq/partition/own-messages-later", clause="smart.partition.own-messages", waiting=True)
 def test_own_messages_later(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Messages that wait stay in their partition."""
+    """Queued messages are delivered from their own partition only."""
     first, second = _both(partitioned_topic)
     channels: list[str] = []
     for topic in (first, second):
@@ -160,20 +160,20 @@ def test_own_messages_later(broker: Broker, partitioned_topic: Topic) -> Observa
 @case("nsq/partition/own-messages-again", clause="smart.partition.own-messages", waiting=True)
 @pytest.mark.parametrize("way", ["requeued", "timed-out"])
 def test_own_messages_again(broker: Broker, partitioned_topic: Topic, way: str) -> Observation:
-    """A message that comes again stays in its partition."""
+    """A redelivered message comes from its own partition only."""
     return _again(broker, partitioned_topic, way=way, timeout_ms=1000)
 
 
 @case("nsq/partition/own-messages-long", clause="smart.partition.own-messages", waiting=True)
 def test_own_messages_for_long(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Messages do not stray after a while either."""
+    """No message reaches a consumer of another partition even seconds later."""
     return _again(broker, partitioned_topic, way="timed-out", timeout_ms=LONG_TIMEOUT_MS)
 
 
 @case("nsq/trace/partition", clause="smart.trace.partition", waiting=True)
 @pytest.mark.parametrize("partition", [0, 1])
 def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Observation:
-    """A traced message comes to its own partition's consumer only."""
+    """A traced message is delivered only to the consumer of its own partition."""
     own, other = partitioned_topic.at(partition), partitioned_topic.at(1 - partition)
     here, there = (broker.subscribe(topic, ready=READY) for topic in (own, other))
     traced = [broker.unique_body() for _ in range(COUNT)]
@@ -187,7 +187,7 @@ def test_traced(broker: Broker, partitioned_topic: Topic, partition: int) -> Obs
 
 @case("nsq/trace/partition-long", clause="smart.trace.partition", waiting=True)
 def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Traced messages do not stray after a while either."""
+    """No traced message reaches a consumer of another partition even seconds later."""
     return _again(
         broker, partitioned_topic, way="timed-out", timeout_ms=LONG_TIMEOUT_MS, traced=True
     )
@@ -195,7 +195,7 @@ def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observatio
 
 @case("nsq/trace/partition-position", clause="smart.trace.partition")
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Offset and size tell the place in the message's own partition."""
+    """Offset and size in a trace answer refer to the message's own partition."""
     first, second = _both(partitioned_topic)
     one = broker.published(first, b"x" * 100, trace_id=1)
     other = broker.published(second, b"x", trace_id=2)
@@ -207,7 +207,7 @@ def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observati
 
 @case("nsq/order/partition", clause="smart.order.partition", waiting=True)
 def test_ordered(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
-    """An ordered client gets its own partition's messages, in order."""
+    """An ordered client receives its own partition's messages, in publish order."""
     first, second = _both(partitioned_ordered_topic)
     consumers = [opened(broker, topic) for topic in (first, second)]
 
@@ -216,7 +216,7 @@ def test_ordered(broker: Broker, partitioned_ordered_topic: Topic) -> Observatio
 
 @case("nsq/order/partition-long", clause="smart.order.partition", waiting=True)
 def test_ordered_for_long(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
-    """An ordered client gets none of the other partition's messages after a while either."""
+    """An ordered client receives no message of another partition even seconds later."""
     first, second = _both(partitioned_ordered_topic)
     wishes = {"msg_timeout": LONG_TIMEOUT_MS}
     here, there = (opened(broker, topic, identify=wishes) for topic in (first, second))
@@ -236,7 +236,7 @@ def test_ordered_for_long(broker: Broker, partitioned_ordered_topic: Topic) -> O
 def test_ordered_while_the_other_holds(
     broker: Broker, partitioned_ordered_topic: Topic
 ) -> Observation:
-    """A message in flight holds back its own partition only."""
+    """A message in flight on an ordered topic holds back only its own partition."""
     first, second = _both(partitioned_ordered_topic)
     holder = opened(broker, first)
     reader = opened(broker, second, channel=holder.channel)
@@ -253,7 +253,7 @@ def test_ordered_while_the_other_holds(
 def test_ordered_subscription(
     broker: Broker, partitioned_ordered_topic: Topic, partition: int
 ) -> Observation:
-    """Each partition may be subscribed to in order."""
+    """A client can subscribe in order to each partition of a topic."""
     topic = partitioned_ordered_topic.at(partition)
     with broker.subscribe(topic, command=SUB_ORDERED.decode()) as consumer:
         bodies = publish(broker, topic, 3)

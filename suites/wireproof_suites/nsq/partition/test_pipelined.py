@@ -2,10 +2,10 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.outgoing import joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub
+from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.partitions import READY, read_own
 from wireproof_suites.nsq.steps.publish_results import first_unlike
@@ -17,7 +17,7 @@ SIZE = 64
 
 @case("nsq/partition/stored-once", clause="smart.partition.stored-once")
 def test_each_of_a_row_once(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Each message of a row is one message: its copies, if any come, have one id."""
+    """Each pipelined publish is stored once: redelivered copies have the same message id."""
     topic = fresh_plain_topic
     bodies = [broker.unique_body() for _ in range(IN_A_ROW)]
     with broker.subscribe(topic, ready=READY) as consumer, broker.connect(topic=topic) as client:
@@ -36,7 +36,7 @@ def test_each_of_a_row_once(broker: Broker, fresh_plain_topic: Topic) -> Observa
 
 @case("nsq/partition/pub-bad-size/in-a-row", clause="smart.partition.pub-bad-message")
 def test_bad_size_in_a_row(broker: Broker, plain_topic: Topic) -> Observation:
-    """That two messages before it were right does not make an empty one right."""
+    """An empty message is refused even after valid messages in the same write."""
     right = [pub(plain_topic, broker.unique_body()) for _ in range(2)]
     wrong = pub(plain_topic, b"x", size=0).cut(-1)
     with broker.connect(topic=plain_topic) as client:
@@ -50,7 +50,7 @@ def test_bad_size_in_a_row(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/partition/pipelined/cut", clause="smart.partition.publish")
 def test_row_in_two_pieces(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Of a row that comes in two pieces, cut in a body, all messages are taken whole."""
+    """Pipelined publishes split in the middle of a body are all published whole."""
     topic = fresh_plain_topic
     bodies = [broker.unique_body().ljust(SIZE, b"~") for _ in range(3)]
     *whole, last = [pub(topic, body) for body in bodies]
@@ -65,7 +65,7 @@ def test_row_in_two_pieces(broker: Broker, fresh_plain_topic: Topic) -> Observat
 
 @case("nsq/partition/own-messages-row", clause="smart.partition.own-messages", waiting=True)
 def test_row_of_two_partitions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """What names another partition than those before it in one write does not go with them."""
+    """A pipelined publish goes to the partition it names, not to that of the previous one."""
     first, second = (partitioned_topic.at(place.partition) for place in partitioned_topic.places)
     bodies = [broker.unique_body() for _ in range(3)]
     other = broker.unique_body()

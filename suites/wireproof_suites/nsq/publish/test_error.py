@@ -6,10 +6,10 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import OWN, Partition, pub, pub_ext
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import OWN, Partition, pub, pub_ext
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 
@@ -80,7 +80,7 @@ FAULTS = {
 @case("nsq/publish/same-error", clause="ext.publish.error-same-as-pub")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) -> Observation:
-    """PUB and PUB_EXT with the same fault are answered with the same code."""
+    """PUB and PUB_EXT answer the same fault with the same error code."""
     end = fault.cut > 0
     plain = answer_to(broker, ext_topic, fault.pub(ext_topic, broker.unique_body()), end=end)
     extended = answer_to(
@@ -96,7 +96,7 @@ def test_error_of_both_commands(broker: Broker, ext_topic: Topic, fault: Fault) 
 
 @case("nsq/publish/error-code/bad-topic", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observation:
-    """An illegal topic name has the code that the errors of PUB give it."""
+    """PUB_EXT answers an illegal topic name with the error code that PUB uses."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), topic_name="wp!illegal")
 
     return answer_to(broker, ext_topic, frame)
@@ -105,7 +105,7 @@ def test_code_for_a_bad_topic_name(broker: Broker, ext_topic: Topic) -> Observat
 @case("nsq/publish/error-code/bad-size", clause="ext.publish.error-same-as-pub")
 @pytest.mark.parametrize("size", BAD_SIZES.values(), ids=BAD_SIZES)
 def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Observation:
-    """A size that cannot be has the code that the errors of PUB give it."""
+    """PUB_EXT answers an impossible size with the error code that PUB uses."""
     frame = pub_ext(ext_topic, HEADER, broker.unique_body(), size=size)
 
     return answer_to(broker, ext_topic, frame)
@@ -113,13 +113,13 @@ def test_code_for_a_bad_size(broker: Broker, ext_topic: Topic, size: int) -> Obs
 
 @case("nsq/publish/error-code/header", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_header(broker: Broker, ext_topic: Topic) -> Observation:
-    """A header that is not JSON has a code of PUB, or the one real brokers gave it."""
+    """PUB_EXT answers a non-JSON header with a PUB error code or a real broker's own code."""
     return answer_to(broker, ext_topic, pub_ext(ext_topic, b"{", broker.unique_body()))
 
 
 @case("nsq/publish/error-code/trace-id", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observation:
-    """A trace id that is no number, if refused, has a code of PUB or the real brokers' own."""
+    """PUB_EXT, if it refuses a non-numeric trace id, uses a PUB or real-broker error code."""
     return answer_to(
         broker, ext_topic, pub_ext(ext_topic, {TRACE_ID: "abc"}, broker.unique_body())
     )
@@ -127,7 +127,7 @@ def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observatio
 
 @case("nsq/publish/error-code/plain-topic", clause="ext.publish.error-same-as-pub")
 def test_code_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
-    """A header on a plain topic, if refused, has a code of PUB or the real brokers' own."""
+    """PUB_EXT, if refused on a plain topic, gets a PUB or real-broker error code."""
     return answer_to(broker, plain_topic, pub_ext(plain_topic, HEADER, broker.unique_body()))
 
 
@@ -140,7 +140,7 @@ def test_code_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observatio
 def test_header_on_a_plain_topic(
     broker: Broker, plain_topic: Topic, header: dict[str, str]
 ) -> Observation:
-    """A topic without the extend feature takes no header."""
+    """PUB_EXT with a header to a topic without the extend feature is refused."""
     with broker.connect(topic=plain_topic) as client:
         answer = client.ask(pub_ext(plain_topic, header, broker.unique_body()))
 
@@ -149,7 +149,7 @@ def test_header_on_a_plain_topic(
 
 @case("nsq/publish/plain-topic-unpublished", clause="ext.publish.plain-topic")
 def test_message_refused_on_a_plain_topic(broker: Broker, plain_topic: Topic) -> Observation:
-    """A message whose header was refused on a plain topic is not delivered without it."""
+    """A PUB_EXT refused on a plain topic is not delivered without its header."""
     refused, sentinel = broker.unique_body(), broker.unique_body()
     with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
         client.ask(pub_ext(plain_topic, HEADER, refused))

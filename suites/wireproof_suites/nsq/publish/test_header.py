@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.publish_results import publish_and_receive
 
@@ -160,7 +160,7 @@ UNKNOWN_RESERVED = {
 @case("nsq/publish/header-json", clause="ext.publish.header-json")
 @pytest.mark.parametrize("header", NOT_JSON.values(), ids=NOT_JSON)
 def test_header_that_is_not_json(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """A header that is not JSON is refused."""
+    """PUB_EXT with a header that is not JSON is refused."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -188,7 +188,7 @@ def test_message_under_a_refused_header(
 def test_name_with_a_foreign_character(
     broker: Broker, ext_topic: Topic, character: str
 ) -> Observation:
-    """A character outside letters, digits, _ - # makes a name illegal."""
+    """PUB_EXT refuses header names with characters other than letters, digits, _ - #."""
     with broker.connect(topic=ext_topic) as client:
         frame = pub_ext(ext_topic, {f"a{character}b": "v"}, broker.unique_body())
         answer = client.ask(frame)
@@ -199,7 +199,7 @@ def test_name_with_a_foreign_character(
 @case("nsq/publish/name-form", clause="ext.publish.header-name")
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
 def test_illegal_name(broker: Broker, ext_topic: Topic, name: str) -> Observation:
-    """A foreign character is one wherever it stands, and a name is not empty."""
+    """PUB_EXT refuses an empty header name or one with an illegal character anywhere."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {"k": "v", name: "v"}, broker.unique_body()))
 
@@ -209,7 +209,7 @@ def test_illegal_name(broker: Broker, ext_topic: Topic, name: str) -> Observatio
 @case("nsq/publish/value-type", clause="ext.publish.header-value")
 @pytest.mark.parametrize("header", SCALARS.values(), ids=SCALARS)
 def test_value_that_is_no_string(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """A header value is a JSON string."""
+    """PUB_EXT refuses a header value that is not a JSON string."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -219,7 +219,7 @@ def test_value_that_is_no_string(broker: Broker, ext_topic: Topic, header: bytes
 @case("nsq/publish/strict", clause="ext.publish.header-strict")
 @pytest.mark.parametrize("header", LOOSE_JSON.values(), ids=LOOSE_JSON)
 def test_loose_json(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """JSON that two readers may understand differently, or that is no flat object, is refused."""
+    """PUB_EXT refuses a header that is ambiguous JSON or not a flat JSON object."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -231,5 +231,5 @@ def test_loose_json(broker: Broker, ext_topic: Topic, header: bytes) -> Observat
 def test_unknown_reserved_name(
     broker: Broker, ext_topic: Topic, header: dict[str, str]
 ) -> Observation:
-    """A name beginning with ## that nobody knows is refused or left out."""
+    """An unknown header name that begins with ## is refused or left out."""
     return publish_and_receive(broker, ext_topic, header)

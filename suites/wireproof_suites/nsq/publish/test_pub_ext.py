@@ -10,9 +10,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.steps.publish_results import publish_and_receive
@@ -82,7 +82,7 @@ NO_TRACE_ID = {
 @case("nsq/publish/header", clause="ext.publish.accept")
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
 def test_legal_header(broker: Broker, ext_topic: Topic, header: dict[str, str]) -> Observation:
-    """A header of legal names and string values is accepted."""
+    """PUB_EXT accepts a header with legal names and string values."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -92,7 +92,7 @@ def test_legal_header(broker: Broker, ext_topic: Topic, header: dict[str, str]) 
 @case("nsq/publish/name", clause="ext.publish.accept")
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_legal_name(broker: Broker, ext_topic: Topic, name: str) -> Observation:
-    """Letters, digits, _ - and # make a header name."""
+    """PUB_EXT accepts header names made of letters, digits, _ - and #."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {name: "v"}, broker.unique_body()))
 
@@ -102,7 +102,7 @@ def test_legal_name(broker: Broker, ext_topic: Topic, name: str) -> Observation:
 @case("nsq/publish/value", clause="ext.publish.accept")
 @pytest.mark.parametrize("header", VALUES.values(), ids=VALUES)
 def test_legal_value(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """Any JSON string makes a header value."""
+    """PUB_EXT accepts any JSON string as a header value."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -112,7 +112,7 @@ def test_legal_value(broker: Broker, ext_topic: Topic, header: bytes) -> Observa
 @case("nsq/publish/spelling", clause="ext.publish.accept")
 @pytest.mark.parametrize("header", SPELLINGS.values(), ids=SPELLINGS)
 def test_legal_spelling(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """White space between tokens and escapes in names are JSON."""
+    """PUB_EXT accepts white space between JSON tokens and escapes in header names."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -124,14 +124,14 @@ def test_legal_spelling(broker: Broker, ext_topic: Topic, header: bytes) -> Obse
 def test_accepted_message_arrives(
     broker: Broker, ext_topic: Topic, header: dict[str, str]
 ) -> Observation:
-    """What is answered OK is published."""
+    """A PUB_EXT answered OK is delivered."""
     return publish_and_receive(broker, ext_topic, header)
 
 
 @case("nsq/publish/ok", clause="ext.publish.ok-response")
 @pytest.mark.parametrize("header", NO_TRACE_ID.values(), ids=NO_TRACE_ID)
 def test_answer_without_trace_id(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """Without the name ##trace_id in the header the answer is OK and nothing else."""
+    """PUB_EXT without ##trace_id in the header is answered with exactly OK."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -140,7 +140,7 @@ def test_answer_without_trace_id(broker: Broker, ext_topic: Topic, header: bytes
 
 @case("nsq/publish/ok-whatever-the-body", clause="ext.publish.ok-response")
 def test_trace_id_in_the_body(broker: Broker, ext_topic: Topic) -> Observation:
-    """A trace id is looked for in the header, not in the body."""
+    """PUB_EXT ignores a trace id in the body and answers with exactly OK."""
     with broker.connect(topic=ext_topic) as client:
         body = broker.unique_body(b'{"##trace_id":"1"}')
         answer = client.ask(pub_ext(ext_topic, {"k": "v"}, body))
@@ -150,7 +150,7 @@ def test_trace_id_in_the_body(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/publish/ok-after-trace", clause="ext.publish.ok-response")
 def test_answer_after_a_traced_message(broker: Broker, ext_topic: Topic) -> Observation:
-    """A trace id belongs to its message, not to the connection."""
+    """A PUB_EXT without a trace id is answered OK even after a traced one."""
     with broker.connect(topic=ext_topic) as client:
         client.ask(pub_ext(ext_topic, {TRACE_ID: "77"}, broker.unique_body()))
         answer = client.ask(pub_ext(ext_topic, {"k": "v"}, broker.unique_body()))

@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.steps.publish_results import observe_traced, then_goes_on
@@ -71,7 +71,7 @@ NO_NUMBER = {
 @case("nsq/publish/trace", clause="ext.publish.trace-response")
 @pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
 def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
-    """With a trace id the answer is OK, internal id, trace id, offset and size."""
+    """PUB_EXT with a trace id returns OK, internal id, trace id, offset and size."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {TRACE_ID: str(trace_id)}, broker.unique_body()))
 
@@ -83,7 +83,7 @@ def test_answer_with_trace_id(broker: Broker, ext_topic: Topic, trace_id: int) -
 def test_trace_id_among_other_names(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
-    """The trace id is found wherever it stands in the header."""
+    """PUB_EXT recognises the trace id at any place in the header."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -93,7 +93,7 @@ def test_trace_id_among_other_names(
 @case("nsq/publish/trace-spelling", clause="ext.publish.trace-response")
 @pytest.mark.parametrize("header", SPELLINGS.values(), ids=SPELLINGS)
 def test_trace_id_in_escapes(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """The trace id is found however JSON spells it."""
+    """PUB_EXT recognises the trace id in any JSON spelling."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -103,7 +103,7 @@ def test_trace_id_in_escapes(broker: Broker, ext_topic: Topic, header: bytes) ->
 @case("nsq/publish/trace-ids", clause="ext.publish.trace-response")
 @pytest.mark.parametrize("trace_id", [1, 2**63, 2**64 - 1], ids=["one", "2-to-the-63", "greatest"])
 def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
-    """Internal id and trace id of the answer are those of the delivered message."""
+    """The internal id and trace id in a PUB_EXT answer match the delivered message."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         answer = broker.publish(ext_topic, body, {TRACE_ID: str(trace_id)})
@@ -116,7 +116,7 @@ def test_ids_of_the_answer(broker: Broker, ext_topic: Topic, trace_id: int) -> O
 def test_offset_of_the_next_record(
     broker: Broker, fresh_ext_topic: Topic, size: int
 ) -> Observation:
-    """The next message is stored where the answer's offset and size say this one ends."""
+    """In PUB_EXT answers, offset plus size is the offset of the next message."""
     first = broker.publish(fresh_ext_topic, b"x" * size, {TRACE_ID: "1"})
     second = broker.publish(fresh_ext_topic, b"y", {TRACE_ID: "2"})
 
@@ -126,7 +126,7 @@ def test_offset_of_the_next_record(
 @case("nsq/publish/trace-empty", clause="ext.publish.trace-empty")
 @pytest.mark.parametrize("header", EMPTY.values(), ids=EMPTY)
 def test_empty_trace_id(broker: Broker, ext_topic: Topic, header: dict[str, str]) -> Observation:
-    """An empty trace id is answered like none."""
+    """PUB_EXT with an empty trace id is answered as if there were none."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -138,7 +138,7 @@ def test_empty_trace_id(broker: Broker, ext_topic: Topic, header: dict[str, str]
 def test_trace_id_that_is_no_number(
     broker: Broker, ext_topic: Topic, header: bytes
 ) -> Observation:
-    """A trace id that is no decimal number of 64 bits is refused."""
+    """PUB_EXT with a trace id that is not a decimal 64-bit number is refused."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, header, broker.unique_body()))
 
@@ -147,7 +147,7 @@ def test_trace_id_that_is_no_number(
 
 @case("nsq/publish/trace-leading-zeros", clause="ext.publish.trace-id-form")
 def test_trace_id_with_leading_zeros(broker: Broker, ext_topic: Topic) -> Observation:
-    """Leading zeros do not change a number."""
+    """PUB_EXT accepts leading zeros in a trace id and ignores them."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {TRACE_ID: "007"}, broker.unique_body()))
 

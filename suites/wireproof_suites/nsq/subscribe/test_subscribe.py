@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import subscribe
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import subscribe
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.subscriptions import (
@@ -54,7 +54,7 @@ ALL_WITH_SUPPORT = WITH_SUPPORT | WITH_SUPPORT_AND_TAG
 @case("nsq/subscribe/ext-topic", clause="ext.subscribe.support-accepted")
 @pytest.mark.parametrize("identify", WITH_SUPPORT.values(), ids=WITH_SUPPORT)
 def test_ext_topic(broker: Broker, ext_topic: Topic, identify: Identify) -> Observation:
-    """A client with extend_support subscribes to an ext topic and receives."""
+    """A client with extend_support can subscribe to an ext topic and receives messages."""
     return subscribed_and_received(broker, ext_topic, identify, header={"k": "v"})
 
 
@@ -63,7 +63,7 @@ def test_ext_topic(broker: Broker, ext_topic: Topic, identify: Identify) -> Obse
 def test_ext_topic_with_tag(
     broker: Broker, fresh_ext_topic: Topic, identify: Identify
 ) -> Observation:
-    """A client with extend_support and a desired tag subscribes to an ext topic and receives."""
+    """A client with extend_support and a desired tag receives messages of an ext topic."""
     header = {CLIENT_DISPATCH_TAG: TAG}
     return subscribed_and_received(broker, fresh_ext_topic, identify, header=header)
 
@@ -83,7 +83,7 @@ def test_ext_topic_without_support(
 @case("nsq/subscribe/ext-topic-refused", clause="ext.subscribe.support-needed")
 @pytest.mark.parametrize("identify", [{}, TAGGED], ids=["no-fields", "tag"])
 def test_refused_on_ext_topic(broker: Broker, ext_topic: Topic, identify: Identify) -> Observation:
-    """A refused client takes nothing from its channel, and the others get all that is due."""
+    """A client refused on an ext topic takes no message away from subscribed clients."""
     return refused_takes_nothing(broker, ext_topic, identify)
 
 
@@ -92,7 +92,7 @@ def test_refused_on_ext_topic(broker: Broker, ext_topic: Topic, identify: Identi
 def test_plain_topic_with_support(
     broker: Broker, plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """A client with extend_support gets an error on a topic without the extend feature."""
+    """A client with extend_support is refused on a topic without the extend feature."""
     with broker.connect(identify=identify, topic=plain_topic) as client:
         answer = client.ask(subscribe(plain_topic, plain_topic.channel()))
 
@@ -104,14 +104,14 @@ def test_plain_topic_with_support(
 def test_refused_on_plain_topic(
     broker: Broker, plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """A refused client takes nothing from its channel, and the others get all that is due."""
+    """A client refused on a plain topic takes no message away from subscribed clients."""
     return refused_takes_nothing(broker, plain_topic, identify)
 
 
 @case("nsq/subscribe/plain-topic", clause="ext.consume.plain-topic")
 @pytest.mark.parametrize("identify", WITHOUT_SUPPORT.values(), ids=WITHOUT_SUPPORT)
 def test_plain_topic(broker: Broker, plain_topic: Topic, identify: Identify | None) -> Observation:
-    """A client without extend_support subscribes to a plain topic and receives."""
+    """A client without extend_support can subscribe to a plain topic and receives messages."""
     return subscribed_and_received(broker, plain_topic, identify)
 
 
@@ -120,7 +120,7 @@ def test_plain_topic(broker: Broker, plain_topic: Topic, identify: Identify | No
 def test_plain_topic_with_tag(
     broker: Broker, plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """On a plain topic a client with a desired tag receives what any client would."""
+    """On a plain topic, a client with a desired tag receives all messages."""
     return subscribed_and_received(broker, plain_topic, identify)
 
 
@@ -129,7 +129,7 @@ def test_plain_topic_with_tag(
 def test_plain_topic_shared_with_tag(
     broker: Broker, fresh_plain_topic: Topic, ready: str
 ) -> Observation:
-    """On a plain topic whoever is ready gets the messages, desired tag or not."""
+    """On a plain topic, any ready client receives messages, with or without desired tag."""
     channel = fresh_plain_topic.channel()
     wishes: dict[str, Identify] = {"untagged": {}, "tagged": TAGGED}
     clients = {

@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import mpub_trace, pub_trace
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import mpub_trace, pub_trace
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.frame_edits import sized
 from wireproof_suites.nsq.steps.partitions import FAULTS, Fault, answer_to
@@ -21,7 +21,7 @@ CUTS = {"in-the-trace-id": 12, "behind-the-trace-id": 8, "in-the-body": 1}
 @case("nsq/trace/short", clause="smart.trace.short")
 @pytest.mark.parametrize("size", SHORT)
 def test_short_body(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A body without room for a trace id is refused."""
+    """PUB_TRACE with a body too short for a trace id is refused."""
     frame = sized(pub_trace(plain_topic, 77, b"body"), size)
     with broker.connect(topic=plain_topic) as client:
         return observe(client.ask(frame), then=client.goes_on(plain_topic))
@@ -30,7 +30,7 @@ def test_short_body(broker: Broker, plain_topic: Topic, size: int) -> Observatio
 @case("nsq/trace/short/size", clause="smart.trace.short")
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 def test_size_that_cannot_be(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """A size that cannot be is refused."""
+    """PUB_TRACE with an impossible size is refused."""
     frame = sized(pub_trace(plain_topic, 77, b"body"), 0).replace(
         "size", (size % 2**32).to_bytes(4, "big")
     )
@@ -40,7 +40,7 @@ def test_size_that_cannot_be(broker: Broker, plain_topic: Topic, size: int) -> O
 
 @case("nsq/trace/short-unpublished", clause="smart.trace.short", waiting=True)
 def test_short_body_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Nothing of a body that was refused is delivered."""
+    """A PUB_TRACE refused for its short body publishes nothing."""
     topic, sentinel = fresh_plain_topic, broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         client.ask(sized(pub_trace(topic, 77, b"body"), 7))
@@ -52,7 +52,7 @@ def test_short_body_unpublished(broker: Broker, fresh_plain_topic: Topic) -> Obs
 @case("nsq/trace/cut", clause="smart.trace.short")
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
 def test_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
-    """A stream that ends before the body does is no message."""
+    """A PUB_TRACE cut off by the end of the stream publishes no message."""
     frame = pub_trace(plain_topic, 77, b"8 bytes.").cut(-cut)
 
     return answer_to(broker, plain_topic, frame, end=True)
@@ -60,7 +60,7 @@ def test_cut(broker: Broker, plain_topic: Topic, cut: int) -> Observation:
 
 @case("nsq/trace/empty", clause="smart.trace.empty")
 def test_nothing_behind_the_trace_id(broker: Broker, plain_topic: Topic) -> Observation:
-    """A trace id with nothing behind it is taken or refused, and that is said."""
+    """PUB_TRACE with a trace id and an empty body is answered OK or refused."""
     with broker.connect(topic=plain_topic) as client:
         answer = client.ask(sized(pub_trace(plain_topic, 77, b"x"), 8))
 
@@ -69,7 +69,7 @@ def test_nothing_behind_the_trace_id(broker: Broker, plain_topic: Topic) -> Obse
 
 @case("nsq/trace/empty-told", clause="smart.trace.empty", waiting=True)
 def test_what_comes_of_nothing(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A trace id with nothing behind it is an empty message if it is answered like one."""
+    """PUB_TRACE with an empty body publishes an empty message exactly if it is accepted."""
     topic, sentinel = fresh_plain_topic, broker.unique_body()
     with broker.subscribe(topic) as consumer, broker.connect(topic=topic) as client:
         answer = observe(client.ask(sized(pub_trace(topic, 77, b"x"), 8)), trace_id=77)
@@ -80,7 +80,7 @@ def test_what_comes_of_nothing(broker: Broker, fresh_plain_topic: Topic) -> Obse
 
 @case("nsq/trace/batch-one-byte", clause="smart.trace.batch")
 def test_batch_of_one_byte(broker: Broker, plain_topic: Topic) -> Observation:
-    """One byte behind a trace id is a message, in a batch as well."""
+    """A traced batch with a one-byte message is accepted."""
     with broker.connect(topic=plain_topic) as client:
         answer = client.ask(mpub_trace(plain_topic, [(7, b"x")]))
 
@@ -90,7 +90,7 @@ def test_batch_of_one_byte(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/trace/same-error", clause="smart.trace.errors")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_error_of_both_commands(broker: Broker, plain_topic: Topic, fault: Fault) -> Observation:
-    """PUB and PUB_TRACE with the same fault are answered with the same code."""
+    """PUB and PUB_TRACE answer the same fault with the same error code."""
     plain = answer_to(broker, plain_topic, fault.pub(plain_topic, broker.unique_body()))
     traced = answer_to(broker, plain_topic, fault.pub_trace(plain_topic, broker.unique_body()))
 

@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import nop, touch
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import nop, touch
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.trace.in_flight import (
     ACKNOWLEDGEMENTS,
@@ -19,7 +19,7 @@ from wireproof_suites.nsq.trace.in_flight import (
 @case("nsq/trace/not-held", clause="smart.message-id.not-held", waiting=True)
 @pytest.mark.parametrize("say", ACKNOWLEDGEMENTS.values(), ids=ACKNOWLEDGEMENTS)
 def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) -> Observation:
-    """What a client says of a message that another one holds does nothing to the message."""
+    """FIN, REQ or TOUCH from a client that does not hold the message has no effect on it."""
     topic = fresh_plain_topic
     holder = broker.subscribe(topic, identify=SOON)
     broker.published(topic, broker.unique_body())
@@ -32,14 +32,14 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
 
 @case("nsq/trace/touch", clause="smart.message-id.touch", waiting=True)
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A message that was touched comes again a whole time-out after that, and not before."""
+    """A touched message is redelivered one full timeout after TOUCH, and not earlier."""
     return touched(broker, fresh_plain_topic)
 
 
 @case("nsq/trace/touch-cut", clause="smart.message-id.touch", waiting=True)
 @pytest.mark.parametrize("at", [9, 14, 22])
 def test_touch_cut(broker: Broker, fresh_plain_topic: Topic, at: int) -> Observation:
-    """TOUCH is read when it is whole, also behind another command."""
+    """The broker accepts a TOUCH command that arrives split, also behind another command."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
         broker.published(topic, broker.unique_body())

@@ -5,11 +5,11 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import mpub, pub_trace
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import mpub, pub_trace
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.subscriptions import took_all
 from wireproof_suites.nsq.steps.trace_responses import read_trace
@@ -33,7 +33,7 @@ LEFT = (0, 2)
 @case("nsq/trace/id-low-half", clause="smart.message-id.halves")
 @pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
 def test_low_half(broker: Broker, plain_topic: Topic, trace_id: int) -> Observation:
-    """The low half of the id is the trace id."""
+    """The low half of a delivered message id is the trace id."""
     body = broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
         broker.published(plain_topic, body, trace_id=trace_id)
@@ -43,7 +43,7 @@ def test_low_half(broker: Broker, plain_topic: Topic, trace_id: int) -> Observat
 
 @case("nsq/trace/id-high-half", clause="smart.message-id.halves")
 def test_high_half(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """The high half of the id is the internal id."""
+    """The high half of a delivered message id is the internal id."""
     topic = fresh_plain_topic
     with broker.subscribe(topic, ready=20) as consumer:
         publish_all(broker, topic, [None, 1, None])
@@ -56,7 +56,7 @@ def test_high_half(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 @case("nsq/trace/id-again", clause="smart.message-id.halves", waiting=True)
 @pytest.mark.parametrize("trace_id", [1, 2**63, 2**64 - 1], ids=["one", "2-to-the-63", "greatest"])
 def test_low_half_again(broker: Broker, fresh_plain_topic: Topic, trace_id: int) -> Observation:
-    """A message that comes again has its trace id again."""
+    """A redelivered message has the same trace id as before."""
     body = broker.unique_body()
     with broker.subscribe(fresh_plain_topic) as consumer:
         broker.published(fresh_plain_topic, body, trace_id=trace_id)
@@ -71,7 +71,7 @@ def test_low_half_again(broker: Broker, fresh_plain_topic: Topic, trace_id: int)
 @case("nsq/trace/id-header", clause="smart.message-id.halves", needs=("ext",))
 @pytest.mark.parametrize("trace_id", [1, 2**64 - 1], ids=["one", "greatest"])
 def test_low_half_with_header(broker: Broker, ext_topic: Topic, trace_id: int) -> Observation:
-    """The trace id of a header is the low half of the id as well."""
+    """For a trace id given in a header, the low half of the message id is that trace id."""
     body = broker.unique_body()
     with broker.subscribe(ext_topic) as consumer:
         broker.published(ext_topic, body, {TRACE_ID: str(trace_id)})
@@ -82,7 +82,7 @@ def test_low_half_with_header(broker: Broker, ext_topic: Topic, trace_id: int) -
 @case("nsq/trace/id-untraced", clause="smart.message-id.untraced")
 @pytest.mark.parametrize("before", ["alone", "behind-pub-trace"])
 def test_untraced(broker: Broker, plain_topic: Topic, before: str) -> Observation:
-    """Without a trace id the low half is 0."""
+    """The low half of the message id is 0 for a message without a trace id."""
     body = broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
         if before != "alone":
@@ -94,7 +94,7 @@ def test_untraced(broker: Broker, plain_topic: Topic, before: str) -> Observatio
 
 @case("nsq/trace/id-untraced/mpub", clause="smart.message-id.untraced")
 def test_untraced_batch(broker: Broker, plain_topic: Topic) -> Observation:
-    """The low half is 0 for a message of a batch."""
+    """The low half of the message id is 0 for an MPUB message."""
     bodies = [broker.unique_body() for _ in range(2)]
     with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
         client.ask(mpub(plain_topic, bodies))
@@ -105,7 +105,7 @@ def test_untraced_batch(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/trace/id-kept", clause="smart.message-id.again", waiting=True)
 @pytest.mark.parametrize("way", AGAIN)
 def test_same_id_again(broker: Broker, fresh_plain_topic: Topic, way: str) -> Observation:
-    """A message that comes again has the id it had."""
+    """A redelivered message has the same message id as before."""
     body = broker.unique_body()
     with broker.subscribe(fresh_plain_topic, identify=SOON) as consumer:
         broker.published(fresh_plain_topic, body)
@@ -121,19 +121,19 @@ def test_same_id_again(broker: Broker, fresh_plain_topic: Topic, way: str) -> Ob
 @case("nsq/trace/finish", clause="smart.message-id.finish", waiting=True)
 @pytest.mark.parametrize("left", [(0,), (1,), (0, 2)], ids=["first", "second", "first-and-third"])
 def test_finish(broker: Broker, fresh_plain_topic: Topic, left: tuple[int, ...]) -> Observation:
-    """What is finished does not come again when what is not does."""
+    """A finished message is not redelivered, while an unfinished one is."""
     return _finish(broker, fresh_plain_topic, left, [None, None, None])
 
 
 @case("nsq/trace/finish-traced", clause="smart.message-id.finish", needs=("trace",), waiting=True)
 def test_finish_traced(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """The same is true of traced messages."""
+    """A finished traced message is not redelivered, while an unfinished one is."""
     return _finish(broker, fresh_plain_topic, LEFT, [2**64 - 1, 2**63, 1])
 
 
 @case("nsq/trace/finish-left", clause="smart.message-id.finish", waiting=True)
 def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """What a client finished before it left does not come to the next one."""
+    """A message that a client finished before disconnecting is not redelivered."""
     topic = fresh_plain_topic
     client = broker.subscribe(topic, ready=5)
     bodies = publish_all(broker, topic, [None, None, None])
@@ -148,7 +148,7 @@ def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observati
 @case("nsq/trace/finish-room", clause="smart.message-id.finish", waiting=True)
 @pytest.mark.parametrize("trace_id", [None, 2**64 - 1], ids=["untraced", "traced"])
 def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) -> Observation:
-    """With room for one message each FIN makes room for the next."""
+    """For a client with RDY 1, each FIN by message id releases the next message."""
     topic = fresh_plain_topic
     with broker.subscribe(topic) as consumer:
         bodies = publish_all(broker, topic, [trace_id] * 5)
@@ -158,7 +158,7 @@ def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) ->
 
 @case("nsq/trace/ids-increase", clause="smart.message-id.increasing", waiting=True)
 def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Internal ids grow in the order in which messages were published."""
+    """Internal ids increase in the order in which messages were published."""
     topic = fresh_plain_topic
     with broker.subscribe(topic, ready=30) as consumer, broker.connect(topic=topic) as other:
         bodies: list[bytes] = []
@@ -172,7 +172,7 @@ def test_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
 
 @case("nsq/trace/ids-increase-traced", clause="smart.message-id.increasing", needs=("trace",))
 def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Internal ids grow in the answers, whatever the trace ids do."""
+    """Internal ids in trace answers increase, whatever the trace ids are."""
     numbers: list[int] = []
     with broker.connect(topic=fresh_plain_topic) as client:
         for trace_id in FALLING:
@@ -189,7 +189,7 @@ def test_answered_ids_increase(broker: Broker, fresh_plain_topic: Topic) -> Obse
 
 @case("nsq/trace/ids-increase-batch", clause="smart.message-id.increasing", waiting=True)
 def test_ids_increase_in_a_batch(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Internal ids grow within a batch."""
+    """Internal ids increase within a batch."""
     topic = fresh_plain_topic
     bodies = [broker.unique_body() for _ in range(10)]
     with broker.subscribe(topic, ready=30) as consumer, broker.connect(topic=topic) as client:

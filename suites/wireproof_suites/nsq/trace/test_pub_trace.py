@@ -5,14 +5,14 @@ import itertools
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import mpub, mpub_trace, pub, pub_trace
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.outgoing import joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.frames import mpub, mpub_trace, pub, pub_trace
+from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS
@@ -35,14 +35,14 @@ BETWEEN = ["pub", "mpub", "large-pub"]
 @case("nsq/trace/body", clause="smart.trace.layout")
 @pytest.mark.parametrize("size", SIZES)
 def test_body(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
-    """What follows the trace id is the message."""
+    """The bytes after the trace id in a PUB_TRACE body are delivered as the message."""
     return _delivered(broker, fresh_plain_topic, b"~" * size)
 
 
 @case("nsq/trace/body/content", clause="smart.trace.layout")
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body_of_any_content(broker: Broker, plain_topic: Topic, content: bytes) -> Observation:
-    """A body that a careless reader trips over comes as it was sent."""
+    """A PUB_TRACE message is delivered unchanged, whatever its bytes."""
     return _delivered(broker, plain_topic, content + broker.unique_body())
 
 
@@ -51,7 +51,7 @@ def test_body_of_any_content(broker: Broker, plain_topic: Topic, content: bytes)
 def test_body_that_begins_as_a_trace_id(
     broker: Broker, plain_topic: Topic, trace_id: int
 ) -> Observation:
-    """A body that begins like the trace id keeps those bytes."""
+    """A PUB_TRACE message that starts with the bytes of its trace id is delivered whole."""
     body = trace_id.to_bytes(8, "big") + broker.unique_body()
     return _delivered(broker, plain_topic, body, trace_id=trace_id)
 
@@ -59,14 +59,14 @@ def test_body_that_begins_as_a_trace_id(
 @case("nsq/trace/body-ext", clause="smart.trace.layout", needs=("ext",))
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_body_on_an_ext_topic(broker: Broker, ext_topic: Topic, content: bytes) -> Observation:
-    """On a topic with the extend feature the body comes as it was sent, too."""
+    """On an ext topic, a PUB_TRACE message is delivered as sent."""
     return _delivered(broker, ext_topic, content + broker.unique_body())
 
 
 @case("nsq/trace/response", clause="smart.trace.response")
 @pytest.mark.parametrize("before", BEHIND)
 def test_answer(broker: Broker, plain_topic: Topic, before: str) -> Observation:
-    """The answer is OK, internal id, trace id, offset and size."""
+    """PUB_TRACE returns OK, internal id, trace id, offset and size."""
     with broker.connect(topic=plain_topic) as client:
         if before != "alone":
             body = broker.unique_body()
@@ -79,7 +79,7 @@ def test_answer(broker: Broker, plain_topic: Topic, before: str) -> Observation:
 
 @case("nsq/trace/response-ext", clause="smart.trace.response", needs=("ext",))
 def test_answer_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
-    """On a topic with the extend feature the answer is the same."""
+    """On an ext topic, PUB_TRACE returns OK, internal id, trace id, offset and size."""
     with broker.connect(topic=ext_topic) as client:
         return _asked(client, ext_topic, broker.unique_body(), 77)
 
@@ -87,21 +87,21 @@ def test_answer_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation
 @case("nsq/trace/response-sizes", clause="smart.trace.response")
 @pytest.mark.parametrize("size", SIZES)
 def test_answer_for_any_size(broker: Broker, plain_topic: Topic, size: int) -> Observation:
-    """The answer is the same for a body of any size."""
+    """PUB_TRACE returns a complete trace answer for a body of any size."""
     with broker.connect(topic=plain_topic) as client:
         return _asked(client, plain_topic, b"x" * size, 77)
 
 
 @case("nsq/trace/response-subscribed", clause="smart.trace.response")
 def test_answer_to_a_subscriber(broker: Broker, plain_topic: Topic) -> Observation:
-    """A client that is subscribed gets the same answer."""
+    """PUB_TRACE on a subscribed connection returns a complete trace answer."""
     with broker.subscribe(plain_topic) as consumer:
         return _asked(consumer.connection, plain_topic, broker.unique_body(), 77)
 
 
 @case("nsq/trace/pipelined", clause="smart.trace.response")
 def test_several_in_one_write(broker: Broker, plain_topic: Topic) -> Observation:
-    """Several publishes in one write are answered in turn, each traced one with its id."""
+    """Pipelined publishes are answered in order, each traced one with its trace id."""
     trace_ids = [3, None, 2, None, None, 1, 2**64 - 1]
     frames = [
         pub(plain_topic, broker.unique_body())
@@ -121,7 +121,7 @@ def test_several_in_one_write(broker: Broker, plain_topic: Topic) -> Observation
 @case("nsq/trace/any-id", clause="smart.trace.any-id")
 @pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
 def test_any_id(broker: Broker, plain_topic: Topic, trace_id: int) -> Observation:
-    """Any number of 64 bits is answered."""
+    """PUB_TRACE accepts any 64-bit trace id."""
     with broker.connect(topic=plain_topic) as client:
         return _asked(client, plain_topic, broker.unique_body(), trace_id)
 
@@ -129,13 +129,13 @@ def test_any_id(broker: Broker, plain_topic: Topic, trace_id: int) -> Observatio
 @case("nsq/trace/any-id-delivered", clause="smart.trace.any-id")
 @pytest.mark.parametrize("trace_id", TRACE_IDS.values(), ids=TRACE_IDS)
 def test_any_id_delivered(broker: Broker, plain_topic: Topic, trace_id: int) -> Observation:
-    """Any number of 64 bits comes to the consumer."""
+    """PUB_TRACE delivers any 64-bit trace id to the consumer."""
     return _ids(broker, plain_topic, trace_id)
 
 
 @case("nsq/trace/same-id", clause="smart.trace.any-id")
 def test_same_id_twice(broker: Broker, plain_topic: Topic) -> Observation:
-    """A trace id may be used again; each message has its own internal id."""
+    """A trace id may be reused; each message gets its own internal id."""
     answers = [broker.published(plain_topic, broker.unique_body(), trace_id=77) for _ in range(2)]
     responses = [read_trace(answer) for answer in answers]
     ids = [(each.internal_id, each.trace_id) for each in responses if each]
@@ -149,7 +149,7 @@ def test_same_id_twice(broker: Broker, plain_topic: Topic) -> Observation:
 @case("nsq/trace/internal-id", clause="smart.trace.internal-id")
 @pytest.mark.parametrize("before", BEHIND)
 def test_internal_id(broker: Broker, plain_topic: Topic, before: str) -> Observation:
-    """The internal id of the answer is that of the message, whatever stands before it."""
+    """The internal id in a PUB_TRACE answer matches the delivered message."""
     earlier, body = broker.unique_body(), broker.unique_body()
     with broker.subscribe(plain_topic) as consumer:
         if before != "alone":
@@ -161,7 +161,7 @@ def test_internal_id(broker: Broker, plain_topic: Topic, before: str) -> Observa
 
 @case("nsq/trace/internal-id/several", clause="smart.trace.internal-id")
 def test_internal_ids_of_several(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Each of several messages has the internal id that its answer gave."""
+    """Each of several PUB_TRACE messages is delivered with the internal id of its answer."""
     topic = fresh_plain_topic
     with broker.subscribe(topic, ready=20) as consumer:
         bodies = [broker.unique_body() for _ in range(5)]
@@ -171,14 +171,14 @@ def test_internal_ids_of_several(broker: Broker, fresh_plain_topic: Topic) -> Ob
 
 @case("nsq/trace/internal-id-ext", clause="smart.trace.internal-id", needs=("ext",))
 def test_internal_id_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
-    """On a topic with the extend feature the ids are true, too."""
+    """On an ext topic, the ids in a PUB_TRACE answer match the delivered message."""
     return _ids(broker, ext_topic, 77)
 
 
 @case("nsq/trace/position", clause="smart.trace.position")
 @pytest.mark.parametrize("size", SIZES)
 def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observation:
-    """The next message is stored where the answer says that this one ends."""
+    """In PUB_TRACE answers, offset plus size is the offset of the next message."""
     first = broker.published(fresh_plain_topic, b"x" * size, trace_id=1)
     second = broker.published(fresh_plain_topic, b"y", trace_id=2)
 
@@ -187,7 +187,7 @@ def test_position(broker: Broker, fresh_plain_topic: Topic, size: int) -> Observ
 
 @case("nsq/trace/position/third", clause="smart.trace.position")
 def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """Among many messages each begins where the one before it ends."""
+    """Among many PUB_TRACE messages, each starts where the one before it ends."""
     answers = [
         broker.published(fresh_plain_topic, b"x" * (1 + 7 * number), trace_id=number)
         for number in range(10)
@@ -201,7 +201,7 @@ def test_position_of_later_ones(broker: Broker, fresh_plain_topic: Topic) -> Obs
 def test_position_on_an_ext_topic(
     broker: Broker, fresh_ext_topic: Topic, header: bool
 ) -> Observation:
-    """On a topic with the extend feature the next record follows, too."""
+    """On an ext topic, offset plus size in PUB_TRACE answers is the next offset."""
     topic = fresh_ext_topic
     if header:
         first = broker.published(topic, b"x", {TRACE_ID: "1", "k": "v" * 300})
@@ -217,7 +217,7 @@ def test_position_on_an_ext_topic(
 def test_position_behind_others(
     broker: Broker, fresh_plain_topic: Topic, between: str
 ) -> Observation:
-    """Untraced messages take their room in the queue as well."""
+    """The offset in a PUB_TRACE answer accounts for untraced messages in between."""
     topic = fresh_plain_topic
     first = broker.published(topic, b"x", trace_id=1)
     if between == "mpub":
@@ -233,7 +233,7 @@ def test_position_behind_others(
 @case("nsq/trace/size-grows", clause="smart.trace.position")
 @pytest.mark.parametrize("more", MORE)
 def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observation:
-    """The size grows by as many bytes as the body."""
+    """The size in a PUB_TRACE answer grows by exactly the growth of the body."""
     body = broker.unique_body()
     first = read_trace(broker.published(plain_topic, body, trace_id=1))
     second = read_trace(broker.published(plain_topic, body + b"x" * more, trace_id=1))
@@ -248,7 +248,7 @@ def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observatio
 
 @case("nsq/trace/batch", clause="smart.trace.batch")
 def test_batch(broker: Broker, plain_topic: Topic) -> Observation:
-    """A batch is answered with its place."""
+    """A traced batch is answered with its position in the queue."""
     messages = [(number, broker.unique_body()) for number in (7, 8, 9)]
     with broker.connect(topic=plain_topic) as client:
         answer = client.ask(mpub_trace(plain_topic, messages))
@@ -258,7 +258,7 @@ def test_batch(broker: Broker, plain_topic: Topic) -> Observation:
 
 @case("nsq/trace/batch-ids", clause="smart.trace.batch")
 def test_ids_of_a_batch(broker: Broker, plain_topic: Topic) -> Observation:
-    """Each message of a batch has its own trace id."""
+    """Each message of a traced batch is delivered with its own trace id."""
     messages = {broker.unique_body(): number for number in (2**64 - 1, 0, 8)}
     with broker.subscribe(plain_topic) as consumer, broker.connect(topic=plain_topic) as client:
         frame = mpub_trace(plain_topic, [(number, body) for body, number in messages.items()])

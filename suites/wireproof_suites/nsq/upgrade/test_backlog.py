@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.attempts import attempts_of
 from wireproof_suites.nsq.steps.deliveries import Sent, read_all
@@ -23,7 +23,7 @@ OLD: dict[str, list[bytes]] = {
 @case("nsq/upgrade/old-messages", clause="ext.upgrade.old-messages", waiting=True)
 @pytest.mark.parametrize("bodies", OLD.values(), ids=OLD)
 def test_backlog(broker: Broker, upgradable_topic: Topic, bodies: list[bytes]) -> Observation:
-    """Messages nobody has read before the upgrade are delivered after it as they were."""
+    """Messages unread before an upgrade are delivered unchanged after it."""
     messages: list[Sent] = [(None, body) for body in bodies]
     with broker.subscribe(upgradable_topic, ready=0) as old:
         _publish(broker, upgradable_topic, messages)
@@ -37,7 +37,7 @@ def test_backlog(broker: Broker, upgradable_topic: Topic, bodies: list[bytes]) -
 
 @case("nsq/upgrade/old-and-new", clause="ext.upgrade.old-messages", waiting=True)
 def test_old_and_new(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """Messages from before and after the upgrade are delivered beside each other."""
+    """Messages from before and after an upgrade are delivered on the same channel."""
     old_messages: list[Sent] = [(None, broker.unique_body()) for _ in range(3)]
     with broker.subscribe(upgradable_topic, ready=0) as old:
         _publish(broker, upgradable_topic, old_messages)
@@ -54,7 +54,7 @@ def test_old_and_new(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/upgrade/old-in-flight", clause="ext.upgrade.old-messages", waiting=True)
 def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """Of messages read before the upgrade those in flight come after it, and those unread."""
+    """Messages in flight or unread before an upgrade are delivered after it."""
     messages: list[Sent] = [(None, broker.unique_body()) for _ in range(4)]
     with broker.subscribe(upgradable_topic, ready=2) as old:
         _publish(broker, upgradable_topic, messages)
@@ -71,7 +71,7 @@ def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/upgrade/old-attempts", clause="ext.upgrade.old-messages", waiting=True)
 def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """A message from before the upgrade comes after it with plain attempts."""
+    """A message from before an upgrade is delivered after it with a plain attempts count."""
     body = broker.unique_body()
     with broker.subscribe(upgradable_topic, ready=0) as old:
         broker.published(upgradable_topic, body)

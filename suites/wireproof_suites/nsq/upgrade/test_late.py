@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.elapsed_time import has_lasted
@@ -28,7 +28,7 @@ WITH_SUPPORT: dict[str, Identify] = {
 def test_refused_on_ext_topic_for_long(
     broker: Broker, fresh_ext_topic: Topic, identify: Identify
 ) -> Observation:
-    """Seconds after it was refused a client without extend_support still takes nothing."""
+    """Seconds after being refused, a client without extend_support still takes no messages."""
     return refused_takes_nothing(broker, fresh_ext_topic, identify, until=has_lasted)
 
 
@@ -41,7 +41,7 @@ def test_refused_on_ext_topic_for_long(
 def test_refused_on_plain_topic_for_long(
     broker: Broker, fresh_plain_topic: Topic, identify: Identify
 ) -> Observation:
-    """Seconds after it was refused a client with extend_support still takes nothing."""
+    """Seconds after being refused, a client with extend_support still takes no messages."""
     return refused_takes_nothing(broker, fresh_plain_topic, identify, until=has_lasted)
 
 
@@ -50,7 +50,7 @@ def test_refused_on_plain_topic_for_long(
 def test_refused_on_upgraded_topic_for_long(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
-    """On an upgraded topic as well a refused client takes nothing, seconds later."""
+    """On an upgraded topic, a refused client takes no messages seconds later either."""
     topic = upgraded(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response, Silent
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.delivery import AS_DUE
-from wireproof_kit.nsq.frames import subscribe
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import AS_DUE
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response, Silent
+from wireproof_kit.nsq.wire.frames import subscribe
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS, Sent, deliver, read_all
@@ -34,7 +34,7 @@ WITHOUT_SUPPORT: dict[str, Identify | None] = {
 
 @case("nsq/upgrade/accept", clause="ext.upgrade.accept", waiting=True)
 def test_upgrade(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """After the upgrade PUB_EXT is accepted, and what it published is delivered."""
+    """After an upgrade, PUB_EXT is accepted and its message is delivered."""
     result = broker.upgrade(upgradable_topic)
     answer = observe_http(result.answer)
     if result.answer.status != 200:
@@ -48,7 +48,7 @@ def test_upgrade(broker: Broker, upgradable_topic: Topic) -> Observation:
 
 @case("nsq/upgrade/accept-used", clause="ext.upgrade.accept", waiting=True)
 def test_upgrade_of_used_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """A topic that has messages and a channel takes headers after the upgrade as well."""
+    """After an upgrade, a topic that already had messages and a channel accepts headers."""
     old: Sent = (None, broker.unique_body())
     new: Sent = ({"k": "v"}, broker.unique_body())
     with broker.subscribe(upgradable_topic) as consumer:
@@ -68,7 +68,7 @@ def test_upgrade_of_used_topic(broker: Broker, upgradable_topic: Topic) -> Obser
 def test_subscribe_with_support(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
-    """After the upgrade a client with extend_support subscribes and receives."""
+    """After an upgrade, a client with extend_support can subscribe and receives messages."""
     topic = upgraded(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
@@ -77,7 +77,7 @@ def test_subscribe_with_support(
 
 @case("nsq/upgrade/subscribe-without", clause="ext.upgrade.subscribe-rules", waiting=True)
 def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """After the upgrade a client without extend_support is refused."""
+    """After an upgrade, a client without extend_support is refused."""
     topic = upgraded(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
@@ -92,7 +92,7 @@ def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> O
 
 @case("nsq/upgrade/open-subscription", clause="ext.upgrade.open-subscription", waiting=True)
 def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """An open subscription is kept in the old layout, moved to the new one, or closed."""
+    """After an upgrade, an open subscription keeps the old layout, gets the new one, or ends."""
     with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
         topic = upgraded(broker, upgradable_topic)
         if topic is None:
@@ -109,7 +109,7 @@ def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observati
 
 @case("nsq/upgrade/beside-open", clause="ext.upgrade.open-subscription", waiting=True)
 def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """What an open old subscription did not finish comes to a new one on its channel."""
+    """Messages unfinished by a pre-upgrade client go to a new client of the channel."""
     with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
         topic = upgraded(broker, upgradable_topic)
         if topic is None:
@@ -125,7 +125,7 @@ def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Ob
 
 @case("nsq/upgrade/again", clause="ext.upgrade.again", waiting=True)
 def test_upgrade_of_ext_topic(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """The upgrade of an ext topic, whatever its answer, leaves it one."""
+    """Upgrading an ext topic again leaves it an ext topic, whatever the answer."""
     answer = observe_http(broker.upgrade(fresh_ext_topic).answer)
 
     seen = deliver(broker, fresh_ext_topic, broker.unique_body(), header={"k": "v"})
@@ -134,6 +134,6 @@ def test_upgrade_of_ext_topic(broker: Broker, fresh_ext_topic: Topic) -> Observa
 
 @case("nsq/upgrade/unknown-topic", clause="ext.upgrade.again", waiting=True)
 def test_upgrade_of_unknown_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """The upgrade of a topic that does not exist is refused."""
+    """Upgrading a topic that does not exist is refused by the broker."""
     absent = replace(upgradable_topic, name=f"{upgradable_topic.name}_absent")
     return observe_http(broker.upgrade(absent).answer)

@@ -19,8 +19,7 @@ def auth(connection: Connection, words: Sequence[bytes]) -> Reading:
         raise Refusal(E_INVALID, "AUTH invalid number of parameters")
     size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
     limit = connection.node.limits.body
-    yield from sized.check_size(
-        connection,
+    sized.check_size(
         size,
         limit=limit,
         invalid=lambda: _refused(f"invalid body size {size}"),

@@ -13,6 +13,8 @@ from wireproof_reference_impl.nsq.core.words import byte_list, digits, shown
 from wireproof_spec.nsq import error_codes, limits
 from wireproof_spec.nsq.names import CLOSE_WAIT
 
+_MOST_HELD_NS = limits.MAX_MSG_TIMEOUT_MS * MILLISECOND
+
 
 def rdy(connection: Connection, words: Sequence[bytes]) -> None:
     """Set how many messages the client will hold; after CLS it is not looked at."""
@@ -27,10 +29,7 @@ def rdy(connection: Connection, words: Sequence[bytes]) -> None:
         text = f"RDY count {count} out of range 0-{limits.MAX_RDY_COUNT}"
         raise Refusal(error_codes.E_INVALID, text)
     channel, subscriber = _subscription(connection)
-    order = connection.node.behaviour.order
-    if channel.ordered and not order.ready_needed:
-        count = order.window(count, subscriber.ready)
-    subscriber.ready = count
+    channel.set_ready(subscriber, count)
     _serve(connection)
 
 
@@ -39,10 +38,7 @@ def fin(connection: Connection, words: Sequence[bytes]) -> None:
     connection.move(Event.FIN)
     channel, subscriber = _subscription(connection)
     try:
-        rules = connection.node.behaviour.dispatch
-        channel.in_flight.finish(
-            _internal_id(words[1]), subscriber, ends=rules.finishes, may=rules.may_finish
-        )
+        channel.in_flight.finish(_internal_id(words[1]), subscriber)
     except NotInFlight as error:
         raise _not_held(error_codes.E_FIN_FAILED, words) from error
     _serve(connection)
@@ -76,7 +72,7 @@ def touch(connection: Connection, words: Sequence[bytes]) -> None:
             _internal_id(words[1]),
             subscriber,
             now_ns=connection.now_ns,
-            most_ns=connection.node.behaviour.dispatch.touched_most_ns,
+            most_ns=_MOST_HELD_NS,
         )
     except NotInFlight as error:
         raise _not_held(error_codes.E_TOUCH_FAILED, words) from error

@@ -20,20 +20,7 @@ _SHORT_BYTES = 1024
 def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
     """Take over the fields and answer with OK or, when asked to, with JSON."""
     connection.move(Event.IDENTIFY)
-    size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
-    size = sized.declared(connection, "identify size", size)
-    limit = connection.node.limits.body
-    yield from sized.check_size(
-        connection,
-        size,
-        limit=limit,
-        invalid=lambda: _refused(f"invalid body size {size}"),
-        too_big=lambda: _refused(f"body too big {size} > {limit}"),
-    )
-    body = yield from sized.exactly(size, otherwise=lambda: _refused("failed to read body"))
-    weakness = connection.node.behaviour.weakness
-    if weakness.identity is not None:
-        body = weakness.identity(connection, body)
+    body = yield from read_body(connection)
     fields, identity = _said(body) if len(body) <= _SHORT_BYTES else _read(body)
     if identity.feature_negotiation and fields.flag("deflate") and fields.flag("snappy"):
         text = "cannot enable both deflate and snappy compression"
@@ -50,6 +37,19 @@ def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
         connection.respond(OK)
     if security is not None:
         connection.secure(security())
+
+
+def read_body(connection: Connection) -> sized.Bytes:
+    """Read the size of the fields, and their JSON."""
+    size = yield from sized.number(otherwise=lambda: _refused("failed to read body size"))
+    limit = connection.node.limits.body
+    sized.check_size(
+        size,
+        limit=limit,
+        invalid=lambda: _refused(f"invalid body size {size}"),
+        too_big=lambda: _refused(f"body too big {size} > {limit}"),
+    )
+    return (yield from sized.exactly(size, otherwise=lambda: _refused("failed to read body")))
 
 
 def read_identity(fields: IdentifyFields) -> Identity:

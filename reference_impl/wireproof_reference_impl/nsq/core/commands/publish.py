@@ -1,21 +1,18 @@
 """PUB and PUB_TRACE, and what every publish command checks first."""
 
 from collections.abc import Generator, Sequence
-from functools import partial
 
 from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
-from wireproof_reference_impl.nsq.core.landing import Landing
 from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
-from wireproof_reference_impl.nsq.core.timers import LATE_NS
+from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.core.words import shown
 from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import OK, is_valid_name
 
 TRACE_ID_BYTES = 8
-SIZE = "size"
 
 Located = Generator[int, bytes, Partition]
 
@@ -37,10 +34,10 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
         Refusal: a word is missing, or the partition is no number.
     """
     rules = connection.node.behaviour.publish
-    if len(words) < 2 or (len(words) != 3 and _is_partition_needed(connection, words)):
+    if len(words) < 2 or (len(words) != 3 and needs_partition(connection, words)):
         raise Refusal(error_codes.E_INVALID, "insufficient number of parameters")
     topic = shown(words[1])
-    if rules.name_checked and not rules.topic_names(topic):
+    if rules.name_checked and not is_valid_name(topic):
         raise Refusal(error_codes.E_BAD_TOPIC, f'PUB topic name "{topic}" is not valid')
     code = rules.bad_partition
     if rules.partition_required and len(words) == 3:
@@ -48,11 +45,9 @@ def address(connection: Connection, words: Sequence[bytes]) -> Address:
     return Address(topic, partition_word.optional(words, 2, code))
 
 
-def _is_partition_needed(connection: Connection, words: Sequence[bytes]) -> bool:
-    rules = connection.node.behaviour.publish
-    return rules.partition_required and rules.needs_partition(
-        connection.node.topics.get(shown(words[1]))
-    )
+def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
+    """Return True if the line of a publish has to name a partition."""
+    return connection.node.behaviour.publish.partition_required
 
 
 def locate(connection: Connection, to: Address, size: int) -> Located:
@@ -62,7 +57,7 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
         Refusal: it is not on this node, or the topic is ordered and the line names none.
     """
     node = connection.node
-    partition = node.find(to.topic, to.partition) or _instead(node, to)
+    partition = node.find(to.topic, to.partition)
     if partition is None:
         ends = connection.node.behaviour.publish.missing_topic_ends
         if not ends:
@@ -77,13 +72,6 @@ def locate(connection: Connection, to: Address, size: int) -> Located:
     return partition
 
 
-def _instead(node: Node, to: Address) -> Partition | None:
-    """Return the partition of this node that takes what is for one it does not keep."""
-    topic = node.topics.get(to.topic)
-    number = None if topic is None else node.behaviour.cluster.instead(tuple(topic.partitions))
-    return None if topic is None or number is None else topic.partition(number)
-
-
 def body_size(connection: Connection) -> sized.Number:
     """Read the size of a single message, and refuse it when it is out of range."""
     rules = connection.node.behaviour.publish
@@ -91,9 +79,7 @@ def body_size(connection: Connection) -> sized.Number:
     size = yield from sized.number(
         otherwise=lambda: Refusal(error_codes.E_BAD_BODY, "failed to read body size")
     )
-    size = sized.declared(connection, SIZE, size)
-    yield from sized.check_size(
-        connection,
+    sized.check_size(
         size,
         limit=limit,
         invalid=lambda: Refusal(rules.bad_size, f"invalid body size {size}"),
@@ -102,21 +88,9 @@ def body_size(connection: Connection) -> sized.Number:
     return size
 
 
-def body(connection: Connection, size: int) -> sized.Bytes:
+def read_body(connection: Connection, size: int) -> sized.Bytes:
     """Read the bytes of a single message; a stream that ends before is refused."""
-    rules = connection.node.behaviour.parser
-    try:
-        data = yield size
-    except EndOfStream as end:
-        rest = rules.cut_body(end.data, size)
-        if rest is None:
-            rest = rules.late_cut_body(end.data, size)
-            connection.cut = True
-        if rest is None:
-            raise _cut() from end
-        return rest
-    connection.body = data
-    return rules.assembled(data, connection.pieces)
+    return (yield from sized.exactly(size, otherwise=cut_body))
 
 
 def store(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Stored:
@@ -127,20 +101,10 @@ def store(connection: Connection, partition: Partition, entries: Sequence[Entry]
             read; or the messages cannot be kept.
     """
     node = connection.node
-    connection.suffer()
     _refuse_gone(node, partition)
-    partition = _landed(connection, partition, entries)
-    check_role(node, partition, connection.command)
+    check_role(partition)
     extend = partition.topic.extend
     node.behaviour.publish.check_record(entries, extend, node.limits.message)
-    if connection.cut:
-        node.timers.at(connection.now_ns + LATE_NS, partial(_late, node, partition, entries))
-        raise _cut()
-    if connection.node.behaviour.weakness.stored is not None:
-        entries = connection.node.behaviour.weakness.stored(connection, entries)
-    if node.harm.losing:
-        node.harm.losing -= 1
-        return Stored(1, 0, partition.log.end, 0)
     try:
         stored = partition.publish(entries, connection.now_ns)
     except OSError as error:
@@ -157,40 +121,34 @@ def _refuse_gone(node: Node, partition: Partition) -> None:
         raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
 
 
-def _landed(connection: Connection, partition: Partition, entries: Sequence[Entry]) -> Partition:
-    """Return the partition that gets the messages; one that is not here gets none."""
-    rules = connection.node.behaviour.publish
-    landing = Landing(partition.number, partition.log.count, entries)
-    here = partition.topic.partitions
-    if rules.strays is not None:
-        strayed = here.get(rules.strays(landing), partition)
-        if strayed is not partition:
-            when_ns = connection.now_ns + LATE_NS
-            node = connection.node
-            node.timers.at(when_ns, partial(_late, node, strayed, entries))
-    return here.get(rules.lands(landing), partition)
+def cut_body() -> Refusal:
+    """Return the refusal of a message whose last bytes never came.
 
-
-def _cut() -> Refusal:
+    Clause: ext.parser.truncated
+    """
     return Refusal(error_codes.E_BAD_MESSAGE, "failed to read message body")
 
 
-def _late(node: Node, partition: Partition, entries: Sequence[Entry], now_ns: int) -> None:
-    if node.topics.get(partition.topic.name) is not partition.topic:
-        return
-    partition.publish(entries, now_ns)
-    node.touch(partition)
+def split_traced(data: bytes) -> tuple[int, bytes]:
+    """Return trace id and message of a traced body.
+
+    Clause: smart.trace.layout, smart.trace.any-id
+    """
+    return int.from_bytes(data[:TRACE_ID_BYTES]), data[TRACE_ID_BYTES:]
 
 
-def check_role(node: Node, partition: Partition, command: bytes) -> None:
+def check_role(partition: Partition) -> None:
     """Let a publish through where the partition is led and may be written.
+
+    Clause: smart.cluster
 
     Raises:
         Refusal: another node leads it, or it takes no messages at present; not fatal.
     """
-    refusal = node.behaviour.cluster.refusal(partition.role(command))
-    if refusal is not None:
-        raise refusal
+    if not partition.leads:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_LEADER, fatal=False)
+    if not partition.writable:
+        raise Refusal(error_codes.E_FAILED_ON_NOT_WRITABLE, fatal=False)
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Reading:
@@ -202,10 +160,9 @@ def plain(connection: Connection, to: Address) -> Generator[int, bytes, None]:
     """Store one message as it is where the line points to."""
     size = yield from body_size(connection)
     partition = yield from locate(connection, to, size)
-    data = yield from body(connection, size)
-    rules = connection.node.behaviour.publish
-    stored = store(connection, partition, (Entry(rules.plain_body(data)),))
-    connection.respond(rules.plain_ok(stored))
+    data = yield from read_body(connection, size)
+    store(connection, partition, (Entry(data),))
+    connection.respond(OK)
 
 
 def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
@@ -217,8 +174,7 @@ def pub_trace(connection: Connection, words: Sequence[bytes]) -> Reading:
     if not rules.has_trace_room(size):
         text = f"invalid body size {size} with trace id enabled"
         raise Refusal(rules.bad_size, text)
-    data = yield from body(connection, size)
-    trace_id, message = rules.split_traced(data)
-    entry = Entry(message, trace_id)
-    stored = store(connection, partition, (entry,))
+    data = yield from read_body(connection, size)
+    trace_id, message = split_traced(data)
+    stored = store(connection, partition, (Entry(message, trace_id),))
     connection.respond(rules.trace_response(stored))

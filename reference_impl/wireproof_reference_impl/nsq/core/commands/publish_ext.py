@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
+from wireproof_reference_impl.nsq.core import frame_reading
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
 from wireproof_reference_impl.nsq.core.frame_reading import Split
 from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.message import Entry
+from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_spec.nsq.error_codes import E_EXT_NOT_SUPPORT
+from wireproof_spec.nsq.names import OK
 
 HEADER_LENGTH_BYTES = 2
 
@@ -23,15 +25,21 @@ def pub_ext(connection: Connection, words: Sequence[bytes]) -> Reading:
     if size <= HEADER_LENGTH_BYTES:
         text = f"invalid body size {size} with ext json header enabled"
         raise Refusal(rules.bad_size, text)
-    data = yield from publish.body(connection, size)
+    data = yield from publish.read_body(connection, size)
     split = split_body(connection, data)
     header = read_header(connection, partition, split.header)
-    stored = publish.store(
-        connection, partition, (entry(connection, partition, header=header, split=split),)
-    )
-    traced = rules.traced(header, connection.published)
-    connection.respond(rules.ext_trace_response(stored) if traced else rules.ok(stored))
-    connection.published = header
+    stored = publish.store(connection, partition, (entry(partition, header, split),))
+    connection.respond(answer(connection, header, stored))
+
+
+def answer(connection: Connection, header: Header, stored: Stored) -> bytes:
+    """Return the answer to a message: its place if it has a trace id, else OK.
+
+    Clause: ext.publish.ok-response, ext.publish.trace-response
+    """
+    if header.trace_id is None:
+        return OK
+    return connection.node.behaviour.publish.ext_trace_response(stored)
 
 
 def split_body(connection: Connection, data: bytes) -> Split:
@@ -40,7 +48,7 @@ def split_body(connection: Connection, data: bytes) -> Split:
     Raises:
         Refusal: the header length leaves no byte for the body, or runs past the frame.
     """
-    split = connection.node.behaviour.parser.split(data)
+    split = frame_reading.split_header(data)
     if split is None:
         text = f"invalid body size {len(data)} in ext json header content length"
         raise Refusal(connection.node.behaviour.publish.bad_size, text)
@@ -53,16 +61,24 @@ def read_header(connection: Connection, partition: Partition, data: bytes) -> He
     Raises:
         Refusal: the header breaks a rule, or the topic has no extend feature; not fatal.
     """
-    rules = connection.node.behaviour.publish
-    header = rules.header(data)
-    if not rules.takes_header(data, partition.topic):
-        text = f"ext content not supported in topic {partition.topic.name}"
-        raise Refusal(E_EXT_NOT_SUPPORT, text, fatal=False)
+    header = connection.node.behaviour.publish.header(data)
+    if not partition.topic.extend:
+        raise not_supported(partition.topic)
     return header
 
 
-def entry(connection: Connection, partition: Partition, *, header: Header, split: Split) -> Entry:
-    """Return the message to store."""
-    rules = connection.node.behaviour.publish
-    stored_header = rules.stored_header(split.header, partition.topic)
-    return Entry(split.body, header.trace_id or 0, stored_header, header.tag)
+def not_supported(topic: Topic) -> Refusal:
+    """Return the refusal of a header on a topic that takes none.
+
+    Clause: ext.publish.plain-topic
+    """
+    text = f"ext content not supported in topic {topic.name}"
+    return Refusal(E_EXT_NOT_SUPPORT, text, fatal=False)
+
+
+def entry(partition: Partition, header: Header, split: Split) -> Entry:
+    """Return the message to store; its header as it was sent.
+
+    Clause: ext.consume.header-intact
+    """
+    return Entry(split.body, header.trace_id or 0, split.header, header.tag)

@@ -1,7 +1,6 @@
 """MPUB, MPUB_TRACE and MPUB_EXT: a batch is stored as a whole or not at all."""
 
-from collections.abc import Callable, Generator, Sequence
-from functools import partial
+from collections.abc import Generator, Sequence
 from typing import cast
 
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext, sized
@@ -16,7 +15,6 @@ from wireproof_spec.nsq.limits import max_mpub_count
 from wireproof_spec.nsq.names import OK
 
 Messages = Generator[int, bytes, list[bytes]]
-Declared = Callable[[str, int], int]
 
 
 def mpub(connection: Connection, words: Sequence[bytes]) -> Reading:
@@ -49,7 +47,7 @@ def _ext_entry(connection: Connection, partition: Partition, data: bytes) -> Ent
     if not split.header:
         return Entry(split.body)
     header = publish_ext.read_header(connection, partition, split.header)
-    return publish_ext.entry(connection, partition, header=header, split=split)
+    return publish_ext.entry(partition, header, split)
 
 
 def _batch(
@@ -60,45 +58,39 @@ def _batch(
     size = yield from sized.number(
         otherwise=lambda: Refusal(E_BAD_BODY, "failed to read body size")
     )
-    size = sized.declared(connection, "batch size", size)
-    yield from sized.check_size(
-        connection,
+    sized.check_size(
         size,
         limit=limit,
         invalid=lambda: Refusal(E_BAD_BODY, f"invalid body size {size}"),
         too_big=lambda: Refusal(E_BAD_BODY, f"body too big {size} > {limit}"),
     )
     partition = yield from publish.locate(connection, to, size)
-    messages = _messages(
-        connection.node.limits, least=least, declared=partial(sized.declared, connection)
-    )
+    messages = _messages(connection.node.limits, least=least)
     if connection.node.behaviour.publish.batch_by_size:
-        data = yield from sized.exactly(size, otherwise=_cut)
-        weakness = connection.node.behaviour.weakness
-        if weakness.batch is not None:
-            data = weakness.batch(connection, data)
-        return partition, _within(messages, data)
+        return partition, _within(messages, (yield from read_body(size)))
     return partition, (yield from messages)
+
+
+def read_body(size: int) -> sized.Bytes:
+    """Read all bytes of a batch; a stream that ends before is refused."""
+    return sized.exactly(size, otherwise=_cut)
 
 
 def read_batch(limits: Limits, data: bytes) -> list[bytes]:
     """Return the messages of a body that is already here (or Refusal)."""
-    return _within(_messages(limits, least=1, declared=_as_it_is), data)
+    return _within(_messages(limits, least=1), data)
 
 
-def _messages(limits: Limits, *, least: int, declared: Declared) -> Messages:
+def _messages(limits: Limits, *, least: int) -> Messages:
     count = yield from sized.number(
         otherwise=lambda: Refusal(E_BAD_BODY, "MPUB failed to read message count")
     )
-    count = declared("count", count)
     if not 0 < count <= max_mpub_count(limits.body):
         raise Refusal(E_BAD_BODY, f"MPUB invalid message count {count}")
     messages: list[bytes] = []
     total = 0
     for index in range(count):
-        size = yield from _message_size(
-            index, limit=limits.message, least=least, declared=declared
-        )
+        size = yield from _message_size(index, limit=limits.message, least=least)
         total += size
         if total > limits.body:
             raise Refusal(E_BAD_BODY, f"body too big {total} > {limits.body}")
@@ -106,12 +98,11 @@ def _messages(limits: Limits, *, least: int, declared: Declared) -> Messages:
     return messages
 
 
-def _message_size(index: int, *, limit: int, least: int, declared: Declared) -> sized.Number:
+def _message_size(index: int, *, limit: int, least: int) -> sized.Number:
     where = f"message({index}) body size"
     size = yield from sized.number(
         otherwise=lambda: Refusal(E_BAD_MESSAGE, f"MPUB failed to read {where}")
     )
-    size = declared("message size", size)
     if size <= 0:
         raise Refusal(E_BAD_MESSAGE, f"MPUB invalid {where} {size}")
     if size > limit:
@@ -119,10 +110,6 @@ def _message_size(index: int, *, limit: int, least: int, declared: Declared) -> 
     if size < least:
         raise Refusal(E_BAD_MESSAGE, f"MPUB invalid {where} {size} for tracing")
     return size
-
-
-def _as_it_is(kind: str, number: int) -> int:
-    return number
 
 
 def _within(messages: Messages, data: bytes) -> list[bytes]:

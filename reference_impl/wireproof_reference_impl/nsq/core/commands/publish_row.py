@@ -7,24 +7,15 @@ look at each message alone by its bytes may do without that: see `fits`.
 
 from collections.abc import Generator, Sequence
 
-from msgspec.structs import replace
-
-from wireproof_reference_impl.nsq.behaviour import (
-    Behaviour,
-    OutputBehaviour,
-    ParserBehaviour,
-    PublishBehaviour,
-)
-from wireproof_reference_impl.nsq.cluster.rules import Role
+from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.harm import Weakness
 from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_spec.nsq.names import OK, PUB
+from wireproof_spec.nsq.names import OK
 
 _SIZE_BYTES = 4
 _TAKEN = packed.frame(packed.RESPONSE, OK)
@@ -34,17 +25,7 @@ _MOST_BYTES = 1 << 16
 
 def fits(behaviour: Behaviour) -> bool:
     """Tell whether a row may be taken together: nothing in it is done in a way of its own."""
-    plain = PublishBehaviour()
-    publishing = behaviour.publish
-    return (
-        replace(behaviour.parser, split=ParserBehaviour().split) == ParserBehaviour()
-        and behaviour.weakness == Weakness()
-        and behaviour.output.frame is OutputBehaviour().frame
-        and publishing.plain_body is plain.plain_body
-        and publishing.plain_ok is plain.plain_ok
-        and publishing.lands is plain.lands
-        and publishing.strays is None
-    )
+    return behaviour.output.frame is packed.frame
 
 
 def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes, None]:
@@ -57,13 +38,12 @@ def pub(connection: Connection, words: Sequence[bytes]) -> Generator[int, bytes,
 class Row:
     """The line of a PUB that was taken, and where it led."""
 
-    __slots__ = ("_head_bytes", "_role", "_to", "line")
+    __slots__ = ("_head_bytes", "_to", "line")
 
     def __init__(self, line: bytes, to: publish.Address) -> None:
         self.line = line
         self._head_bytes = len(line) + _SIZE_BYTES
         self._to = to
-        self._role: Role | None = None
 
     def take(self, connection: Connection, buffer: bytearray, place: int) -> int:
         """Store the messages that stand in a row from a place on; return the place behind them.
@@ -88,12 +68,7 @@ class Row:
         partition = node.find(self._to.topic, self._to.partition)
         if partition is None or (partition.topic.ordered and self._to.partition is None):
             return None
-        role = partition.role(PUB)
-        if role is not self._role:
-            if node.behaviour.cluster.refusal(role) is not None:
-                return None
-            self._role = role
-        return partition
+        return partition if partition.leads and partition.writable else None
 
     def _alone(self, data: bytes, limit: int) -> tuple[list[bytes], int] | None:
         """Return the body of the one frame that there is, and its end; None for any other data."""

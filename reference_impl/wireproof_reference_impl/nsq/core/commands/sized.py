@@ -2,18 +2,12 @@
 
 from collections.abc import Callable, Generator
 
-from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.frame_reading import Size
 from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
 
 Bytes = Generator[int, bytes, bytes]
 Number = Generator[int, bytes, int]
-Nothing = Generator[int, bytes, None]
 Refuse = Callable[[], Refusal]
 """Makes a refusal; most are never needed."""
-
-_ENDLESS = 1 << 62
-"""More bytes than any client sends."""
 
 
 def exactly(count: int, *, otherwise: Refuse) -> Bytes:
@@ -33,20 +27,12 @@ def number(*, otherwise: Refuse) -> Number:
     return int.from_bytes(data, signed=True)
 
 
-def declared(connection: Connection, kind: str, size: int) -> int:
-    """Return a size or count that a client has declared, as this broker reads it."""
-    read = connection.node.behaviour.weakness.declared
-    return size if read is None else read(connection, kind, size)
+def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
+    """Refuse a declared size that is out of range, before anything is waited for.
 
-
-def check_size(
-    connection: Connection, size: int, *, limit: int, invalid: Refuse, too_big: Refuse
-) -> Nothing:
-    """Refuse a declared size that is out of range, before anything is waited for."""
-    verdict = connection.node.behaviour.parser.size(size, limit)
-    if verdict is Size.NOT_POSITIVE:
+    Clause: ext.parser.size
+    """
+    if size <= 0:
         raise invalid()
-    if verdict is Size.TOO_BIG:
+    if size > limit:
         raise too_big()
-    if verdict is Size.ENDLESS:
-        yield _ENDLESS

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.core import ext_filter, landing, subscribe_rules
+from wireproof_reference_impl.nsq.core import ext_filter, subscribe_rules
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import partition_word
 from wireproof_reference_impl.nsq.core.connection import Connection
@@ -28,7 +28,7 @@ def subscribe(connection: Connection, words: Sequence[bytes]) -> None:
     offset = _offset(words) if words[0] == SUB_ADVANCED else None
     connection.move(Event.SUB)
     _check_words(connection, words)
-    partition = _partition(connection, words)
+    partition = find_partition(connection, words)
     wish = checked_wish(connection, words, partition)
     _check_role(partition, shown(words[2]))
     ordered = words[0] not in (SUB, SUB_ADVANCED)
@@ -84,13 +84,18 @@ def _check_words(connection: Connection, words: Sequence[bytes]) -> None:
         raise Refusal(error_codes.E_BAD_CHANNEL, f'SUB channel name "{channel}" is not valid')
 
 
-def _partition(connection: Connection, words: Sequence[bytes]) -> Partition:
+def find_partition(connection: Connection, words: Sequence[bytes]) -> Partition:
+    """Return the partition that a line names.
+
+    Clause: smart.partition.subscribe, smart.order.partition
+
+    Raises:
+        Refusal: it is no number, or there is no such topic or partition here.
+    """
     rules = connection.node.behaviour.subscribe
     end = 4 if rules.partition_beside_offset else len(words)
     number = partition_word.optional(words[:end], 3, error_codes.E_BAD_PARTITION)
     connection.authorize("SUB")
-    if number is not None:
-        number = landing.the_one_named(number)
     partition = connection.node.find(shown(words[1]), number)
     if partition is None:
         raise Refusal(error_codes.E_TOPIC_NOT_EXIST)
@@ -142,7 +147,6 @@ def _start_at(channel: Channel, offset: Offset) -> None:
 def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Subscriber:
     """Return the connection as a client of a channel that it has not joined yet."""
     identity = connection.identity
-    order = connection.node.behaviour.order
     subscriber = Subscriber(
         connection,
         topic_extend=wish.topic_extend,
@@ -152,7 +156,7 @@ def make_subscriber(connection: Connection, channel: Channel, wish: Wish) -> Sub
     )
     subscriber.desired_tag = subscribe_rules.desired_tag(wish)
     subscriber.takes = _sampled(identity) or ext_filter.wanted(identity.ext_filter)
-    if channel.ordered and not order.ready_needed:
+    if channel.ignores_ready:
         subscriber.ready = 1
     connection.subscriber = subscriber
     connection.channel = channel

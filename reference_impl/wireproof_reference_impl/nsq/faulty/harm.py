@@ -1,0 +1,166 @@
+"""What faults do to connections and to the whole broker: hang, halt, lose bytes, keep memory.
+
+The state is kept here, by connection and node, because the core has no word for any of it.
+"""
+
+from collections.abc import Callable
+from weakref import WeakKeyDictionary, WeakSet
+
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.message import Stored
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.http_connection import HttpConnection, Site
+from wireproof_reference_impl.overrides import Override
+
+_MOST_HOARDED = 3 << 30
+"""Bytes; a broker that never frees memory must not take the whole machine."""
+
+_DEAF = WeakSet[object]()
+_STUCK = WeakSet[Node]()
+_LEAKED = WeakSet[Connection]()
+_SKIPPED = WeakKeyDictionary[Connection, int]()
+_LOSING = WeakSet[Node]()
+_AT_HAND: list[Connection] = []
+
+hoard: list[bytes] = []
+"""Memory that is never freed."""
+
+
+class Deaf(Exception):
+    """The connection stays open and is never read again."""
+
+
+class Halt(Exception):
+    """The whole broker ends at once."""
+
+
+class Stuck(Exception):
+    """The whole broker never answers any client again."""
+
+
+def at_hand() -> Connection | None:
+    """Return the TCP connection that is read now."""
+    return _AT_HAND[-1] if _AT_HAND else None
+
+
+def unread(connection: Connection) -> bytes:
+    """Return what has come and is not read yet."""
+    return bytes(connection.buffer[connection.place :])
+
+
+def reread(connection: Connection, data: bytes) -> None:
+    """Put other bytes in the place of all that is not read yet."""
+    connection.buffer[connection.place :] = data
+
+
+def skip(connection: Connection, count: int) -> None:
+    """Drop the next bytes of a connection: what has come first, then what is to come."""
+    rest = unread(connection)
+    reread(connection, rest[count:])
+    _SKIPPED[connection] = max(0, count - len(rest))
+
+
+def leak(connection: Connection) -> None:
+    """Never close a connection, whatever its client does."""
+    _LEAKED.add(connection)
+
+
+def drop_another(connection: Connection, *, subscribed: bool) -> None:
+    """End the connection of another client, the one that came first."""
+    for other in connection.node.connections:
+        if not isinstance(other, Connection) or other is connection:
+            continue
+        if (other.subscriber is not None) is subscribed:
+            other.drop()
+            return
+
+
+def lose_next(node: Node) -> None:
+    """Answer the next publish on a TCP connection of a node, and store nothing."""
+    _LOSING.add(node)
+
+
+def keep_memory(data: bytes, size: int) -> None:
+    """Take so many bytes and never free them."""
+    if sum(map(len, hoard)) < _MOST_HOARDED:
+        hoard.append((data or b"\1") * (size // max(len(data), 1) + 1))
+
+
+def _read(original: Callable[..., object]) -> Callable[..., object]:
+    def read(connection: Connection, data: bytes) -> None:
+        if connection in _DEAF or connection.node in _STUCK:
+            return
+        _AT_HAND.append(connection)
+        try:
+            original(connection, _unskipped(connection, data))
+        except Deaf:
+            _DEAF.add(connection)
+        except Stuck:
+            _STUCK.add(connection.node)
+        except Halt:
+            connection.node.halted = True
+            connection.node.changed[connection] = None
+        finally:
+            _AT_HAND.pop()
+
+    return read
+
+
+def _unskipped(connection: Connection, data: bytes) -> bytes:
+    skipped = _SKIPPED.pop(connection, 0)
+    if skipped > len(data):
+        _SKIPPED[connection] = skipped - len(data)
+    return data[skipped:]
+
+
+def _drop(original: Callable[..., object]) -> Callable[..., object]:
+    def drop(connection: Connection) -> None:
+        if connection not in _LEAKED:
+            original(connection)
+
+    return drop
+
+
+def _cut_off(original: Callable[..., object]) -> Callable[..., object]:
+    def cut_off(connection: Connection) -> None:
+        if connection not in _LEAKED:
+            original(connection)
+
+    return cut_off
+
+
+def _store(original: Callable[..., object]) -> Callable[..., object]:
+    def store(connection: Connection, partition: Partition, entries: object) -> object:
+        if connection.node not in _LOSING:
+            return original(connection, partition, entries)
+        _LOSING.discard(connection.node)
+        return Stored(1, 0, partition.log.end, 0)
+
+    return store
+
+
+def _http_go_on(original: Callable[..., object]) -> Callable[..., object]:
+    def go_on(connection: HttpConnection[Site]) -> None:
+        if connection in _DEAF:
+            return
+        try:
+            original(connection)
+        except Deaf:
+            _DEAF.add(connection)
+        except Halt:
+            connection.site.halted = True
+            connection.site.changed[connection] = None
+
+    return go_on
+
+
+HARMS = (
+    Override(Connection, "read", _read),
+    Override(Connection, "drop", _drop),
+    Override(Connection, "cut_off", _cut_off),
+    Override(publish, "store", _store),
+    Override(HttpConnection, "go_on", _http_go_on),
+)
+"""What every fault needs that uses a function or an exception of this module."""

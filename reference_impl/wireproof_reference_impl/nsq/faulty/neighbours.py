@@ -1,0 +1,38 @@
+"""What lies beside a channel, which it does not know itself: its partition and the other ones."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+from weakref import WeakKeyDictionary
+
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.overrides import Override
+
+_PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()
+
+
+def _noting(original: Callable[..., object]) -> Callable[..., object]:
+    def open_channel(partition: Partition, name: str, offset: int, number: int) -> Channel:
+        channel = cast(Channel, original(partition, name, offset, number))
+        _PARTITIONS[channel] = partition
+        return channel
+
+    return open_channel
+
+
+NOTED = Override(Partition, "open_channel", _noting)
+"""The override without which nothing is known here."""
+
+
+def other_clients(channel: Channel) -> Sequence[Subscriber]:
+    """Return the clients of the other channels of the partition."""
+    others = (each for each in _PARTITIONS[channel].channels.values() if each is not channel)
+    return [subscriber for each in others for subscriber in each.subscribers]
+
+
+def namesakes(channel: Channel) -> Sequence[Channel]:
+    """Return the channels of the same name at the topic's other partitions of this node."""
+    own = _PARTITIONS[channel]
+    others = (each for each in own.topic.partitions.values() if each is not own)
+    return [each.channels[channel.name] for each in others if channel.name in each.channels]

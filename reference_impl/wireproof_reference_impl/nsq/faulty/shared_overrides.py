@@ -1,0 +1,156 @@
+"""Ways to change a broker that several families of faults share."""
+
+from collections.abc import Callable, Generator, Sequence
+
+from wireproof_reference_impl.nsq.core.commands import publish, publish_ext, sized
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.frame_reading import Split
+from wireproof_reference_impl.nsq.core.header import Header
+from wireproof_reference_impl.nsq.core.message import Entry
+from wireproof_reference_impl.nsq.core.refusal import Refusal
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.nsq.faulty import harm
+from wireproof_reference_impl.nsq.faulty.late import LATE_NS
+from wireproof_reference_impl.overrides import Override, replaced
+
+Entries = Sequence[Entry]
+Change = Callable[[Connection, Entries], Entries]
+Choose = Callable[[Partition, Entries], int]
+Number = Generator[int, bytes, int]
+
+
+def storing(change: Change) -> Override:
+    """Return an override that stores other messages than those that TCP clients sent."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
+            return original(connection, partition, change(connection, entries))
+
+        return store
+
+    return Override(publish, "store", wrap)
+
+
+def storing_header(change: Callable[[bytes, Topic], bytes | None]) -> Override:
+    """Return an override that stores another header than a TCP client sent; None is no header."""
+
+    def wrap(original: Callable[..., Entry]) -> Callable[..., object]:
+        def entry(partition: Partition, header: Header, split: Split) -> Entry:
+            changed = change(split.header, partition.topic)
+            return original(partition, header, split)._replace(header=changed)
+
+        return entry
+
+    return Override(publish_ext, "entry", wrap)
+
+
+def taking_header(takes: Callable[[bytes, Topic], bool]) -> Override:
+    """Return an override that takes the headers of TCP clients on other topics."""
+
+    def read_header(connection: Connection, partition: Partition, data: bytes) -> Header:
+        header = connection.node.behaviour.publish.header(data)
+        if not takes(data, partition.topic):
+            raise publish_ext.not_supported(partition.topic)
+        return header
+
+    return replaced(publish_ext, "read_header", read_header)
+
+
+def storing_elsewhere(choose: Choose) -> Override:
+    """Return an override that stores messages in another partition, if it is on this node."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
+            here = partition.topic.partitions
+            return original(connection, here.get(choose(partition, entries), partition), entries)
+
+        return store
+
+    return Override(publish, "store", wrap)
+
+
+def storing_elsewhere_late(choose: Choose) -> Override:
+    """Return an override that stores messages in another partition as well, 3 s late."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def store(connection: Connection, partition: Partition, entries: Entries) -> object:
+            other = partition.topic.partitions.get(choose(partition, entries), partition)
+            stored = original(connection, partition, entries)
+            if other is not partition:
+                publish_late(connection, other, entries)
+            return stored
+
+        return store
+
+    return Override(publish, "store", wrap)
+
+
+def publish_late(connection: Connection, partition: Partition, entries: Entries) -> None:
+    """Publish messages 3 s from now, if the topic is still there."""
+    node = connection.node
+
+    def publish_now(now_ns: int) -> None:
+        if node.topics.get(partition.topic.name) is partition.topic:
+            partition.publish(entries, now_ns)
+            node.touch(partition)
+
+    node.timers.at(connection.now_ns + LATE_NS, publish_now)
+
+
+def refused(change: Callable[[Connection, Refusal], None]) -> Override:
+    """Return an override that does something more for each refusal of a TCP command."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def refuse(connection: Connection, refusal: Refusal) -> None:
+            change(connection, refusal)
+            original(connection, refusal)
+
+        return refuse
+
+    return Override(Connection, "refuse", wrap)
+
+
+def reading_body(change: Callable[[Connection, bytes], bytes]) -> Override:
+    """Return an override that changes the body of each single message that came whole."""
+
+    def wrap(original: Callable[..., sized.Bytes]) -> Callable[..., object]:
+        def read_body(connection: Connection, size: int) -> sized.Bytes:
+            return change(connection, (yield from original(connection, size)))
+
+        return read_body
+
+    return Override(publish, "read_body", wrap)
+
+
+def declared(change: Callable[[Connection, str, int], int | Number]) -> Override:
+    """Return an override that reads the sizes and counts of TCP frames otherwise.
+
+    Their kinds are `size` (of a message or a batch), `identify size`, `count` and
+    `message size` (in a batch).
+    """
+
+    def wrap(original: Callable[..., Number]) -> Callable[..., object]:
+        def number(*, otherwise: sized.Refuse) -> Number:
+            size = yield from original(otherwise=otherwise)
+            connection = harm.at_hand()
+            kind = _kind(otherwise().text or "")
+            if connection is None or not kind:
+                return size
+            changed = change(connection, kind, size)
+            return changed if isinstance(changed, int) else (yield from changed)
+
+        return number
+
+    return Override(sized, "number", wrap)
+
+
+def _kind(text: str) -> str:
+    """Return of which kind a number is, by what would be said if it were missing."""
+    kinds = {
+        "AUTH": "",
+        "IDENTIFY": "identify size",
+        "MPUB failed to read message count": "count",
+        "MPUB": "message size",
+        "": "size",
+    }
+    return next(kind for begin, kind in kinds.items() if text.startswith(begin))
