@@ -67,6 +67,10 @@ DISK = "disk.same-layout disk.index disk.time-index disk.names"
 """Clauses of which some case reads a log."""
 
 
+Note = Callable[[Connection, Refusal], None]
+"""Is called with a connection and a refusal, before that is answered."""
+
+
 class Effect(Struct, frozen=True):
     """What a fault changes: settings, overrides of the core, and the effect of its late twin."""
 
@@ -196,7 +200,7 @@ def lengths(change: Callable[[Connection, int], int]) -> Effect:
     return overriding(*HARMS, Override(Connection, "frame_length", wrap))
 
 
-def refusals(note: Callable[[Connection, Refusal], None]) -> Effect:
+def refusals(note: Note) -> Effect:
     """Return an effect that does something before each refusal is answered."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -218,7 +222,7 @@ def refusals(note: Callable[[Connection, Refusal], None]) -> Effect:
 
 
 @contextmanager
-def _noting(connection: Connection, note: Callable[[Connection, Refusal], None]) -> Generator[None]:
+def _noting(connection: Connection, note: Note) -> Generator[None]:
     try:
         yield
     except Refusal as refusal:
@@ -246,7 +250,7 @@ def _do_nothing(session: Session) -> bytes:
 
 
 def late_twin(fault: Preset) -> Preset | None:
-    """Return the fault that tells rightly at first what this one tells wrongly at once."""
+    """Return the fault that affects only messages stored at least 3 s ago, if there is one."""
     if fault.late is None:
         return None
     return replace(
