@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
-from wireproof.view.ink import Ink, flowed, wrapped
-from wireproof_kit.printable import printable
+from wireproof.view.style import Ink, flowed, wrapped
+from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.wording import counted, spoken
 from wireproof_spec.catalogue import load_catalogue
