@@ -46,6 +46,7 @@ def test_lines_put_aside_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert out[1] == f"quarantined  b.jsonl, line 3: {records[0].case} stands in this bundle twice"
 
 
+@pytest.mark.process
 def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
     most_bytes = 2000
     limited = f"""

@@ -128,6 +128,7 @@ def instance(case_id: str) -> Instance:
     )
 
 
+@pytest.mark.process
 def test_the_table_imports_no_protocol() -> None:
     code = (
         "import sys, wireproof_kit.protocols, wireproof_reports.protocols\n"

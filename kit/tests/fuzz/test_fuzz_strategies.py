@@ -68,6 +68,7 @@ def test_drawn_cases_are_chosen() -> None:
         DrawnCases(GRAMMARS["nsq"], 5, frames=["nothing"])
 
 
+@pytest.mark.process
 def test_another_process_draws_the_same_whatever_it_has_loaded() -> None:
     script = (
         "import {}; from fuzz_grammars import NSQ;"
@@ -186,6 +187,7 @@ def test_mine(case):
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("profile", "derandomize", "examples"), [("ci", True, 100), ("deep", False, 2000)]
 )

@@ -227,12 +227,14 @@ STREAMS = st.lists(LINES | ACKNOWLEDGEMENTS | FITTING | SIZED, min_size=1, max_s
 MANY = settings(max_examples=300, deadline=None)
 
 
+@pytest.mark.slow
 @MANY
 @given(STREAMS)
 def test_drawn_commands(stream: bytes) -> None:
     both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 
 
+@pytest.mark.slow
 @MANY
 @given(changed(STREAMS))
 @example(b"TOUCH " + bytes(17))  # too long already, but the line may yet go on
