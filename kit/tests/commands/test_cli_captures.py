@@ -98,6 +98,7 @@ def test_without_the_extra_a_report_is_refused(
     assert not Path("captures").exists()
 
 
+@pytest.mark.process
 def test_without_the_extra_a_run_says_so_first_and_judges(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made.write(Path("b.jsonl"), made.failing()[:1])
 
 
+@pytest.mark.slow
 def test_bundles_are_taken_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ingest", "b.jsonl", "--history", "h"]) == 0
     first = capsys.readouterr().out

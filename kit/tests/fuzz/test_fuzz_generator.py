@@ -224,6 +224,7 @@ SCHEMAS: list[tuple[str, str, Schema[Any], dict[str, str]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "kind", "schema", "called"),
     SCHEMAS,
@@ -259,6 +260,7 @@ def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
         ), name
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_rows_of_the_table_are_known_beforehand(protocol: str) -> None:
     """What is drawn is in no row's name, or the table would grow with every case."""

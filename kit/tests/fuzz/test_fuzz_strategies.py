@@ -95,6 +95,7 @@ def test_a_drawer_says_when_nothing_can_be_drawn() -> None:
         Drawer(st.integers().filter(lambda number: False)).draw(1)
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_frames_of_a_kind_shrink_to_simple_ones(protocol: str) -> None:
     grammar = GRAMMARS[protocol]
@@ -106,6 +107,7 @@ def test_frames_of_a_kind_shrink_to_simple_ones(protocol: str) -> None:
     assert len(found.data) < 80
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_cases_shrink_to_right_frames(protocol: str) -> None:
     found = find(cases(GRAMMARS[protocol]), lambda case: True, settings=SOME)
@@ -136,6 +138,7 @@ def test_conversations_name_what_is_in_them(protocol: str, data: st.DataObject) 
     assert kinds <= {each.name for each in GRAMMARS[protocol].kinds if each.interface == "tcp"}
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_machine_holds_conversations_of_all_kinds(protocol: str) -> None:
     performed: list[Case] = []
