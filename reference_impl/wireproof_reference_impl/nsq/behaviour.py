@@ -12,7 +12,6 @@ from msgspec import Struct, field
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq import http_deployed, http_header
-from wireproof_reference_impl.nsq.cluster import rules as cluster_rules
 from wireproof_reference_impl.nsq.core import (
     answers,
     delivery,
@@ -156,7 +155,7 @@ class ClusterBehaviour(Struct, frozen=True):
     """What a cluster says of a partition that a node does not keep, and how ids go on."""
 
     absent: str = error_codes.E_TOPIC_NOT_EXIST
-    next_id: Callable[[int, int], int] = cluster_rules.next_id
+    next_id: Callable[[int, int], int] = answers.next_id
 
 
 class OutputBehaviour(Struct, frozen=True):
