@@ -29,18 +29,18 @@ from statistics import median
 import fuzz_senders
 from fuzz_find import Sought, find
 
-from wireproof_kit.embedded import EmbeddedReference
-from wireproof_kit.fuzz.arena import open_grounds, start_alone
-from wireproof_kit.fuzz.batches import BATCH, PIECE, WATCHED, Meanwhile
+from wireproof_kit.fuzz.campaign.batches import BATCH, PIECE, WATCHED, Meanwhile
+from wireproof_kit.fuzz.campaign.target import open_grounds, start_alone
 from wireproof_kit.fuzz.case import Case, Whole
-from wireproof_kit.fuzz.door import Choice, Generation, Grounds, GroundsOptions
-from wireproof_kit.fuzz.engine import Engine
-from wireproof_kit.fuzz.generator import Generator
-from wireproof_kit.fuzz.lane import is_pipeable
-from wireproof_kit.fuzz.process import usage
-from wireproof_kit.fuzz.sorting import Sorted
-from wireproof_kit.http import Address
+from wireproof_kit.fuzz.driver import Choice, Generation, Grounds, GroundsOptions
+from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.oracle.process import usage
+from wireproof_kit.fuzz.send.batch_order import Sorted
+from wireproof_kit.fuzz.send.engine import Engine
+from wireproof_kit.fuzz.send.pipeline import is_pipeable
 from wireproof_kit.protocols import read_target
+from wireproof_kit.targets.embedded import EmbeddedReference
+from wireproof_kit.wire.http import Address
 
 HOME = Path(__file__).parents[2]
 BOOFUZZ = "boofuzz==0.4.2"

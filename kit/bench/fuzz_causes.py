@@ -7,9 +7,9 @@ one that shows on both is a false alarm of ours, or another defect of the refere
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from wireproof_kit.bundle import read_bundle
-from wireproof_kit.fuzz.repeating import repeated
-from wireproof_kit.fuzz.workers import Place
+from wireproof_kit.bundle.file import read_bundle
+from wireproof_kit.fuzz.campaign.workers import Place
+from wireproof_kit.fuzz.triage.confirm import repeated
 from wireproof_spec.record import FindingRecord
 
 MORE = 3

@@ -25,18 +25,18 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from statistics import median
 
-from wireproof_kit.fuzz.arena import ReferenceArena, open_grounds, start_alone
-from wireproof_kit.fuzz.campaign import Campaign
+from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.target import ReferenceArena, open_grounds, start_alone
 from wireproof_kit.fuzz.case import Frame
-from wireproof_kit.fuzz.door import Choice, Grounds, GroundsOptions
-from wireproof_kit.fuzz.drawing import Drawer
-from wireproof_kit.fuzz.generator import Generator
-from wireproof_kit.fuzz.grammar import Grammar, Kind
-from wireproof_kit.fuzz.plan import Plan
-from wireproof_kit.fuzz.process import usage
-from wireproof_kit.fuzz.repeating import Deaf
-from wireproof_kit.http import Address
+from wireproof_kit.fuzz.driver import Choice, Grounds, GroundsOptions
+from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.values import Drawer
+from wireproof_kit.fuzz.oracle.process import usage
+from wireproof_kit.fuzz.triage.confirm import Deaf
 from wireproof_kit.protocols import read_target
+from wireproof_kit.wire.http import Address
 
 OURS_S = 60.0
 """Seconds that ours has for a fault; not found counts as that."""

@@ -24,8 +24,8 @@ import fuzz_causes
 import msgspec
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.rehearsal_trials import VARIANT, listed
-from wireproof_kit.rehearsal_trials import Trial as Variant
+from wireproof_kit.selftest.plan import VARIANT, listed
+from wireproof_kit.selftest.plan import Trial as Variant
 
 PROTOCOLS = ("nsq", "iggy")
 SEEDS = (1, 2, 3)

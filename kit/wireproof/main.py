@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import click
 
-from wireproof.lazy import LazyGroup
-from wireproof.manner import add_manner
-from wireproof.table import COMMANDS
+from wireproof.commands.table import COMMANDS
+from wireproof.options.global_options import add_manner
+from wireproof.options.lazy_group import LazyGroup
 
 NOT_DONE = 2
 INTERRUPTED = 130

@@ -6,8 +6,15 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.session import OpenSession
-from wireproof_kit.target import USUAL_KEYS, Keys, Target, TargetKey, parse_target, with_key
+from wireproof_kit.targets.session import OpenSession
+from wireproof_kit.targets.target import (
+    USUAL_KEYS,
+    Keys,
+    Target,
+    TargetKey,
+    parse_target,
+    with_key,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ PROTOCOLS = {
         keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
         decoder="wireproof.nsq.decode:decoder",
         replayer="wireproof.nsq.replay:replayer",
-        fuzzing="wireproof_kit.nsq.fuzz.grounds:open_grounds",
+        fuzzing="wireproof_kit.nsq.fuzz.fuzz_session:open_grounds",
         target_keys={
             "http": USUAL_KEYS["http"],
             "lookupd": TargetKey("servers", "An nsqlookupd; repeatable."),
@@ -95,7 +102,7 @@ PROTOCOLS = {
         ),
         keys={"http": "http", "data": "data", "control": "control"},
         decoder="wireproof.iggy.decode:decoder",
-        fuzzing="wireproof_kit.iggy.fuzz.grounds:open_grounds",
+        fuzzing="wireproof_kit.iggy.fuzz.fuzz_session:open_grounds",
         replayer="wireproof.iggy.replay:replayer",
         target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
     ),

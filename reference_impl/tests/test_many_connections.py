@@ -63,7 +63,7 @@ def test_every_connection_gets_its_heartbeats() -> None:
     with running() as broker, ExitStack() as stack:
         assert answer(broker.connect(), b"INTERNAL_CREATE_TOPIC t 0\n") == b"OK"
         crowd = stack.enter_context(closing(Crowd(broker.address, "t")))
-        crowd.join(count, channels=CHANNELS, heartbeat_ms=5000)
+        crowd.join(count, channels=CHANNELS, heartbeat_ms=2000)
         before = cpu_seconds(broker.process.pid)
         crowd.take_until(lambda: all(member.heartbeats for member in crowd.members))
         spent = cpu_seconds(broker.process.pid) - before

@@ -106,20 +106,26 @@ def send_until_stuck(sock: socket.socket, data: bytes) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", SAMPLE)
-def test_recorded_exchange_over_sockets(name: str) -> None:
-    scenario = next(each for each in golden.nsqd_tcp() if each.name == name)
+@pytest.fixture(scope="module")
+def deployed() -> Iterator[Broker]:
+    """One broker for the whole sample: its scenarios make the same topics of the same kind."""
     sizes = ("--max-msg-size", "204800", "--max-body-size", "512000")
     with running("--dialect", "deployed", *sizes) as broker:
-        for each in scenario.setup:
-            ext = "true" if each["ext"] else "false"
-            line = f"INTERNAL_CREATE_TOPIC {each['create_topic']} {each['partition']} {ext}\n"
-            assert answer(broker.connect(), line.encode()) == b"OK"
-        sock = broker.connect(magic=False)
-        for data in scenario.sent("A"):
-            sock.sendall(data)
-        sock.shutdown(socket.SHUT_WR)
-        found = frames_until_closed(sock)
+        yield broker
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_recorded_exchange_over_sockets(name: str, deployed: Broker) -> None:
+    scenario = next(each for each in golden.nsqd_tcp() if each.name == name)
+    for each in scenario.setup:
+        ext = "true" if each["ext"] else "false"
+        line = f"INTERNAL_CREATE_TOPIC {each['create_topic']} {each['partition']} {ext}\n"
+        assert answer(deployed.connect(), line.encode()) == b"OK"
+    sock = deployed.connect(magic=False)
+    for data in scenario.sent("A"):
+        sock.sendall(data)
+    sock.shutdown(socket.SHUT_WR)
+    found = frames_until_closed(sock)
     expected = [step for step in scenario.steps if step.direction == "recv" and step.data]
     assert [(frame.frame_type, len(frame.data)) for frame in found] == [
         (step.frame_type, len(step.data) - 8) for step in expected

@@ -1,4 +1,4 @@
-"""Addresses as options of `serve`, and the refusal of an option."""
+"""Addresses as options of `serve`, and the error of a bad option."""
 
 from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as a server has it, sans I/O: requests out of a stream, and the heads of answers.
+"""HTTP/1.1 of a server without I/O: reads requests from a stream, writes heads of answers.
 
 llhttp reads. What it leaves to servers is done here: which versions are taken, that a request
 names its host, how long a head may be, and what the end of the stream means. A wish to go on in
@@ -26,7 +26,7 @@ _VERSIONS = ("1.0", "1.1")
 
 
 class BadRequest(Exception):
-    """What came is no request; it is answered with `status`, and nothing can follow it."""
+    """The stream is malformed: the answer has `status`, and the connection must end."""
 
     def __init__(self, status: int = _BAD_REQUEST) -> None:
         super().__init__(status)
@@ -34,7 +34,7 @@ class BadRequest(Exception):
 
 
 class End(Enum):
-    """What ends: one request, or all that the client says."""
+    """What has ended: one request, or the client's stream."""
 
     REQUEST = "request"
     STREAM = "stream"
@@ -57,7 +57,7 @@ class Head(Struct, frozen=True):
     takes_chunks: bool = True
 
     def field(self, name: bytes) -> bytes:
-        """Return the last header of a name given in lower case; empty when there is none."""
+        """Return the last header with a name given in lower case; empty if there is none."""
         found = (value for each, value in reversed(self.headers) if each.lower() == name)
         return next(found, b"")
 
@@ -81,7 +81,7 @@ class Requests:
         self._headers: list[tuple[bytes, bytes]] = []
 
     def feed(self, data: bytes) -> None:
-        """Take bytes of the client."""
+        """Take bytes from the client."""
         if self._is_over:
             return
         try:
@@ -96,7 +96,7 @@ class Requests:
                 self._refuse(_HEAD_TOO_LARGE)
 
     def end(self) -> None:
-        """Learn that the client sends no more."""
+        """Handle the end of the client's stream."""
         if not self._is_between:
             self._refuse(_BAD_REQUEST)
         elif not self._is_over:
@@ -104,7 +104,7 @@ class Requests:
         self._is_over = True
 
     def next(self) -> Event | None:
-        """Return what comes next, None while it has not come.
+        """Return the next event, or None if more bytes are needed.
 
         Raises:
             BadRequest: what came is none.
@@ -127,12 +127,12 @@ class Requests:
         self._target += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header; one behind the body says nothing."""
+        """Take a header; trailers after the body are ignored."""
         if self._in_head:
             self._headers.append((name, value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        """Give the head, unless its request cannot be taken."""
+        """Emit the head of a request, or refuse it."""
         self._in_head = False
         named = {name.lower(): value for name, value in self._headers}
         version = self._parser.get_http_version()
@@ -152,12 +152,12 @@ class Requests:
         self._events.append(head)
 
     def on_body(self, piece: bytes) -> None:
-        """Give a piece of the body."""
+        """Emit a piece of the body."""
         if not self._is_over:
             self._events.append(piece)
 
     def on_message_complete(self) -> None:
-        """Give the end of the request."""
+        """Emit the end of the request."""
         self._is_between = True
         if not self._is_over:
             self._events.append(End.REQUEST)
@@ -173,7 +173,7 @@ class Requests:
 def answer_head(
     status: int, headers: Iterable[tuple[str, str]], *, reason: str = "", closes: bool = False
 ) -> bytes:
-    """Return status line and headers; one that says that the connection ends where it `closes`."""
+    """Return status line and headers, with `Connection: close` if it `closes`."""
     lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in headers)]
     if closes:
         lines.append("Connection: close")

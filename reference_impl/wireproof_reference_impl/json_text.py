@@ -1,4 +1,4 @@
-"""JSON as it is written: without spaces, names in the order given."""
+"""JSON without spaces, with names in the order given."""
 
 import json
 

@@ -1,10 +1,10 @@
-"""The event loops a server may run on."""
+"""Event loops for servers."""
 
 import asyncio
 
 
 def libuv_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop of uvloop, which takes less than half of asyncio's time for an event.
+    """Return a uvloop event loop, which takes less than half of asyncio's time for an event.
 
     Where there is none (Windows, other interpreters) it is asyncio's. Of a row of writes it makes
     one: not for what is to be sent in pieces.

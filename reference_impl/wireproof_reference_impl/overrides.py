@@ -5,7 +5,7 @@ An override holds for the whole process: a broker that is wrong on purpose is a 
 own, and a test takes its overrides back with `applied`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -36,7 +36,7 @@ def apply(overrides: Sequence[Override]) -> Callable[[], None]:
     Raises:
         AttributeError: the owner has no function or method of this name.
     """
-    originals = []
+    originals: list[tuple[Override, Callable[..., object]]] = []
     for override in overrides:
         original = vars(override.owner).get(override.name)
         if not callable(original):
@@ -52,7 +52,7 @@ def apply(overrides: Sequence[Override]) -> Callable[[], None]:
 
 
 @contextmanager
-def applied(overrides: Sequence[Override]) -> Iterator[None]:
+def applied(overrides: Sequence[Override]) -> Generator[None]:
     """Put overrides into place for as long as the context lasts."""
     take_back = apply(overrides)
     try:

@@ -51,14 +51,14 @@ class Preset(Struct, frozen=True):
 
 
 def variant(name: str, text: str, settings: Settings, *, not_with: str = "") -> Preset:
-    """Return a legal variant; `not_with` are the names it is never mixed with, in one string."""
+    """Return a legal variant; `not_with` has the names it is never mixed with, in one string."""
     return Preset(name, VARIANT, text, settings, not_with=tuple(not_with.split()))
 
 
 def parser_fault(
     name: str, text: str, settings: Settings | None = None, *, overrides: Sequence[Override] = ()
 ) -> Preset:
-    """Return a fault of a parser: it breaks no clause by itself, but what every parser owes."""
+    """Return a fault of a parser; it breaks no clause, but any parser must not have it."""
     return Preset(f"parser-{name}", PARSER, text, settings or {}, overrides=tuple(overrides))
 
 

@@ -1,4 +1,4 @@
-"""What the shell carries for and what it asks of it: sources, their links, pace and keeper."""
+"""Interfaces between the shell and what it serves: sources, links, pacing and commits."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -8,38 +8,38 @@ NEVER_NS: Final = 1 << 63
 
 
 class Link(Protocol):
-    """The protocol's side of one connection."""
+    """The protocol of one connection."""
 
     @property
     def closed(self) -> bool:
-        """Tell whether the connection is over once its output is sent."""
+        """Return True if the connection ends once its output is sent."""
         ...
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client."""
 
     def end_of_stream(self, now_ns: int) -> None:
-        """Learn that the client sends no more."""
+        """Handle the end of the client's stream."""
 
     def lost(self, now_ns: int) -> None:
-        """Learn that the connection is gone."""
+        """Handle the loss of the connection."""
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         ...
 
 
 class Pacing(Protocol):
-    """How the sockets are written to."""
+    """How sockets are written to."""
 
     @property
     def flush_delay_ms(self) -> int:
-        """Return how late what there is to say is written."""
+        """Return by how many milliseconds each write is delayed."""
         ...
 
     @property
     def pieces(self) -> Callable[[bytes], Sequence[bytes]]:
-        """Return what cuts bytes into the pieces they are written in."""
+        """Return the function that cuts output into separate writes."""
         ...
 
 
@@ -57,28 +57,28 @@ class Agenda:
 
 
 class Source(Protocol):
-    """What the shell carries for: a broker, a lookup server, the control of either."""
+    """What accepts connections: a broker, a lookup server or a control API."""
 
     @property
     def agenda(self) -> Agenda:
-        """Return what it wants; always the same."""
+        """Return the agenda, the same object each time."""
         ...
 
     @property
     def open(self) -> bool:
-        """Tell whether it may be reached; if not, its sockets are closed.
+        """Return True if it accepts connections; if not, its sockets are closed.
 
-        It is looked at again when the source is among what has changed.
+        The shell asks again when the agenda lists the source as changed.
         """
         ...
 
     @property
     def halted(self) -> bool:
-        """Tell whether the whole process is to end at once."""
+        """Return True if the whole process must end at once."""
         ...
 
     def run_timers(self, now_ns: int) -> None:
-        """Do what is due, and note in the agenda when something will be next."""
+        """Run the timers that are due, and note in the agenda when the next one is."""
 
 
 Connect = Callable[[Callable[[], str], int], Link]
@@ -86,15 +86,15 @@ Connect = Callable[[Callable[[], str], int], Link]
 
 
 class Keeper(Protocol):
-    """Where what was received is kept before it is answered."""
+    """Commits what was received before it is answered."""
 
     @property
     def gathers(self) -> bool:
-        """Tell whether answers are better given for all that came at a time."""
+        """Return True if one commit should serve all that came at the same time."""
         ...
 
     def commit(self) -> None:
-        """Make durable what is about to be answered.
+        """Make durable what will be answered next.
 
         Raises:
             OSError: it is not, and may never be answered.

@@ -1,4 +1,4 @@
-"""Values of a behaviour table by name: what dialects, faults and variants are made of."""
+"""Settings: values of a behaviour table by name, as dialects, faults and variants set them."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -13,7 +13,7 @@ Settings = Mapping[str, object]
 
 
 def changed(behaviour: T, settings: Settings) -> T:
-    """Return a behaviour with other values.
+    """Return a behaviour with these settings changed.
 
     Raises:
         KeyError: a name that is no field.

@@ -1,6 +1,6 @@
-"""The sockets: asyncio protocols that carry bytes and time to what is served and back.
+"""The shell: asyncio protocols that move bytes between sockets and the served protocols.
 
-Nothing here knows what the bytes mean. What one received chunk caused is written at once, on
+It does not know what the bytes mean. What one received chunk causes is written at once, on
 every connection of every node.
 """
 
@@ -21,7 +21,7 @@ _SELDOM = 50_000
 
 
 class Clock:
-    """Wall time that never goes back."""
+    """Wall-clock time that never goes back."""
 
     def __init__(self) -> None:
         self._base_ns = time_ns() - monotonic_ns()
@@ -32,9 +32,9 @@ class Clock:
 
 
 class Berth:
-    """One address of one source; it listens as long as the source is open.
+    """One address of one source; it listens while the source is open.
 
-    While it does not, its port is kept from others by a socket that does not listen either.
+    Otherwise a bound socket that does not listen keeps the port from other processes.
     """
 
     def __init__(self, source: Source, connect: Connect, address: tuple[str, int]) -> None:
@@ -48,7 +48,7 @@ class Berth:
 
 
 class Shell:
-    """Carries everything between the sockets and what is served."""
+    """Moves bytes between sockets and sources."""
 
     def __init__(
         self, pacing: Pacing, clock: Clock, loop: asyncio.AbstractEventLoop, *, keeper: Keeper
@@ -73,7 +73,7 @@ class Shell:
     async def listen(
         self, source: Source, address: tuple[str, int], connect: Connect
     ) -> tuple[str, int]:
-        """Listen at an address and return it, with the port that was found."""
+        """Listen at an address and return it with the actual port."""
         if source not in self._sources:
             self._sources[source] = None
             if not any(each is source.agenda for each in self._agendas):
@@ -85,9 +85,9 @@ class Shell:
         return berth.address
 
     def flush(self) -> None:
-        """Send what there is to say, now or as late as it is told to.
+        """Send pending output, now or after the configured delay.
 
-        That is asked after whatever happened: what has not changed costs no call here.
+        This is called after every event, so connections without changes must cost no call here.
         """
         something = False
         for agenda in self._agendas:
@@ -102,12 +102,12 @@ class Shell:
                 self._flush_now()
 
     def stop(self) -> None:
-        """Let the server end."""
+        """Stop the server."""
         if not self.stopped.done():
             self.stopped.set_result(None)
 
     def close(self) -> None:
-        """Send what is left and drop every connection."""
+        """Send what is left and close every connection."""
         self._flush_now()
         for berth in self._berths:
             if berth.server is not None:
@@ -120,7 +120,7 @@ class Shell:
             self._alarm.cancel()
 
     def _follow(self, source: object) -> None:
-        """Listen again, or no more, because the source was brought back or taken away."""
+        """Listen again or stop listening, because the source was opened or closed."""
         for berth in self._berths:
             if berth.source is not source or berth.source.open is berth.listens:
                 continue
@@ -182,7 +182,7 @@ class Shell:
                 self.stop()
 
     def _tell(self, changed: object) -> None:
-        """Tell the clients behind what has changed: one connection, or all of a source."""
+        """Send the output of a changed connection, or follow a changed source."""
         carrier = self.carriers.get(changed)
         if carrier is not None:
             carrier.send()
@@ -190,7 +190,7 @@ class Shell:
             self._follow(changed)
 
     def _set_alarm(self, when_ns: int) -> None:
-        """Look again at a time; what was due then and is no more does no harm."""
+        """Run timers at this time; it is harmless if none is due then any more."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_ns = when_ns
@@ -210,14 +210,14 @@ class Shell:
         self.flush()
 
     def _lose(self, error: OSError) -> None:
-        """End, because what was received may not be kept; nothing is answered any more."""
+        """Stop the server because a commit failed; nothing is answered any more."""
         self._is_lost = True
         if not self.stopped.done():
             self.stopped.set_exception(error)
 
 
 def collect_seldom() -> None:
-    """Look for garbage seldom: what a broker makes lives long, or goes by itself."""
+    """Collect garbage rarely: objects of a broker live long or are freed by reference count."""
     gc.freeze()
     gc.set_threshold(max(_SELDOM, gc.get_threshold()[0]))
 
@@ -251,7 +251,7 @@ class Carrier(asyncio.Protocol):
         self._linger: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Make the protocol's side of it."""
+        """Make the link of the connection."""
         self._transport = cast(asyncio.Transport, transport)
         if not self._berth.source.open:
             self._transport.abort()
@@ -262,13 +262,13 @@ class Carrier(asyncio.Protocol):
         self._shell.flush()
 
     def data_received(self, data: bytes) -> None:
-        """Hand bytes over and send what they caused."""
+        """Pass received bytes on and send the output."""
         if self._link is not None:
             self._link.receive(data, self._shell.clock.now_ns())
             self._shell.flush()
 
     def eof_received(self) -> bool:
-        """Say that the client sends no more; the connection lives until all is sent."""
+        """Report the end of the client's stream; the connection stays until all output is sent."""
         if self._link is None or self._linger is not None:
             return False
         self._heard_all = True
@@ -277,7 +277,7 @@ class Carrier(asyncio.Protocol):
         return True  # what is over is ended once its last word is sent
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Say that the connection is gone."""
+        """Report the loss of the connection."""
         if self._linger is not None:
             self._linger.cancel()
         if self._link is not None:
@@ -289,17 +289,17 @@ class Carrier(asyncio.Protocol):
                 self._shell.flush()
 
     def pause_writing(self) -> None:
-        """Read no more from a client that does not read."""
+        """Stop reading from a client that does not read."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read again."""
+        """Resume reading."""
         if self._transport is not None:
             self._transport.resume_reading()
 
     def send(self) -> None:
-        """Write what the link has to say, and end the connection when it is over."""
+        """Write the output of the link, and end the connection if it is closed."""
         if self._link is None or self._transport is None:
             return
         data = self._link.take_output()
@@ -311,23 +311,23 @@ class Carrier(asyncio.Protocol):
             self._end(self._transport)
 
     def close(self) -> None:
-        """End the connection as soon as its output is written."""
+        """Close the connection once its output is written."""
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        """End the connection at once."""
+        """Abort the connection."""
         if self._transport is not None:
             self._transport.abort()
 
     def _address(self) -> str:
-        """Return the client's address; few protocols want to know it."""
+        """Return the client's address, found only on request: few protocols need it."""
         told = self._transport and self._transport.get_extra_info("peername")
         host, port = (told or ("", 0))[:2]
         return f"{host}:{port}"
 
     def _end(self, transport: asyncio.Transport) -> None:
-        """Close, but not before the client has said all: what comes later would reset it."""
+        """Close after the client's stream ends: bytes that arrive after a close would reset it."""
         if self._heard_all:
             transport.close()
         elif self._linger is None:

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from bench_codec import BODIES, HEADER, read_rounds
 
-from wireproof_kit.decoded import Decoded
-from wireproof_kit.nsq.queue_records import directory_records
+from wireproof_kit.decoding.decoded import Decoded
+from wireproof_kit.nsq.decoding.queue_records import directory_records
 from wireproof_spec import interpreted
 from wireproof_spec.decoding import decode_many, encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord

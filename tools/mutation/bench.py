@@ -8,12 +8,12 @@ from unittest import mock
 
 from forked_broker import ForkedBroker, ForkServer
 
-from wireproof_kit.collecting import collect
-from wireproof_kit.engine import Engine, RunOptions, judged
-from wireproof_kit.instance import Instance
-from wireproof_kit.judge import Bench, claim_state
-from wireproof_kit.nsq import measuring
-from wireproof_kit.run import REFERENCE, Run, RunPlan
+from wireproof_kit.nsq import patience
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.engine import Engine, RunOptions, judged
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
+from wireproof_kit.verdicts.judge import Bench, claim_state
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
@@ -47,8 +47,8 @@ def forked(server: ForkServer, manner: str) -> Iterator[None]:
     server.memory = MANNERS[manner][1]
     ForkedBroker.server = server
     with (
-        mock.patch("wireproof_kit.embedded.subprocess.Popen", ForkedBroker),
-        mock.patch("wireproof_kit.embedded.READY_WITHIN_S", READY_WITHIN_S),
+        mock.patch("wireproof_kit.targets.embedded.subprocess.Popen", ForkedBroker),
+        mock.patch("wireproof_kit.targets.embedded.READY_WITHIN_S", READY_WITHIN_S),
     ):
         yield
 
@@ -62,8 +62,8 @@ def opened(manner: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> 
     if clean is None:
         return Run.open(plan)
     with (
-        mock.patch("wireproof_kit.run._probe_claims", return_value=clean.claims),
-        mock.patch("wireproof_kit.run._bind_readings", return_value=clean.readings),
+        mock.patch("wireproof_kit.runner.run._probe_claims", return_value=clean.claims),
+        mock.patch("wireproof_kit.runner.run._bind_readings", return_value=clean.readings),
     ):
         run = Run.open(plan)
     run.session.bind({name: bound.reading for name, bound in clean.readings.items()})
@@ -113,7 +113,7 @@ def replace_claim(claim: ClaimRecord, state: str, seen: str) -> ClaimRecord:
 
 def patient(run: Run, seconds: float) -> None:
     """Wait longer from now on."""
-    run.session.patience = measuring.fixed(seconds)
+    run.session.patience = patience.fixed(seconds)
 
 
 def ran(

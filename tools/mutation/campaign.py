@@ -17,7 +17,7 @@ from places import lines_of
 from slots import spread
 
 import bench
-from wireproof_kit.instance import Instance
+from wireproof_kit.runner.instance import Instance
 
 CHUNKS = 12
 NOTE_SLOTS = 4

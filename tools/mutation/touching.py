@@ -10,9 +10,9 @@ from forked_broker import ForkServer, wait_until_dumped
 from msgspec import json as typed
 
 import bench
-from wireproof_kit.engine import Engine
-from wireproof_kit.instance import Instance
-from wireproof_kit.run import Run
+from wireproof_kit.runner.engine import Engine
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.run import Run
 
 
 def probe_clean(server: ForkServer, manner: str, out: Path) -> None:

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from forked_broker import ForkServer
 
 import bench
-from wireproof_kit.engine import Engine
 from wireproof_kit.errors import KitError
-from wireproof_kit.instance import Instance
-from wireproof_kit.run import Run
+from wireproof_kit.runner.engine import Engine
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.run import Run
 from wireproof_spec.record import CaseRecord
 
 UNDECIDED_LEAST = 2

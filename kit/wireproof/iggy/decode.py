@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from wireproof.decoder import Decoder, Source
-from wireproof_kit.decoded import Entry
-from wireproof_kit.iggy.decoding import Side
+from wireproof.commands.protocol_decode import Decoder, Source
+from wireproof_kit.decoding.decoded import Entry
+from wireproof_kit.iggy.decoding.sources import Side
 from wireproof_spec.iggy.generation import Generation
 
 EXAMPLES = (
@@ -48,7 +48,7 @@ def _options() -> Iterator[click.Option]:
 def _decode(
     source: Source, *, side: Side | None, generation: Generation, old_layout: bool
 ) -> Iterator[Entry]:
-    from wireproof_kit.iggy.decoding import Wanted, decode_bytes, decode_path, decode_pipe
+    from wireproof_kit.iggy.decoding.sources import Wanted, decode_bytes, decode_path, decode_pipe
 
     wanted = Wanted(side, generation, old_layout=old_layout)
     if isinstance(source, bytes):

@@ -3,14 +3,14 @@
 from collections.abc import Set
 
 from wireproof_kit.errors import TargetUnreachable
-from wireproof_kit.http import transfer
-from wireproof_kit.iggy.connection import Connection, connected
-from wireproof_kit.iggy.door import log_in_with
-from wireproof_kit.iggy.http import TOKEN
 from wireproof_kit.iggy.server import Server
-from wireproof_kit.outgoing import Outgoing
-from wireproof_kit.patience import PUSH
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.http import TOKEN
+from wireproof_kit.iggy.wire.login import log_in_with
+from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.wire.http import transfer
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.transcript import Transcript
 
 CONTROL_PATH = b"/control/"
 

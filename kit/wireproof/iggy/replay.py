@@ -15,16 +15,23 @@ import msgspec
 from msgspec.structs import replace
 
 from wireproof.iggy.link import ServerLinks
-from wireproof.replayer import Arrangement, Frames, Occasion, Replayer, Round, Steps
+from wireproof.replaying.protocol_replay import (
+    Arrangement,
+    Frames,
+    Occasion,
+    Replayer,
+    Round,
+    Steps,
+)
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.door import LOGIN_NOTE
-from wireproof_kit.iggy.polled import read_polled
-from wireproof_kit.iggy.rooms import HIGHEST, LOWEST, PREFIX
+from wireproof_kit.iggy.identifiers import HIGHEST, LOWEST, PREFIX
+from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.session import SERVER
 from wireproof_kit.iggy.topics import Stream
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.login import LOGIN_NOTE
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.decoding import decode, encode
 from wireproof_spec.iggy import commands

@@ -6,8 +6,8 @@ from typing import Literal
 
 import click
 
-from wireproof.decoder import Decoder, Source
-from wireproof_kit.decoded import Entry
+from wireproof.commands.protocol_decode import Decoder, Source
+from wireproof_kit.decoding.decoded import Entry
 
 EXAMPLES = (
     ("wireproof decode 00000006000000004f4b", "a frame, as hex digits"),
@@ -56,7 +56,7 @@ def _decode(
     ordered: bool,
     ext_layout: str,
 ) -> Iterator[Entry]:
-    from wireproof_kit.nsq.decoding import Wanted, decode_bytes, decode_path, decode_pipe
+    from wireproof_kit.nsq.decoding.sources import Wanted, decode_bytes, decode_path, decode_pipe
 
     length_always = ext_layout == "published"
     wanted = Wanted(side, topic_kind, ordered=ordered, length_always=length_always)

@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.nsq.broker import connected
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.topics import Address, Topic
-from wireproof_kit.outgoing import Outgoing
-from wireproof_kit.patience import PUSH, Patience
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.nsq.topics.topic import Address, Topic
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.http import HttpClient
+from wireproof_kit.runner.patience import PUSH, Patience
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_spec.nsq import names
 from wireproof_spec.record import StepRecord

@@ -18,14 +18,21 @@ from wireproof.nsq.link import (
     topic_names,
     with_ids,
 )
-from wireproof.renaming import rename_steps
-from wireproof.replayer import Arrangement, Frames, Occasion, Replayer, Round, Steps
+from wireproof.replaying.protocol_replay import (
+    Arrangement,
+    Frames,
+    Occasion,
+    Replayer,
+    Round,
+    Steps,
+)
+from wireproof.replaying.rename import rename_steps
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.http import address_of
 from wireproof_kit.nsq.services import lookup_addresses
-from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.session import Session
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.targets.session import Session
+from wireproof_kit.wire.http import address_of
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_reports.exchange.evidence import recorded
 
 Topics = Mapping[bytes, Topic | str]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from wireproof.view.ink import flowed, wrapped
-from wireproof_kit.printable import printable
+from wireproof.view.style import flowed, wrapped
+from wireproof_kit.decoding.printable import printable
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import ClaimRecord, HeaderRecord
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wireproof.view.ink import COLUMNS, Ink, Tone, wrapped
-from wireproof_kit.printable import printable
+from wireproof.view.style import COLUMNS, Ink, Tone, wrapped
+from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.wording import counted
 from wireproof_spec.catalogue import load_catalogue

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.ink import COLUMNS, Ink, Tone, wrapped
-from wireproof_kit.diff import KINDS, Change, Comparison, Kind, Pair
-from wireproof_kit.printable import printable
+from wireproof.view.style import COLUMNS, Ink, Tone, wrapped
+from wireproof_kit.decoding.printable import printable
+from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, Pair
 from wireproof_reports.wording import counted
 
 LISTED = 20

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wireproof.view.comparison import summed, titled, verdicts
-from wireproof_kit.diff import KINDS, Change, Comparison
+from wireproof_kit.verdicts.diff import KINDS, Change, Comparison
 from wireproof_reports.render.markdown import code, plain
 
 

@@ -8,11 +8,11 @@ from typing import IO, Protocol
 
 from wireproof.view.banner import banner
 from wireproof.view.events import case_event, header_event, verdict_event, write_event
-from wireproof.view.ink import COLUMNS, TONES, Ink
 from wireproof.view.output import write_lines
 from wireproof.view.rows import COUNT_WORDS, by_interface, row
+from wireproof.view.style import COLUMNS, TONES, Ink
 from wireproof.view.summary import Result, summary
-from wireproof_kit.printable import clipped, printable
+from wireproof_kit.decoding.printable import clipped, printable
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, HeaderRecord, Verdict
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof_kit.dump import BRIEF, Measure, dump_parts
-from wireproof_kit.printable import clipped, printable, width
-from wireproof_kit.transcript import Part
+from wireproof_kit.decoding.dump import BRIEF, Measure, dump_parts
+from wireproof_kit.decoding.printable import clipped, printable, width
+from wireproof_kit.wire.transcript import Part
 from wireproof_reports.exchange.evidence import received_parts, recorded
 from wireproof_reports.wording import shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
-from wireproof.view.ink import Ink, flowed, wrapped
-from wireproof_kit.printable import printable
+from wireproof.view.style import Ink, flowed, wrapped
+from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.wording import counted, spoken
 from wireproof_spec.catalogue import load_catalogue
@@ -56,9 +56,10 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
 
 
 def _outcome(case: CaseRecord) -> Iterator[str]:
-    expected = " | ".join(dict.fromkeys(spoken(p.removesuffix(",*")) for p in case.accepted))
+    conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
+    expected = " | ".join(dict.fromkeys(conforming))
     yield from wrapped("  expected", expected or "nothing is accepted", indent=INDENT)
-    yield from wrapped("  actual", printable(spoken(case.observation)), indent=INDENT)
+    yield from wrapped("  actual", printable(spoken(case.observation, case.case)), indent=INDENT)
     if case.note:
         yield from wrapped("  note", printable(case.note), indent=INDENT)
     if case.difference is not None:

@@ -10,14 +10,14 @@ from typing import Protocol, TextIO
 import click
 import msgspec
 
-from wireproof.manner import Manner
+from wireproof.options.global_options import Manner
 from wireproof.view.events import write_event
-from wireproof.view.ink import Ink, Tone, wrapped
-from wireproof_kit.fuzz.coverage import Coverage
-from wireproof_kit.fuzz.oracle import MEANINGS
-from wireproof_kit.fuzz.plan import Plan
-from wireproof_kit.fuzz.workers import Status
-from wireproof_kit.printable import printable
+from wireproof.view.style import Ink, Tone, wrapped
+from wireproof_kit.decoding.printable import printable
+from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.workers import Status
+from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_spec.record import CampaignRecord, FindingRecord, FooterRecord
 
 OFTEN_S, SELDOM_S = 0.5, 10.0

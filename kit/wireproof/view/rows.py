@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from wireproof.view.ink import COLUMNS, TONES, Ink
+from wireproof.view.style import COLUMNS, TONES, Ink
 from wireproof_spec.record import VERDICTS, CaseRecord, Verdict
 
 NAME = 22

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wireproof.view.closing import conclusion, remarks, verdict
 from wireproof.view.failure import Scene, failures
-from wireproof.view.ink import Ink
+from wireproof.view.style import Ink
 from wireproof_reports.causes import Cause, fold
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof_kit.http import Address
-from wireproof_kit.iggy.door import Door
-from wireproof_kit.iggy.polled import Head
-from wireproof_kit.iggy.rooms import Rooms
+from wireproof_kit.iggy.identifiers import Rooms
+from wireproof_kit.iggy.observe.polled import Head
+from wireproof_kit.iggy.wire.login import Door
+from wireproof_kit.wire.http import Address
 
 
 @dataclass(frozen=True, slots=True)

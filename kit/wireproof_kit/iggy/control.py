@@ -1,8 +1,8 @@
 """The control API of a target: states set and payloads damaged from outside."""
 
-from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.http import HttpClient, is_success
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.iggy.wire.http import HttpClient, is_success
+from wireproof_kit.wire.http import Transferred
 
 PATH = "/control/message"
 

@@ -4,14 +4,14 @@ import time
 from dataclasses import dataclass
 
 from wireproof_kit.errors import TargetSilent
-from wireproof_kit.http import Address
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Answer, Done, Nonsense, Refused, Silent
-from wireproof_kit.iggy.connection import Connection, connected
-from wireproof_kit.iggy.door import Credentials, Door, log_in
-from wireproof_kit.iggy.observing import observe
-from wireproof_kit.patience import ANSWER, Patience
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.iggy.observe.observations import observe
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Answer, Done, Nonsense, Refused, Silent
+from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.login import Credentials, Door, log_in
+from wireproof_kit.runner.patience import ANSWER, Patience
+from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Nothing
 from wireproof_spec.iggy.frame import RESPONSE_HEAD_SIZE

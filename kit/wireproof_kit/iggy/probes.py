@@ -6,10 +6,7 @@ Each docstring lists the words it can return; ``unavailable`` when what it needs
 from collections.abc import Callable, Mapping
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.door import log_in
-from wireproof_kit.iggy.http import is_success
-from wireproof_kit.iggy.observing import (
+from wireproof_kit.iggy.observe.observations import (
     MISSING,
     observe,
     observe_http,
@@ -18,8 +15,11 @@ from wireproof_kit.iggy.observing import (
 )
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.http import is_success
+from wireproof_kit.iggy.wire.login import log_in
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.bodies.send_messages import SentMessage

@@ -4,23 +4,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.http import Address, Query, Transferred
-from wireproof_kit.iggy import asking, generations, requests
 from wireproof_kit.iggy.access import Access
-from wireproof_kit.iggy.answers import Answer, Closed, Done
-from wireproof_kit.iggy.asking import POLLING, Polling
-from wireproof_kit.iggy.connection import Connection, connected
 from wireproof_kit.iggy.control import ControlClient
-from wireproof_kit.iggy.disk import Stored
-from wireproof_kit.iggy.http import HttpClient, JsonPolled, json_polled, messages_body
-from wireproof_kit.iggy.observing import observe
-from wireproof_kit.iggy.polled import Polled, read_polled
+from wireproof_kit.iggy.observe.disk import Stored
+from wireproof_kit.iggy.observe.observations import observe
+from wireproof_kit.iggy.observe.polled import Polled, read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Stream, Topic
+from wireproof_kit.iggy.wire import generations, payloads, requests
+from wireproof_kit.iggy.wire.answers import Answer, Closed, Done
+from wireproof_kit.iggy.wire.connection import Connection, connected
+from wireproof_kit.iggy.wire.http import HttpClient, JsonPolled, json_polled, messages_body
+from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation
-from wireproof_kit.outgoing import Outgoing
-from wireproof_kit.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
-from wireproof_kit.transcript import Transcript
-from wireproof_kit.waiting import until
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY, Patience, Wait
+from wireproof_kit.wire.http import Address, Query, Transferred
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Payload
 from wireproof_spec.iggy.bodies.consumer_offsets import GetConsumerOffset, StoreConsumerOffset
@@ -134,7 +134,7 @@ class Server:
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
         """Return the request to make a topic."""
-        return asking.topic_to_create(topic, self.generation)
+        return payloads.topic_to_create(topic, self.generation)
 
     def will_delete(self, *made: Stream | Topic) -> None:
         """Count what a case made by itself among what is deleted with it."""
@@ -199,7 +199,7 @@ class Server:
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
         """Return the request of a poll."""
-        payload = asking.poll_payload(topic, polling, self.generation, by=by)
+        payload = payloads.poll_payload(topic, polling, self.generation, by=by)
         return self.request(commands.POLL_MESSAGES, payload)
 
     def poll(

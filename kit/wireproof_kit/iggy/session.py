@@ -12,21 +12,21 @@ from wireproof_kit.errors import (
     TargetUnreachable,
     UsageFault,
 )
-from wireproof_kit.http import address_of
-from wireproof_kit.iggy import measuring
+from wireproof_kit.iggy import patience
 from wireproof_kit.iggy.access import Access
-from wireproof_kit.iggy.door import credentials_from
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, pinged
-from wireproof_kit.iggy.polled import COUNT, PARTITION_OFFSET_COUNT, Head
+from wireproof_kit.iggy.identifiers import Rooms
+from wireproof_kit.iggy.observe.polled import COUNT, PARTITION_OFFSET_COUNT, Head
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
-from wireproof_kit.iggy.rooms import Rooms
 from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.wire.login import credentials_from
 from wireproof_kit.observation import observed
-from wireproof_kit.session import Control, Probe, SessionOptions, control_round_trip
-from wireproof_kit.target import Target
-from wireproof_kit.transcript import Transcript
-from wireproof_kit.wire import accepts
+from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.connection import accepts
+from wireproof_kit.wire.http import address_of
+from wireproof_kit.wire.transcript import Transcript
 
 SERVER = "server"
 TOPIC = "topic"
@@ -55,9 +55,9 @@ class IggySession:
             data=target.data,
             http_seconds=options.timeout or HTTP_SECONDS,
         )
-        self.patience = measuring.BEFORE_MEASURING
+        self.patience = patience.BEFORE_MEASURING
         if options.timeout is not None:
-            self.patience = measuring.fixed(options.timeout)
+            self.patience = patience.fixed(options.timeout)
         elif options.patience is not None:
             self.patience = options.patience
         self._measuring = threading.Lock()
@@ -165,7 +165,7 @@ class IggySession:
         with self._measuring:
             if not self._is_measured:
                 self._is_measured = True
-                self.patience = measuring.measured(self._round_trip, self._greeting.seconds)
+                self.patience = patience.measured(self._round_trip, self._greeting.seconds)
 
     def _round_trip(self) -> float:
         try:

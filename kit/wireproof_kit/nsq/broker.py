@@ -7,21 +7,21 @@ from pathlib import Path
 from socket import socket
 from types import MappingProxyType
 
-from wireproof_kit import wire
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.nsq import frames
-from wireproof_kit.nsq.answers import Answer, Response
-from wireproof_kit.nsq.bodies import Bodies
-from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Layout
-from wireproof_kit.nsq.door import Door
-from wireproof_kit.nsq.frames import Header
-from wireproof_kit.nsq.http import HttpAnswer, HttpClient
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Address, Topic
-from wireproof_kit.patience import ANSWER, PUSH, Patience, Wait
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.nsq.observe.delivery import Layout
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.bodies import Bodies
+from wireproof_kit.nsq.topics.topic import Address, Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.answers import Answer, Response
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.frames import Header
+from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
+from wireproof_kit.nsq.wire.login import Door
+from wireproof_kit.runner.patience import ANSWER, PUSH, Patience, Wait
+from wireproof_kit.wire import connection as wire
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import names
 
 # What only prepares an experiment decides nothing, so a busy machine is given more time.

@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.nsq.http import HttpAnswer, HttpClient
-from wireproof_kit.nsq.lookup import DISABLE_PATH, LookupClient, ask_lookup, is_same
-from wireproof_kit.nsq.lookup_answer import Node, TopicInfo, read_topic
-from wireproof_kit.nsq.lookup_fault import Asked, Unusable
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.nsq.lookup.answer import Node, TopicInfo, read_topic
+from wireproof_kit.nsq.lookup.errors import Asked, Unusable
+from wireproof_kit.nsq.lookup.servers import DISABLE_PATH, LookupClient, ask_lookup, is_same
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.waiting import until
-from wireproof_kit.patience import REDELIVERY, Patience
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
+from wireproof_kit.runner.patience import REDELIVERY, Patience
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.strict_json import JsonValue
 
 MOVE_PATH = "/topic/partition/move"

@@ -4,13 +4,13 @@ import time
 from types import TracebackType
 from typing import Self
 
-from wireproof_kit.nsq import frames
-from wireproof_kit.nsq.answers import Answer, Closed, Nonsense, Pushed, Silent
-from wireproof_kit.nsq.bodies import Bodies, is_sentinel_of_kit
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.delivery import Delivery, Layout, read_delivery
-from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.patience import PUSH, Wait
+from wireproof_kit.nsq.observe.delivery import Delivery, Layout, read_delivery
+from wireproof_kit.nsq.topics.bodies import Bodies, is_sentinel_of_kit
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.answers import Answer, Closed, Nonsense, Pushed, Silent
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.runner.patience import PUSH, Wait
 
 UNTIL_LIMIT = 1000
 

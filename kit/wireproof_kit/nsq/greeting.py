@@ -4,15 +4,15 @@ import time
 from dataclasses import dataclass
 
 from wireproof_kit.errors import TargetSilent
-from wireproof_kit.nsq import frames
-from wireproof_kit.nsq.answers import Nonsense, Response, Silent
 from wireproof_kit.nsq.broker import connected
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.door import FEATURES, Door
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Address
-from wireproof_kit.patience import PUSH, Patience
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Address
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.answers import Nonsense, Response, Silent
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.login import FEATURES, Door
+from wireproof_kit.runner.patience import PUSH, Patience
+from wireproof_kit.wire.transcript import Transcript
 
 GREETING_SECONDS = 4.0
 OPEN = Door()

@@ -1,11 +1,11 @@
 """The HTTP services of a target beside its own port, as the user named them."""
 
-from wireproof_kit.http import Line, address_of
-from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup import LookupClient
-from wireproof_kit.nsq.topics import Address
-from wireproof_kit.target import Target
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.topics.topic import Address
+from wireproof_kit.nsq.wire.http import HttpClient
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.http import Line, address_of
+from wireproof_kit.wire.transcript import Transcript
 
 LOOKUPD = "lookupd"
 """The target key by which lookup servers are given."""

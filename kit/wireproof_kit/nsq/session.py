@@ -8,23 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from wireproof_kit.decoding.json_text import json_object
 from wireproof_kit.errors import ArrangementFailed, KitError, TargetSilent, TargetUnreachable
-from wireproof_kit.json_text import json_object
-from wireproof_kit.nsq import measuring
-from wireproof_kit.nsq.bodies import Bodies
+from wireproof_kit.nsq import patience
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.channels import ChannelSweeper
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.door import Door, open_door
 from wireproof_kit.nsq.greeting import GREETING_SECONDS, Greeting, greet
-from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup import LookupClient, is_same
-from wireproof_kit.nsq.lookup_answer import Node
-from wireproof_kit.nsq.lookup_discovery import check_servers, discover
-from wireproof_kit.nsq.probe_bench import UNAVAILABLE, ProbeBench
-from wireproof_kit.nsq.probe_bench import Probe as ProbeFunction
-from wireproof_kit.nsq.probes import CAPABILITY_PROBES, READING_PROBES
+from wireproof_kit.nsq.lookup.answer import Node
+from wireproof_kit.nsq.lookup.discovery import check_servers, discover
+from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
+from wireproof_kit.nsq.probes.context import UNAVAILABLE, ProbeBench
+from wireproof_kit.nsq.probes.context import Probe as ProbeFunction
+from wireproof_kit.nsq.probes.tables import CAPABILITY_PROBES, READING_PROBES
 from wireproof_kit.nsq.services import (
     control_client,
     http_address,
@@ -32,15 +27,20 @@ from wireproof_kit.nsq.services import (
     lookup_client,
     text_of,
 )
-from wireproof_kit.nsq.topic_pool import TopicPool
-from wireproof_kit.nsq.topic_ways import KINDS, Surroundings, TopicMaker
-from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.nsq.topics.bodies import Bodies
+from wireproof_kit.nsq.topics.channels import ChannelSweeper
+from wireproof_kit.nsq.topics.pool import TopicPool
+from wireproof_kit.nsq.topics.sources import KINDS, Surroundings, TopicMaker
+from wireproof_kit.nsq.topics.topic import Address, Topic
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.http import HttpClient
+from wireproof_kit.nsq.wire.login import Door, open_door
 from wireproof_kit.observation import observed
-from wireproof_kit.patience import Patience
-from wireproof_kit.session import Control, Probe, SessionOptions, control_round_trip
-from wireproof_kit.target import Target
-from wireproof_kit.transcript import Transcript
-from wireproof_kit.wire import accepts
+from wireproof_kit.runner.patience import Patience
+from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.connection import accepts
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq import names
 
 BROKER = "broker"
@@ -70,9 +70,9 @@ class NsqSession:
     ) -> None:
         self._door = door
         self.address: Address = (target.host, target.port)
-        self.patience = measuring.BEFORE_MEASURING
+        self.patience = patience.BEFORE_MEASURING
         if options.timeout is not None:
-            self.patience = measuring.fixed(options.timeout)
+            self.patience = patience.fixed(options.timeout)
         elif options.patience is not None:
             self.patience = options.patience
         self._probe_patience = self.patience
@@ -267,7 +267,7 @@ class NsqSession:
         return Broker(
             self.address,
             transcript=Transcript(),
-            patience=measuring.BEFORE_MEASURING,
+            patience=patience.BEFORE_MEASURING,
             bodies=Bodies(""),
             door=self._door,
         ).connect(identify=None)
@@ -291,16 +291,16 @@ class NsqSession:
             if self._is_measured:
                 return
             self._is_measured = True
-            answer = measuring.answer_seconds(self._round_trip, self._greeting.seconds)
+            answer = patience.answer_seconds(self._round_trip, self._greeting.seconds)
             broker = self._broker(Transcript())
             try:
                 topic = self._any_topic()
-                self.patience = self._probe_patience = measuring.measured(
+                self.patience = self._probe_patience = patience.measured(
                     broker, topic, answer=answer
                 )
             except (ArrangementFailed, TargetUnreachable):
-                self.patience = measuring.unmeasured(answer)
-                self._probe_patience = measuring.hasty(answer)
+                self.patience = patience.unmeasured(answer)
+                self._probe_patience = patience.hasty(answer)
             finally:
                 self._close(broker)
 

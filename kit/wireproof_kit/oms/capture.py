@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from wireproof_kit.decoding.printable import printable
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_kit.oms.captured import Captured
-from wireproof_kit.printable import printable
-from wireproof_kit.transcript import Part, Transcript
+from wireproof_kit.wire.transcript import Part, Transcript
 from wireproof_spec.json_places import Place
 from wireproof_spec.oms.document import Document, read
 from wireproof_spec.oms.names import Kind

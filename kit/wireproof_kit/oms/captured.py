@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.target import Target
+from wireproof_kit.targets.target import Target
 
 LINES = (".jsonl", ".ndjson")
 SUFFIXES = (".json", *LINES)

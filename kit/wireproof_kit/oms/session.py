@@ -8,10 +8,10 @@ from wireproof_kit.errors import ArrangementFailed, UsageFault
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.oms.capture import Capture
 from wireproof_kit.oms.captured import Captured, documents_of
-from wireproof_kit.patience import Patience
-from wireproof_kit.session import Control, Probe, SessionOptions
-from wireproof_kit.target import Target
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.runner.patience import Patience
+from wireproof_kit.targets.session import Control, Probe, SessionOptions
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.oms.document import Gap, read
 from wireproof_spec.oms.names import Kind
 

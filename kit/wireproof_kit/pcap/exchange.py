@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from wireproof_kit.transcript import IN_TLS
+from wireproof_kit.wire.transcript import IN_TLS
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
 Address: TypeAlias = tuple[str, int]

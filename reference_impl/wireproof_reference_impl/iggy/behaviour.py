@@ -103,19 +103,19 @@ class HttpBehaviour(Struct, frozen=True):
 
 
 class Pacing(Struct, frozen=True):
-    """How the sockets are written to; `delay_ms` is asked each time."""
+    """How sockets are written to; `delay_ms` is called for each write."""
 
     delay_ms: Callable[[], int] = defaults.no_delay
     pieces: Callable[[bytes], Sequence[bytes]] = defaults.one_piece
 
     @property
     def flush_delay_ms(self) -> int:
-        """Return how late what there is to say is written this time."""
+        """Return by how many milliseconds the next write is delayed."""
         return self.delay_ms()
 
 
 class Behaviour(Struct, frozen=True):
-    """Everything a server can do in more than one way."""
+    """Every choice of the server."""
 
     framing: FramingBehaviour = field(default_factory=FramingBehaviour)
     store: StoreBehaviour = field(default_factory=StoreBehaviour)

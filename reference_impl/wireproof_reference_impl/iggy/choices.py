@@ -1,4 +1,4 @@
-"""Settings of single choices, typed: for functions that are written where they are set."""
+"""Typed settings of single choices, so that lambdas in faults and variants are type-checked."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,7 +7,7 @@ from wireproof_reference_impl.settings import Settings
 
 
 def number(name: str, change: Callable[[int], int]) -> Settings:
-    """Return the setting of a choice that makes a number of a number."""
+    """Return the setting of a choice that maps a number to a number."""
     return {name: change}
 
 

@@ -1,4 +1,4 @@
-"""The control of the server: messages as no client could make them.
+"""The control API: changes stored messages as no client can.
 
 An HTTP API of our own, with parameters in the query. No command of the protocol sets a state,
 and no payload is ever damaged; here both are done, so that readers can meet them. Every request
@@ -40,13 +40,13 @@ Asked = Exchange[Server]
 
 
 def get_message(exchange: Asked) -> Answer:
-    """Tell of a message."""
+    """Answer with a message."""
     partition, offset = _message(exchange.site, split_query(exchange.query))
     return _told(partition, offset)
 
 
 def change_message(exchange: Asked) -> Answer:
-    """Set the state of a message, turn a bit of its payload over, or both."""
+    """Set the state of a message, flip a bit of its payload, or both."""
     words = split_query(exchange.query)
     partition, offset = _message(exchange.site, words)
     state = _state(words["state"]) if "state" in words else None
@@ -68,7 +68,7 @@ ROUTES: Routes[Server] = {
 
 
 def connection(server: Server) -> HttpConnection[Server]:
-    """Return the protocol's side of an accepted client."""
+    """Return the protocol of an accepted connection."""
     return HttpConnection(server, ROUTES, _refused, most_body_bytes=_MOST_BODY_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Defaults of the behaviour table where nothing is to be changed."""
+"""Defaults of the behaviour table that change nothing."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from wireproof_spec.iggy.states import STATES
 
 
 def no_delay() -> int:
-    """Return that there is nothing to wait for."""
+    """Return 0: writes are not delayed."""
     return 0
 
 
@@ -33,7 +33,7 @@ def same_headers(headers: Headers | None) -> Headers | None:
 
 
 def has_state(message: Message) -> bool:
-    """Tell whether a message is in one of the published states."""
+    """Return True if a message is in one of the published states."""
     return message.state in STATES
 
 
@@ -43,5 +43,5 @@ def all_messages(messages: list[Message]) -> list[Message]:
 
 
 def one_piece(data: bytes) -> Sequence[bytes]:
-    """Write everything at once."""
+    """Return the data as one piece."""
     return (data,)

@@ -1,4 +1,4 @@
-"""Streams as folders, and partitions as segments of files, as the measured server keeps them.
+"""Storage on disk: streams as folders, partitions as segment files, like the measured server.
 
 streams/<stream>/stream.info                        the name, nothing else
 streams/<stream>/topics/<topic>/topic.info          the name, nothing else
@@ -48,7 +48,7 @@ class SegmentFiles:
         self._made = {folder} if os.path.isdir(folder) else set[str]()
 
     def segments(self) -> Sequence[KeptSegment]:
-        """Return what is kept: each record from its place in the index to the next one's."""
+        """Return the stored segments; a record ends where the next one begins by the index."""
         if not self._made:
             return ()
         found = [
@@ -92,7 +92,7 @@ class SegmentFiles:
             raise
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
-        """Write a record anew where it stands.
+        """Overwrite a record in place.
 
         Raises:
             OSError: it could not be written.
@@ -102,7 +102,7 @@ class SegmentFiles:
             file.write(record)
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
-        """Keep an offset.
+        """Store an offset.
 
         Raises:
             OSError: it could not be written.
@@ -124,14 +124,14 @@ class SegmentFiles:
 
 
 class DiskStorage:
-    """Streams as folders below a folder."""
+    """Stores streams as folders below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._streams = folder / "streams"
         self._streams.mkdir(parents=True, exist_ok=True)
 
     def streams(self) -> Sequence[KeptStream]:
-        """Return what is there; a folder without its info is none."""
+        """Return the stored streams; a folder without its info file is not one."""
         return [
             KeptStream(number, (path / _STREAM_INFO).read_text(), _topics(path / "topics"))
             for number, path in _numbered(self._streams)
@@ -139,24 +139,24 @@ class DiskStorage:
         ]
 
     def add_stream(self, stream: int, name: str) -> None:
-        """Keep a stream."""
+        """Store a new stream."""
         folder = self._streams / str(stream)
         (folder / "topics").mkdir(parents=True, exist_ok=True)
         (folder / _STREAM_INFO).write_text(name)
 
     def remove_stream(self, stream: int) -> None:
-        """Forget a stream and all in it."""
+        """Delete a stream with all its topics."""
         shutil.rmtree(self._streams / str(stream))
 
     def add_topic(self, stream: int, topic: int, name: str) -> None:
-        """Keep a topic."""
+        """Store a new topic."""
         folder = self._topic(stream, topic)
         for each in (folder, f"{folder}/partitions", f"{folder}/groups"):
             _make_folder(each)
         _write(f"{folder}/{_TOPIC_INFO}", name.encode())
 
     def remove_topic(self, stream: int, topic: int) -> None:
-        """Forget a topic and all in it."""
+        """Delete a topic with all its messages."""
         shutil.rmtree(self._topic(stream, topic))
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
@@ -164,7 +164,7 @@ class DiskStorage:
         return SegmentFiles(self._partition(stream, topic, partition))
 
     def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
-        """Keep how many partitions there are; forget all above, and what is in them."""
+        """Store the number of partitions, and delete all partitions above it."""
         folder = self._topic(stream, topic)
         new = f"{folder}/{_COUNT}.new"
         _write(new, str(partitions).encode())
@@ -174,12 +174,12 @@ class DiskStorage:
                 shutil.rmtree(f"{folder}/partitions/{name}")
 
     def add_group(self, stream: int, topic: int, group: int) -> None:
-        """Keep a consumer group."""
+        """Store a new consumer group."""
         path = f"{self._topic(stream, topic)}/groups/{group}"
         _write(path, group.to_bytes(4, "little"))
 
     def remove_group(self, stream: int, topic: int, group: int) -> None:
-        """Forget a consumer group."""
+        """Delete a consumer group."""
         os.unlink(f"{self._topic(stream, topic)}/groups/{group}")
 
     def _topic(self, stream: int, topic: int) -> str:
@@ -220,7 +220,7 @@ def _segment(start: int, path: Path) -> KeptSegment:
 
 
 def _numbered(folder: Path) -> Iterator[tuple[int, Path]]:
-    """Return what is named by a number in a folder, by number."""
+    """Return the entries of a folder that are named by numbers, sorted."""
     if folder.is_dir():
         found = [each for each in folder.iterdir() if _is_number(each.name)]
         yield from sorted((int(each.name), each) for each in found)
@@ -235,7 +235,7 @@ def _is_number(name: str) -> bool:
 
 
 def _make_folder(path: str) -> None:
-    """Make a folder, with one call where there is but it to make."""
+    """Make a folder, with one system call if its parent exists."""
     try:
         os.mkdir(path)
     except FileExistsError:

@@ -37,5 +37,5 @@ _DIALECTS: Mapping[str, Settings] = {PUBLISHED: {}, DEPLOYED: DEPLOYED_SETTINGS}
 
 
 def of_dialect(generation: str, dialect: str) -> Behaviour:
-    """Return what a generation and a dialect do, with nothing wrong or otherwise on purpose."""
+    """Return the behaviour of a generation and a dialect, without faults and variants."""
     return changed(changed(Behaviour(), _GENERATIONS[generation]), _DIALECTS[dialect])

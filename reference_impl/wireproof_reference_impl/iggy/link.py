@@ -1,4 +1,4 @@
-"""What the shell carries for: connections of any kind, and who has something to send."""
+"""Adapters between connections and the shell that serves their sockets."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,7 +9,7 @@ _MICROSECOND_NS = 1_000
 
 
 class Connection(Protocol):
-    """The protocol's side of a connection; times are in microseconds."""
+    """The protocol of a connection; times are in microseconds."""
 
     closed: bool
 
@@ -17,15 +17,15 @@ class Connection(Protocol):
         """Take bytes from the client."""
 
     def end(self) -> None:
-        """Learn that the client sends no more, or is gone."""
+        """Handle the end of the client's stream or the loss of the connection."""
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         ...
 
 
 class AtOnce:
-    """What is kept is kept before it is answered: there is nothing to wait for."""
+    """Commits nothing: the server stores messages before it answers."""
 
     gathers = False
 
@@ -34,7 +34,7 @@ class AtOnce:
 
 
 class Carried:
-    """Connections behind addresses, as the shell wants them."""
+    """The source of connections that the shell serves; faults set `halted` to end the process."""
 
     open = True
 
@@ -44,11 +44,11 @@ class Carried:
         self.changed = self.agenda.changed
 
     def run_timers(self, now_ns: int) -> None:
-        """Do nothing: nothing is ever due."""
+        """Do nothing: the server has no timers."""
 
 
 class Link:
-    """One connection, as the shell wants it."""
+    """One connection, in the form that the shell serves."""
 
     def __init__(self, carried: Carried, connection: Connection) -> None:
         self.carried = carried
@@ -56,7 +56,7 @@ class Link:
 
     @property
     def closed(self) -> bool:
-        """Tell whether the connection is over once its output is sent."""
+        """Return True if the connection ends once its output is sent."""
         return self.connection.closed
 
     def receive(self, data: bytes, now_ns: int) -> None:
@@ -65,21 +65,21 @@ class Link:
         self.carried.changed[self] = None
 
     def end_of_stream(self, now_ns: int) -> None:
-        """Learn that the client sends no more."""
+        """Handle the end of the client's stream."""
         self.connection.end()
         self.carried.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
-        """Learn that the connection is gone."""
+        """Handle the loss of the connection."""
         self.connection.end()
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         return self.connection.take_output()
 
 
 def connector(
     carried: Carried, connect: Callable[[Callable[[], str], int], Connection]
 ) -> Callable[[Callable[[], str], int], Link]:
-    """Return what makes the shell's side of an accepted client, given its address and the time."""
+    """Return a function that makes the link of a client from its address and the time."""
     return lambda address, now_ns: Link(carried, connect(address, now_ns // _MICROSECOND_NS))

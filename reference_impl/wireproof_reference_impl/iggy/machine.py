@@ -1,4 +1,4 @@
-"""What is true of this process and this machine."""
+"""Facts about this process and this machine."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ _KILOBYTE = 1024
 
 
 def this_host() -> Host:
-    """Return what the server says of where it runs."""
+    """Return the host that the server reports."""
     return Host(
         process=os.getpid(),
         hostname=platform.node(),

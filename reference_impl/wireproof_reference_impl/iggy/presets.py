@@ -53,7 +53,7 @@ VARIANTS: Mapping[str, Preset] = {
 def build(
     generation: str, dialect: str, *, fault_names: Sequence[str], variant_names: Sequence[str]
 ) -> Behaviour:
-    """Return the behaviour that a generation, a dialect, then faults and variants make.
+    """Return the behaviour of a generation and a dialect, changed by faults and variants.
 
     Raises:
         BadOption: a name that does not exist.
@@ -67,7 +67,7 @@ def build(
 
 
 def overrides(fault_names: Sequence[str]) -> tuple[Override, ...]:
-    """Return what faults change in the core, in the order in which it is to be applied.
+    """Return the overrides of faults in the order in which to apply them.
 
     Raises:
         BadOption: a name that does not exist.

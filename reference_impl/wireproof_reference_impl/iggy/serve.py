@@ -67,7 +67,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Read the options, then list or serve; a bad option is one sentence and exit code 2."""
+    """Read the options, then list or serve; return the exit code, 2 for a bad option."""
     return run(argv, _parser(), lambda arguments: serve(_options(arguments)), presets=_presets)
 
 
@@ -121,7 +121,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 
 
 async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mapping[str, str | None]:
-    """Open every address and return where they are."""
+    """Listen at every address and return the addresses."""
     carried = Carried()
     tcp = await shell.listen(
         carried,

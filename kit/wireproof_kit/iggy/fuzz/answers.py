@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
-from wireproof_kit.fuzz.door import Answer, Volume
+from wireproof_kit.fuzz.driver import Answer, Volume
 from wireproof_spec.iggy.headers import Header
 
 OK_KIND: Final = "status 0"

@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import Frame, Role
-from wireproof_kit.fuzz.drawing import Made, Rules, values
-from wireproof_kit.fuzz.grammar import Kind, always, never
+from wireproof_kit.fuzz.generate import field_map
+from wireproof_kit.fuzz.generate.grammar import Kind, always, never
+from wireproof_kit.fuzz.generate.values import Made, Rules, values
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import ALL, JOINED
 from wireproof_spec.decoding import Schema
@@ -77,9 +77,9 @@ class _Framing:
 
     def __call__(self, value: object) -> Frame:
         """Build the request and map its fields, those of the payload among them."""
-        payload = walk.frame(self.kind, self.schema, value)
-        outer = walk.frame(self.kind, REQUEST, Request(self.code, payload.data), _ROLES)
-        return walk.nested(self.kind, outer, "payload", payload)
+        payload = field_map.frame(self.kind, self.schema, value)
+        outer = field_map.frame(self.kind, REQUEST, Request(self.code, payload.data), _ROLES)
+        return field_map.nested(self.kind, outer, "payload", payload)
 
 
 def names_of_cases() -> st.SearchStrategy[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from wireproof_kit.fuzz.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.iggy.fuzz import frames, http, states
 from wireproof_kit.iggy.fuzz.extents import Hazards, is_delimited
 from wireproof_kit.iggy.fuzz.names import Names

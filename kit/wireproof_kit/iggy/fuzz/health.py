@@ -5,17 +5,17 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.bystanders import BEHIND_S, Missing, or_dead, undelivered, wait
-from wireproof_kit.fuzz.door import Answer, End, Trouble
-from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.talk import Talk
-from wireproof_kit.http import Address
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Done
+from wireproof_kit.fuzz.driver import Answer, End, Trouble
+from wireproof_kit.fuzz.oracle.bystanders import BEHIND_S, Missing, or_dead, undelivered, wait
+from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.send.connection import Talk
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, number_of, stored
-from wireproof_kit.iggy.polled import read_polled
+from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
-from wireproof_kit.patience import machine_load
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.wire.http import Address
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.command_shapes import Nothing

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame, Role
-from wireproof_kit.fuzz.grammar import Kind
-from wireproof_kit.fuzz.http_frames import Body, Request, http_frame
-from wireproof_kit.fuzz.json_documents import texts
+from wireproof_kit.fuzz.generate.grammar import Kind
+from wireproof_kit.fuzz.generate.http_frames import Body, Request, http_frame
+from wireproof_kit.fuzz.generate.json_documents import texts
 from wireproof_kit.iggy.fuzz.frames import names_of_cases
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import HTTP
-from wireproof_kit.iggy.http import JSON_TYPE
+from wireproof_kit.iggy.wire.http import JSON_TYPE
 from wireproof_spec.iggy.kinds import STRATEGIES
 
 _NUMBERS = ("id", "partition_id", "value", "count", "partitions_count")

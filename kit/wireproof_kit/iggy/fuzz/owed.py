@@ -9,7 +9,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final
 
-from wireproof_kit.fuzz.door import Expectation, Owed
+from wireproof_kit.fuzz.driver import Expectation, Owed
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, REFUSED, stored
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands, limits

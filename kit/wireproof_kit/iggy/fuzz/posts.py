@@ -5,10 +5,10 @@ import binascii
 import re
 from typing import Final, TypeGuard
 
-from wireproof_kit.fuzz.http_posts import NO_PROMISE, Promise, first_post
+from wireproof_kit.fuzz.oracle.http_posts import NO_PROMISE, Promise, first_post
 from wireproof_kit.iggy.fuzz.answers import stored
 from wireproof_kit.iggy.fuzz.owed import Homes, is_first
-from wireproof_kit.iggy.http import JSON_TYPE
+from wireproof_kit.iggy.wire.http import JSON_TYPE
 from wireproof_spec import strict_json
 from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning

@@ -1,8 +1,8 @@
 """Texts that a server may take for something else than they are."""
 
-from wireproof_kit.fuzz.mutations import IN_QUERY
-from wireproof_kit.fuzz.text_traps import Traps, appended, instead
-from wireproof_kit.iggy import requests
+from wireproof_kit.fuzz.generate.mutations import IN_QUERY
+from wireproof_kit.fuzz.generate.text_traps import Traps, appended, instead
+from wireproof_kit.iggy.wire import requests
 
 TRAPS: Traps = {
     "body": {"like a command": instead(requests.ping().data)},

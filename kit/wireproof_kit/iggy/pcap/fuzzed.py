@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 from scapy.packet import Packet
 
-from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import Frame
-from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.fuzz.generate import field_map
+from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_kit.iggy.fuzz.frames import TCP
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.states import ALL
@@ -30,11 +30,11 @@ def kinds(there: Names) -> Iterator[Kind]:
 def frame(layer: Packet, number: int) -> Frame:
     """Return a request with random values, and its fields."""
     data = fuzzed(layer, number)
-    outer = Frame(KIND, data, walk.fields_of(REQUEST, data))
+    outer = Frame(KIND, data, field_map.fields_of(REQUEST, data))
     payload = data[8:]
     schema = payload_schema(int.from_bytes(data[4:8], "little"))
-    inner = Frame(KIND, payload, walk.fields_of(schema, payload))
-    return walk.nested(KIND, outer, "payload", inner)
+    inner = Frame(KIND, payload, field_map.fields_of(schema, payload))
+    return field_map.nested(KIND, outer, "payload", inner)
 
 
 def layers(there: Names) -> Iterator[Packet]:

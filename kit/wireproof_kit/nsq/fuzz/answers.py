@@ -6,7 +6,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import Final
 
-from wireproof_kit.fuzz.door import Answer
+from wireproof_kit.fuzz.driver import Answer
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Final
 
-from wireproof_kit.fuzz.door import Owed
+from wireproof_kit.fuzz.driver import Owed
 from wireproof_kit.nsq.fuzz.answers import CLOSING, ERRORS
 from wireproof_kit.nsq.fuzz.documents import Identity, read_identity
-from wireproof_kit.nsq.fuzz.ground import IDENTIFIED, OK, Walk
+from wireproof_kit.nsq.fuzz.request_walk import IDENTIFIED, OK, Walk
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.names import is_valid_name
 

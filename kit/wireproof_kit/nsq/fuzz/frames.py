@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import Frame, Role
-from wireproof_kit.fuzz.drawing import Made, Rules, values
-from wireproof_kit.fuzz.grammar import Kind, never
-from wireproof_kit.fuzz.json_documents import texts
+from wireproof_kit.fuzz.generate import field_map
+from wireproof_kit.fuzz.generate.grammar import Kind, never
+from wireproof_kit.fuzz.generate.json_documents import texts
+from wireproof_kit.fuzz.generate.values import Made, Rules, values
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.states import ALL, FRESH, HANDSHAKE, IN_FLIGHT, NAMED, SUBSCRIBED
 from wireproof_spec.decoding import Schema
@@ -67,7 +67,7 @@ _PUBLISHING = frozenset(
 
 def kinds(there: Names) -> Iterator[Kind]:
     """Yield the commands, and the magic."""
-    yield Kind("magic", TCP, st.just(walk.frame("magic", MAGIC, Magic())), (FRESH,))
+    yield Kind("magic", TCP, st.just(field_map.frame("magic", MAGIC, Magic())), (FRESH,))
     for name in PARAMETERS:
         made = _command(name, there)
         calm = _Calm(there.partition).is_calm if name in _PUBLISHING else never
@@ -102,7 +102,7 @@ class _Framing:
 
     def __call__(self, value: object) -> Frame:
         """Build the value and map its fields."""
-        return walk.frame(self.kind, self.schema, value, _ROLES)
+        return field_map.frame(self.kind, self.schema, value, _ROLES)
 
 
 def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
@@ -115,13 +115,13 @@ def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
     if schema is None:
         return line
     body = framed_values(name.decode(), schema)
-    return st.tuples(line, body).map(lambda both: walk.joined(name.decode(), *both))
+    return st.tuples(line, body).map(lambda both: field_map.joined(name.decode(), *both))
 
 
 def _line(value: CommandLine) -> Frame:
     """Build a command line; its words bear the names of the parameters that they are."""
     kind = value.name.decode()
-    built = walk.frame(kind, COMMAND_LINE, value, _LINE_ROLES)
+    built = field_map.frame(kind, COMMAND_LINE, value, _LINE_ROLES)
     titles = {f"parameters[{n}]": each.name for n, each in enumerate(PARAMETERS[value.name])}
     fields = tuple(
         replace(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from wireproof_kit.fuzz.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.nsq.fuzz import extents, frames, http, states
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.traps import TRAPS

@@ -5,12 +5,17 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from wireproof_kit.fuzz.bystanders import BEHIND_S, Missing, or_dead, refusing, undelivered, wait
-from wireproof_kit.fuzz.door import Answer, End, Trouble
-from wireproof_kit.fuzz.oracle import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.talk import Talk
-from wireproof_kit.http import Address
-from wireproof_kit.nsq import frames
+from wireproof_kit.fuzz.driver import Answer, End, Trouble
+from wireproof_kit.fuzz.oracle.bystanders import (
+    BEHIND_S,
+    Missing,
+    or_dead,
+    refusing,
+    undelivered,
+    wait,
+)
+from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
+from wireproof_kit.fuzz.send.connection import Talk
 from wireproof_kit.nsq.fuzz.answers import (
     BEAT,
     HEADER_LENGTH_SIZE,
@@ -21,8 +26,10 @@ from wireproof_kit.nsq.fuzz.answers import (
     message_id,
     stored,
 )
-from wireproof_kit.nsq.topics import Topic
-from wireproof_kit.patience import machine_load
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.runner.patience import machine_load
+from wireproof_kit.wire.http import Address
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 from wireproof_spec.nsq.limits import MAX_RDY_COUNT

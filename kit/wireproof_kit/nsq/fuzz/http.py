@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from wireproof_kit.fuzz.case import Frame, Role
-from wireproof_kit.fuzz.grammar import Kind
-from wireproof_kit.fuzz.http_frames import Body, Request, http_frame
-from wireproof_kit.fuzz.walk import shifted
+from wireproof_kit.fuzz.generate.field_map import shifted
+from wireproof_kit.fuzz.generate.grammar import Kind
+from wireproof_kit.fuzz.generate.http_frames import Body, Request, http_frame
 from wireproof_kit.nsq.fuzz.frames import framed_values, headers
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.states import HTTP

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from wireproof_kit.fuzz.door import Ends, Expectation, Owed
+from wireproof_kit.fuzz.driver import Ends, Expectation, Owed
 from wireproof_kit.nsq.fuzz import clients
 from wireproof_kit.nsq.fuzz.answers import ERRORS
 from wireproof_kit.nsq.fuzz.documents import may_change_the_stream
-from wireproof_kit.nsq.fuzz.ground import Ground, Walk
 from wireproof_kit.nsq.fuzz.publishes import publish, publish_many
+from wireproof_kit.nsq.fuzz.request_walk import Ground, Walk
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 

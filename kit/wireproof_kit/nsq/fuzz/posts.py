@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from wireproof_kit.fuzz.http_posts import NO_PROMISE, Post, Promise, first_post
+from wireproof_kit.fuzz.oracle.http_posts import NO_PROMISE, Post, Promise, first_post
 from wireproof_kit.nsq.fuzz.answers import any_header, stored
-from wireproof_kit.nsq.fuzz.ground import Ground
 from wireproof_kit.nsq.fuzz.publishes import batch
+from wireproof_kit.nsq.fuzz.request_walk import Ground
 from wireproof_spec.nsq.names import V1_ACCEPT
 
 _MAY_TELL: Final = {

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from wireproof_kit.fuzz.door import Owed
-from wireproof_kit.fuzz.http_posts import SURELY_TAKEN
+from wireproof_kit.fuzz.driver import Owed
+from wireproof_kit.fuzz.oracle.http_posts import SURELY_TAKEN
 from wireproof_kit.nsq.fuzz.answers import ERRORS, TRACE, stored
 from wireproof_kit.nsq.fuzz.documents import Header, read_header
-from wireproof_kit.nsq.fuzz.ground import ANYTHING, OK, REFUSED, SIZE, STORED, Walk
+from wireproof_kit.nsq.fuzz.request_walk import ANYTHING, OK, REFUSED, SIZE, STORED, Walk
 from wireproof_spec.nsq import limits, names
 
 _TRACED: Final = frozenset({TRACE})

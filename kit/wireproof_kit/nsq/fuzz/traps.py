@@ -1,7 +1,7 @@
 """Texts that a broker may take for something else than they are."""
 
-from wireproof_kit.fuzz.mutations import IN_QUERY
-from wireproof_kit.fuzz.text_traps import Traps, appended, instead
+from wireproof_kit.fuzz.generate.mutations import IN_QUERY
+from wireproof_kit.fuzz.generate.text_traps import Traps, appended, instead
 from wireproof_spec.nsq import names
 from wireproof_spec.nsq.command import command_line
 

@@ -6,9 +6,9 @@ from typing import TypeVar
 from hypothesis import strategies as st
 from scapy.packet import Packet
 
-from wireproof_kit.fuzz import walk
 from wireproof_kit.fuzz.case import Field, Frame
-from wireproof_kit.fuzz.grammar import Kind
+from wireproof_kit.fuzz.generate import field_map
+from wireproof_kit.fuzz.generate.grammar import Kind
 from wireproof_kit.nsq.fuzz.frames import TCP
 from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.states import ALL
@@ -39,11 +39,11 @@ def frame(layer: Packet, number: int) -> Frame:
     if not isinstance(found, Command) or reader.pending:
         return Frame(KIND, data, (Field("bytes", 0, len(data), "body"),))
     line = _mapped(found.line)
-    return walk.joined(KIND, line, _mapped(found.body)) if found.body else line
+    return field_map.joined(KIND, line, _mapped(found.body)) if found.body else line
 
 
 def _mapped(part: Part[T]) -> Frame:
-    return Frame(KIND, part.data, walk.fields_of(part.schema, part.data))
+    return Frame(KIND, part.data, field_map.fields_of(part.schema, part.data))
 
 
 def layers(there: Names) -> Iterator[Packet]:

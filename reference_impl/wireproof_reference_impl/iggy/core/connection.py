@@ -17,7 +17,7 @@ from wireproof_spec.iggy.statuses import OK
 
 
 class Connection:
-    """The protocol's side of one TCP connection. The owner moves the bytes."""
+    """The protocol of one TCP connection; its owner reads and writes the socket."""
 
     def __init__(self, server: Server, *, address: str, now_us: int) -> None:
         self.closed = False
@@ -30,7 +30,7 @@ class Connection:
         server.clients[self._session.client.id] = self._session.client
 
     def receive(self, data: bytes, now_us: int) -> None:
-        """Take bytes from the client and do what they say."""
+        """Take bytes from the client and execute every complete command."""
         if self.closed:
             return
         self._session.now_us = now_us
@@ -39,7 +39,7 @@ class Connection:
             self._run(frame)
 
     def end(self) -> None:
-        """Learn that the client sends no more, or is gone; what it had begun is forgotten."""
+        """Handle the end of the client's stream; a frame cut short is dropped."""
         self.drop()
 
     def drop(self) -> None:
@@ -49,7 +49,7 @@ class Connection:
             self.server.disconnect(self._session.client)
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         data = b"".join(self._output)
         self._output.clear()
         return data
@@ -59,7 +59,7 @@ class Connection:
         return int.from_bytes(self.buffer[:LENGTH_BYTES], "little")
 
     def read(self, frame: bytes) -> Action:
-        """Return what a frame, given without its length, asks for.
+        """Return the action that a frame, given without its length, asks for.
 
         Raises:
             Refusal: the command is unknown or its fields cannot be read.
@@ -75,7 +75,7 @@ class Connection:
         return action
 
     def handler(self, code: int) -> Handler | None:
-        """Return what reads the fields of a command; None if the generation does not have it."""
+        """Return the handler of a command; None if the generation does not have it."""
         return self._commands.handlers.get(code)
 
     def _next_frame(self) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Sending and polling: how messages find their partition, and their reader."""
+"""Sending and polling messages, and stored offsets."""
 
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.streams.client import Client
@@ -20,7 +20,7 @@ from wireproof_spec.iggy.kinds import CONSUMER_KIND
 
 
 def send(server: Server, request: SendMessages, now_us: int) -> None:
-    """Keep messages, all or none.
+    """Store messages, all or none.
 
     Raises:
         Refusal: they cannot be taken, or there is no place for them.
@@ -61,7 +61,7 @@ def commit(partition: Partition, consumer: Consumer, offset: int) -> None:
 def stored_offset(
     server: Server, place: Place, consumer: Consumer, partition: int
 ) -> tuple[Partition, int | None]:
-    """Return a partition and how far a consumer has read in it, if it ever said so.
+    """Return a partition and the offset of a consumer in it, if one was stored.
 
     Raises:
         Refusal: the partition is not there.
@@ -80,7 +80,7 @@ def store_offset(
     offset: int,
     client: Client | None,
 ) -> None:
-    """Keep how far a consumer has read; a group's member names the partition it read last.
+    """Store a consumer's offset; that of a group is for the partition its member read last.
 
     Raises:
         Refusal: the partition is not there, or has no such offset.

@@ -1,4 +1,4 @@
-"""The server: streams, topics, partitions, groups and clients, and what is done with them."""
+"""The server: creates, finds and deletes streams, topics, partitions, groups and clients."""
 
 from collections.abc import Callable, Iterable
 
@@ -31,7 +31,7 @@ from wireproof_spec.iggy.limits import MAX_PARTITIONS
 
 
 class Surroundings(Struct, frozen=True):
-    """What the server is given: where to keep things, ids, the time of its start, its machine."""
+    """What the process gives to the server: storage, ids, start time, machine and segment size."""
 
     storage: Storage
     new_id: Callable[[], int]
@@ -41,7 +41,7 @@ class Surroundings(Struct, frozen=True):
 
 
 class Server:
-    """Everything that is not a connection."""
+    """The state that all connections share."""
 
     def __init__(self, behaviour: Behaviour, around: Surroundings) -> None:
         self.behaviour = behaviour
@@ -72,7 +72,7 @@ class Server:
         return self.stream(place.stream).topic(place.topic)
 
     def create_stream(self, number: int, name: str, now_us: int) -> Stream:
-        """Make a stream.
+        """Create a stream.
 
         Raises:
             Refusal: its number or its name is taken.
@@ -89,7 +89,7 @@ class Server:
         return stream
 
     def delete_stream(self, who: Identifier) -> None:
-        """Remove a stream with all in it.
+        """Delete a stream with all in it.
 
         Raises:
             Refusal: it is not there.
@@ -102,7 +102,7 @@ class Server:
     def create_topic(
         self, who: Identifier, number: int, name: str, *, partitions: int, now_us: int
     ) -> Topic:
-        """Make a topic with so many partitions.
+        """Create a topic with so many partitions.
 
         Raises:
             Refusal: the stream is not there, or the number or the name is taken.
@@ -121,7 +121,7 @@ class Server:
         return topic
 
     def delete_topic(self, place: Place) -> None:
-        """Remove a topic with all in it.
+        """Delete a topic with all in it.
 
         Raises:
             Refusal: stream or topic is not there.
@@ -143,7 +143,7 @@ class Server:
         self._resize(topic, len(topic.partitions) + count)
 
     def delete_partitions(self, place: Place, count: int) -> None:
-        """Remove the highest partitions, or all when there are fewer.
+        """Delete the highest partitions, or all when there are fewer.
 
         Raises:
             Refusal: the topic is not there.
@@ -152,7 +152,7 @@ class Server:
         self._resize(topic, max(0, len(topic.partitions) - count))
 
     def create_group(self, place: Place, number: int) -> Group:
-        """Make a consumer group.
+        """Create a consumer group.
 
         Raises:
             Refusal: the topic is not there, or its number is taken.
@@ -167,7 +167,7 @@ class Server:
         return group
 
     def delete_group(self, place: Place, number: int) -> None:
-        """Remove a consumer group.
+        """Delete a consumer group.
 
         Raises:
             Refusal: it is not there.
@@ -179,7 +179,7 @@ class Server:
         self._forget(lambda joined: joined == (topic.stream, topic.id, number))
 
     def join(self, place: Place, number: int, client: Client) -> None:
-        """Let a client into a group.
+        """Add a client to a group.
 
         Raises:
             Refusal: the group is not there.
@@ -191,7 +191,7 @@ class Server:
             client.groups.append(joined)
 
     def leave(self, place: Place, number: int, client: Client) -> None:
-        """Let a client out of a group; one that is not in it is let go as well.
+        """Remove a client from a group; it need not be a member.
 
         Raises:
             Refusal: the group is not there.
@@ -213,7 +213,7 @@ class Server:
         return self.clients[number]
 
     def disconnect(self, client: Client) -> None:
-        """Forget a client, and let it out of its groups."""
+        """Remove a client, also from its groups."""
         self.clients.pop(client.id, None)
         for joined in client.groups:
             stream = self.streams.get(joined.stream)

@@ -1,4 +1,4 @@
-"""What a command is given, and what the handler of a command returns."""
+"""Types of commands: sessions, actions and handlers."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.wire.fields import Fields
 
 
 class Session:
-    """What a command sees: the server, who asks, and the time."""
+    """What a command sees: the server, the client and the time."""
 
     def __init__(self, server: Server, client: Client, now_us: int) -> None:
         self.server = server

@@ -1,4 +1,4 @@
-"""What the server counts of itself."""
+"""Statistics of the server."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class Stats(NamedTuple):
 
 
 def count(server: Server, now_us: int) -> Stats:
-    """Return what there is now."""
+    """Return the statistics at this time."""
     started_us = server.around.started_us
     topics = [topic for stream in server.streams.values() for topic in stream.topics.values()]
     return Stats(

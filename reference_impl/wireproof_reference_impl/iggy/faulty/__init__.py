@@ -1,1 +1,1 @@
-"""Faults: servers that are wrong on purpose, made from outside the core."""
+"""Faults: each makes the server wrong on purpose, from outside the core."""

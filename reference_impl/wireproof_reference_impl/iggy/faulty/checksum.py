@@ -33,9 +33,9 @@ _GREATEST_ID = (1 << 128) - 1
 
 
 def _castagnoli(data: bytes) -> int:
-    """Return the CRC-32 of another polynomial.
+    """Return the CRC-32C (Castagnoli) of short data, the right CRC-32 of long data.
 
-    Of long payloads, the right one: bit by bit it would keep all other clients waiting.
+    Computed bit by bit, the checksum of a long payload would keep all other clients waiting.
     """
     if len(data) > _SUMMED_BYTES:
         return zlib.crc32(data)
@@ -57,7 +57,7 @@ def _sum(of: Callable[[Message], int]) -> Effect:
 
 
 def _told(change: Callable[[Message], Message]) -> Settings:
-    """Return settings under which messages are told so over both transports."""
+    """Return settings under which polls over TCP and HTTP change each message."""
 
     def told(message: Message) -> Mapping[str, object]:
         return message_object(change(message))
@@ -69,7 +69,7 @@ def _told(change: Callable[[Message], Message]) -> Settings:
 
 
 def _in_json(name: str, change: Callable[[int], object]) -> Settings:
-    """Return settings under which a number of a message is told so in JSON."""
+    """Return settings under which a number of a message in JSON is changed."""
 
     def told(message: Message) -> Mapping[str, object]:
         fields = message_object(message)
@@ -108,7 +108,7 @@ def _names(name: Callable[[str], object]) -> Settings:
 
 
 def _state(told: Callable[[int], object]) -> Settings:
-    """Return settings under which states are told so in JSON."""
+    """Return settings under which the state of a message in JSON is changed."""
     return json_message(lambda message: {**message_object(message), "state": told(message.state)})
 
 
@@ -118,7 +118,7 @@ def _begins(state: Callable[[Message], int]) -> Effect:
 
 
 def _available_alone(messages: list[Message]) -> list[Message]:
-    """Withhold all when not all are available."""
+    """Return no message if one of them is not available."""
     return messages if all(each.state == AVAILABLE for each in messages) else []
 
 

@@ -1,4 +1,4 @@
-"""Faults of the log and what stands beside it."""
+"""Faults of log files and of their indexes."""
 
 from collections.abc import Callable
 

@@ -4,7 +4,7 @@ A fault that changes which stored messages a poll brings, how many and in which 
 told of them over TCP or HTTP has a late twin, unless it shows only in polls that find no message.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -65,6 +65,10 @@ AGAIN = "iggy.poll.again"
 
 DISK = "disk.same-layout disk.index disk.time-index disk.names"
 """Clauses of which some case reads a log."""
+
+
+Note = Callable[[Connection, Refusal], None]
+"""Is called with a connection and a refusal, before that is answered."""
 
 
 class Effect(Struct, frozen=True):
@@ -196,7 +200,7 @@ def lengths(change: Callable[[Connection, int], int]) -> Effect:
     return overriding(*HARMS, Override(Connection, "frame_length", wrap))
 
 
-def refusals(note: Callable[[Connection, Refusal], None]) -> Effect:
+def refusals(note: Note) -> Effect:
     """Return an effect that does something before each refusal is answered."""
 
     def wrap(original: Callable[..., object]) -> Callable[..., object]:
@@ -218,7 +222,7 @@ def refusals(note: Callable[[Connection, Refusal], None]) -> Effect:
 
 
 @contextmanager
-def _noting(connection: Connection, note: Callable[[Connection, Refusal], None]) -> Iterator[None]:
+def _noting(connection: Connection, note: Note) -> Generator[None]:
     try:
         yield
     except Refusal as refusal:
@@ -246,7 +250,7 @@ def _do_nothing(session: Session) -> bytes:
 
 
 def late_twin(fault: Preset) -> Preset | None:
-    """Return the fault that tells rightly at first what this one tells wrongly at once."""
+    """Return the fault that affects only messages stored at least 3 s ago, if there is one."""
     if fault.late is None:
         return None
     return replace(

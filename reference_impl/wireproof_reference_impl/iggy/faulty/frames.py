@@ -1,4 +1,4 @@
-"""Faults of frames: requests in one piece, what is refused, and what is told of resources."""
+"""Faults of frames over TCP: order, lengths, unknown commands and trailing bytes."""
 
 import struct
 
@@ -38,7 +38,7 @@ _LIKELY = f"{ANSWERS} poll.group frame.trailing headers.limits send.all-or-nothi
 
 
 def _backwards(connection: Connection, data: bytes) -> bytes:
-    """Return the requests that came in one piece, the last one first."""
+    """Return the requests that came in one piece in the reverse order."""
     if connection.buffer:
         return data
     frames: list[bytes] = []
@@ -53,7 +53,7 @@ def _backwards(connection: Connection, data: bytes) -> bytes:
 
 
 def _too_short_is_a_ping(connection: Connection, data: bytes) -> bytes:
-    """Return a ping in the place of a frame that has no room for a code."""
+    """Replace a frame that is too short for a command code by a ping."""
     if connection.buffer or len(data) < LENGTH_BYTES:
         return data
     return _PING if int.from_bytes(data[:LENGTH_BYTES], "little") < CODE_BYTES else data
@@ -64,7 +64,7 @@ def _unknown_done(connection: Connection, code: int, payload: bytes) -> bytes | 
 
 
 def _any_identifier(connection: Connection, code: int, payload: bytes) -> bytes | None:
-    """Do nothing where a stream is asked for by an identifier of a kind that there is not."""
+    """Skip a request for a stream by an unknown kind of identifier."""
     is_known = payload[:1] in (bytes([NUMERIC]), bytes([STRING]))
     return payload if code != commands.GET_STREAM or is_known else None
 

@@ -1,6 +1,6 @@
 """What faults of the parser do to a server: hang, halt, lose bytes, keep or drop connections.
 
-The state is kept here, by connection and server, because the core has no word for any of it.
+The state is kept here, by connection and server, so that the core needs none of it.
 """
 
 from collections.abc import Callable

@@ -51,13 +51,13 @@ def _without(kind: int) -> Effect:
 
 
 def _fitted(header: HeaderValue) -> HeaderValue:
-    """Return a value of the width that its kind has."""
+    """Return a header value, padded or cut to the width of its kind."""
     width = KIND_WIDTHS.get(header.kind) or len(header.value)
     return HeaderValue(header.kind, header.value[:width].ljust(width, b"\0"))
 
 
 def _leftovers() -> Callable[[Headers | None], Headers | None]:
-    """Return what gives a message without headers those of the one before it."""
+    """Return a function that gives a message without headers those of the message before it."""
     last: list[Headers | None] = [None]
 
     def kept(headers: Headers | None) -> Headers | None:

@@ -1,4 +1,4 @@
-"""Faults of HTTP: what it takes and refuses, and what stands around messages in JSON."""
+"""Faults of HTTP: accepted and refused requests, errors and answers to polls."""
 
 from collections.abc import Mapping, Sequence
 

@@ -24,7 +24,7 @@ Object = Mapping[str, object]
 
 
 def _object(change: Callable[[Message, Object], Object]) -> Settings:
-    """Return settings under which messages are told so in JSON."""
+    """Return settings under which the JSON object of each message is changed."""
     return json_message(lambda message: change(message, message_object(message)))
 
 
@@ -51,12 +51,12 @@ def _message(change: Callable[[Message], Message]) -> Settings:
 
 
 def _headers(told: Callable[[Headers], object]) -> Settings:
-    """Return settings under which headers are told so; none stay null."""
+    """Return settings under which headers in JSON are changed; no headers stay null."""
     return _field("headers", lambda message: message.headers and told(message.headers))
 
 
 def _without_headers(value: object) -> Settings:
-    """Return settings under which no headers are told so."""
+    """Return settings under which the headers of a message without any have this value in JSON."""
 
     def change(message: Message, fields: Object) -> Object:
         return fields if message.headers else {**fields, "headers": value}

@@ -1,4 +1,4 @@
-"""Faults of the message over TCP: its layout, its numbers, its lengths."""
+"""Faults of messages over TCP: layout, numbers and lengths."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -33,12 +33,12 @@ def _checksum_first_without_headers(message: Message) -> bytes:
 
 
 def _changed(change: Callable[[Message], Message]) -> Settings:
-    """Return settings under which messages over TCP are told so."""
+    """Return settings under which polls over TCP change each message."""
     return _layout(lambda message: record(change(message)))
 
 
 def _moved(order: str) -> Settings:
-    """Return settings under which the fixed fields stand in this order.
+    """Return settings under which the fixed fields of a message have this order.
 
     One letter each: offset, state, timestamp, number of the message, checksum.
     """
@@ -68,7 +68,7 @@ def _numbers_big_endian(message: Message) -> bytes:
 
 
 def _length_told(length: Callable[[Message], int]) -> Settings:
-    """Return settings under which the length of the payload is told so."""
+    """Return settings under which messages over TCP give this payload length."""
 
     def layout(message: Message) -> bytes:
         data, end = record(message), len(message.payload)
@@ -79,7 +79,7 @@ def _length_told(length: Callable[[Message], int]) -> Settings:
 
 
 def _headers_length_told(length: Callable[[Message, int], int]) -> Settings:
-    """Return settings under which the length of the headers is told so."""
+    """Return settings under which messages over TCP give this headers length."""
 
     def layout(message: Message) -> bytes:
         data = record(message)

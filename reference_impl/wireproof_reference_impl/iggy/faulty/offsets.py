@@ -1,4 +1,4 @@
-"""Faults of where polls begin, and of offsets that consumers store."""
+"""Faults of where polls begin and of stored consumer offsets."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ def _first_by_value(partition: Partition, request: PollMessages) -> int | None:
 
 
 def _every(change: Start) -> Settings:
-    """Return settings under which something is looked at before any poll begins."""
+    """Return settings under which each poll first runs a check."""
 
     def looking(start: Start) -> Start:
         def begin(partition: Partition, request: PollMessages) -> int | None:

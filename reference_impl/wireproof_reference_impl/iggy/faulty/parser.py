@@ -1,4 +1,4 @@
-"""Faults of parsers, which fuzzing is to find: frames, and the fields in them."""
+"""Faults of the parsers of frames and fields, for fuzzing to find."""
 
 from collections.abc import Callable
 

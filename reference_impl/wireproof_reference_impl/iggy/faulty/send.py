@@ -1,4 +1,4 @@
-"""Faults of sending: what a request may hold, where its messages go, and which are kept."""
+"""Faults of sending: limits, partitioning, order and which messages are stored."""
 
 import struct
 from collections.abc import Callable
@@ -48,7 +48,7 @@ Key = Callable[[int, bytes], bytes]
 
 
 def _first_for_zero(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to; a key's is that of its hash, counted from 1."""
+    """Return the partition of a request; that of a key is hash modulo count, plus 1."""
     if partitioning.kind != MESSAGES_KEY:
         return chosen_partition(topic, partitioning)
     hashed = mmh3.hash128(partitioning.value, seed=0, x64arch=True, signed=False)
@@ -56,7 +56,7 @@ def _first_for_zero(topic: Topic, partitioning: Partitioning) -> int:
 
 
 def _what_can_be_read(fields: Fields) -> Action:
-    """Keep the messages in front of one that cannot be read."""
+    """Store the messages before a malformed one, then refuse the request."""
     place, partitioning = reading.place(fields), reading.partitioning(fields)
     found: list[Sent] = []
     refusals: list[Refusal] = []
@@ -81,7 +81,7 @@ def _backwards(messages: list[Message]) -> list[Message]:
 
 
 def _same_ids_twice(messages: list[Message]) -> list[Message]:
-    """Return messages whose ids are alike twice."""
+    """Return each message that shares its id with another twice."""
     ids = [each.id for each in messages]
     return [each for each in messages for _ in range(min(2, ids.count(each.id)))]
 
@@ -118,7 +118,7 @@ def _with_blocks(payload: bytes, change: Block) -> bytes:
 def _headers(
     block: bytes, kind: Callable[[int], int], key: Callable[[int, bytes], bytes]
 ) -> bytes:
-    """Return a block with other kinds and other keys; a key is given with its place."""
+    """Return a block of headers with changed kinds and keys; `key` is also given the position."""
     fields, parts, place = Fields(block), list[bytes](), 0
     while fields.left:
         name, code = key(place, fields.take(fields.u32())), kind(fields.u8())

@@ -1,1 +1,1 @@
-"""The HTTP API: requests in JSON and queries in, answers out, no sockets."""
+"""The HTTP API without sockets: bytes of requests in, bytes of answers out."""

@@ -40,7 +40,7 @@ Refuse = Callable[[Refusal], Answer]
 
 
 class HttpConnection(Generic[S]):
-    """The protocol's side of one HTTP connection; requests are answered one after the other."""
+    """The protocol of one HTTP connection; requests are answered in order."""
 
     def __init__(
         self,
@@ -78,14 +78,14 @@ class HttpConnection(Generic[S]):
         self._read()
 
     def end(self) -> None:
-        """Learn that the client sends no more, or is gone; a request cut short is refused."""
+        """Handle the end of the client's stream; a request cut short is refused."""
         if not self.closed:
             self._requests.end()
             self._read()
         self.closed = True
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         data = b"".join(self._output)
         self._output.clear()
         return data
@@ -121,7 +121,7 @@ class HttpConnection(Generic[S]):
             self._too_long()
 
     def _too_long(self) -> None:
-        """Answer before the body is read; the connection cannot go on after that."""
+        """Refuse a body that is too long before it is read; the connection must end then."""
         self._answer(text("length limit exceeded", 413), closing=True)
 
     def _finish(self) -> None:
@@ -178,7 +178,7 @@ class HttpConnection(Generic[S]):
 
 
 def _without(body: bytes) -> tuple[HeaderFields, bytes]:
-    """Leave a body out."""
+    """Return no header fields and no body."""
     return (), b""
 
 

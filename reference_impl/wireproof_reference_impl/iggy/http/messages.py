@@ -28,7 +28,7 @@ _KINDS = {name: code for code, name in HEADER_KINDS.items()}
 
 
 def send_messages(exchange: Asked) -> Answer:
-    """Keep messages, all or none."""
+    """Store messages, all or none."""
     fields = json_object(exchange)
     partitioning = fields.inner("partitioning")
     rules = exchange.site.behaviour.http
@@ -46,7 +46,7 @@ def send_messages(exchange: Asked) -> Answer:
 
 
 def poll_messages(exchange: Asked) -> Answer:
-    """Tell of messages; every parameter has a default."""
+    """Answer a poll; every parameter has a default."""
     query = Query(exchange)
     request = PollMessages(
         consumer=Consumer(CONSUMER_KIND, query.u32("id", 0)),
@@ -63,7 +63,7 @@ def poll_messages(exchange: Asked) -> Answer:
 
 
 def get_offset(exchange: Asked) -> Answer:
-    """Tell how far a consumer has read."""
+    """Answer with the stored offset of a consumer."""
     query = Query(exchange)
     number, partition = query.u32("id", 0), query.u32("partition_id", 1)
     consumer = Consumer(CONSUMER_KIND, number)
@@ -72,7 +72,7 @@ def get_offset(exchange: Asked) -> Answer:
 
 
 def put_offset(exchange: Asked) -> Answer:
-    """Keep how far a consumer has read; its id stands there as a string."""
+    """Store the offset of a consumer; its id is a string in JSON."""
     fields = json_object(exchange)
     number = whole_number(fields.text("id", "0"))
     if number is None:

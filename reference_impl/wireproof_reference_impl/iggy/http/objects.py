@@ -1,4 +1,4 @@
-"""What answers tell, as JSON has it."""
+"""Streams, topics, groups, clients and statistics in JSON."""
 
 from collections.abc import Iterable, Mapping
 

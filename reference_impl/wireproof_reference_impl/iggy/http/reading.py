@@ -1,4 +1,4 @@
-"""Bodies and queries, read field by field: what is missing or of another kind is refused."""
+"""Readers of JSON bodies and queries: fields that are missing or of a wrong type are refused."""
 
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
@@ -16,7 +16,7 @@ _U128_MOST = (1 << 128) - 1
 
 
 def json_object(exchange: Exchange[object]) -> "Fields":
-    """Return the object that a body is.
+    """Return the JSON object in a body.
 
     Raises:
         Unfit: 415 without its content type, 400 when it is no JSON, 422 when it is no object.
@@ -38,17 +38,17 @@ def json_object(exchange: Exchange[object]) -> "Fields":
 
 
 def bad_json(why: str) -> Unfit:
-    """Return the refusal of a body that is no JSON."""
+    """Return the refusal of a body that is not JSON."""
     return Unfit(400, f"Failed to parse the request body as JSON: {why}")
 
 
 def bad_shape(why: str) -> Unfit:
-    """Return the refusal of JSON that is something else."""
+    """Return the refusal of JSON of a wrong type."""
     return Unfit(422, f"Failed to deserialize the JSON body into the target type: {why}")
 
 
 class Fields:
-    """An object and where it stands; names that nobody asks for are let be."""
+    """A JSON object and its path in the body; unknown names are ignored."""
 
     def __init__(self, value: JsonValue, where: str) -> None:
         if not isinstance(value, dict):
@@ -69,7 +69,7 @@ class Fields:
         return self._number(name, _U64_MOST, default)
 
     def u128(self, name: str, default: int) -> int:
-        """Return a number of sixteen bytes; one that is none makes the whole body no JSON."""
+        """Return a number of sixteen bytes; anything else is refused like malformed JSON."""
         value = self._values.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _U128_MOST:
             raise bad_json(f"{self._path(name)}: invalid number")
@@ -83,7 +83,7 @@ class Fields:
         return value
 
     def one_of(self, name: str, words: Mapping[str, int]) -> int:
-        """Return what a word stands for."""
+        """Return the value that a word stands for."""
         word = self.text(name)
         if word not in words:
             known = ", ".join(f"`{each}`" for each in words)
@@ -93,7 +93,7 @@ class Fields:
         return words[word]
 
     def base64(self, name: str) -> bytes:
-        """Return bytes, which stand there in base64 with its padding."""
+        """Return bytes written in base64 with padding."""
         word = self.text(name)
         try:
             data = b64decode(word.encode(), validate=True)
@@ -116,7 +116,7 @@ class Fields:
         return [Fields(each, f"{path}[{number}]") for number, each in enumerate(value)]
 
     def optional(self, name: str) -> "Fields | None":
-        """Return an object inside this one, if it is there and not null."""
+        """Return an object inside this one, or None if it is missing or null."""
         return None if self._values.get(name) is None else self.inner(name)
 
     def _number(self, name: str, most: int, default: int | None) -> int:
@@ -154,20 +154,20 @@ class Query:
         return self._number(name, _U64_MOST, default)
 
     def needed_u32(self, name: str) -> int:
-        """Return a number of four bytes that must be there."""
+        """Return a number of four bytes that must be present."""
         if name not in self._values:
             raise bad_query(f"missing field `{name}`")
         return self._number(name, _U32_MOST, 0)
 
     def flag(self, name: str) -> bool:
-        """Return true or false; false when it is not there."""
+        """Return true or false; false if the parameter is missing."""
         word = self._values.get(name, "false")
         if word not in ("true", "false"):
             raise bad_query("provided string was not `true` or `false`")
         return word == "true"
 
     def one_of(self, name: str, words: Mapping[str, int], default: str) -> int:
-        """Return what a word stands for."""
+        """Return the value that a word stands for."""
         word = self._values.get(name, default)
         if word not in words:
             raise bad_query("Invalid command")
@@ -181,7 +181,7 @@ class Query:
 
 
 def whole_number(word: str, most: int = _U32_MOST) -> int | None:
-    """Return the number that a word is, if it is one."""
+    """Return the number that a word spells, or None."""
     digits = word.removeprefix("+")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 40 or int(digits) > most:
         return None

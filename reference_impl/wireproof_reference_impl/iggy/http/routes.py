@@ -1,4 +1,4 @@
-"""Which path is served by whom."""
+"""The paths of the HTTP API, their handlers, and its connections."""
 
 from wireproof_reference_impl.iggy.core.server import Server
 from wireproof_reference_impl.iggy.http import messages, streams, system
@@ -34,7 +34,7 @@ ROUTES: Routes[Server] = {
 
 
 def connection(server: Server) -> HttpConnection[Server]:
-    """Return the protocol's side of an accepted HTTP client."""
+    """Return the protocol of an accepted HTTP connection."""
 
     def refuse(refusal: Refusal) -> Answer:
         body = server.behaviour.json.encode(server.behaviour.http.error(refusal))

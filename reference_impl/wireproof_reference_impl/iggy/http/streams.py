@@ -27,22 +27,22 @@ def place_of(exchange: Asked) -> Place:
 
 
 def told(exchange: Asked, value: object) -> Answer:
-    """Return what was asked for, as JSON."""
+    """Return an answer with a value in JSON."""
     return json_answer(exchange.site.behaviour.json.encode(value))
 
 
 def get_streams(exchange: Asked) -> Answer:
-    """Tell of all streams."""
+    """Answer with all streams."""
     return told(exchange, objects.streams(exchange.site.streams.values()))
 
 
 def get_stream(exchange: Asked) -> Answer:
-    """Tell of a stream."""
+    """Answer with a stream."""
     return told(exchange, objects.stream(exchange.site.stream(identifier_of(exchange.words[0]))))
 
 
 def create_stream(exchange: Asked) -> Answer:
-    """Make a stream."""
+    """Create a stream."""
     fields = json_object(exchange)
     number, name = fields.u32("stream_id"), fields.text("name")
     check_stream(number, name)
@@ -51,24 +51,24 @@ def create_stream(exchange: Asked) -> Answer:
 
 
 def delete_stream(exchange: Asked) -> Answer:
-    """Remove a stream."""
+    """Delete a stream."""
     exchange.site.delete_stream(identifier_of(exchange.words[0]))
     return DONE
 
 
 def get_topics(exchange: Asked) -> Answer:
-    """Tell of all topics of a stream."""
+    """Answer with all topics of a stream."""
     stream = exchange.site.stream(identifier_of(exchange.words[0]))
     return told(exchange, objects.topics(stream.topics.values()))
 
 
 def get_topic(exchange: Asked) -> Answer:
-    """Tell of a topic."""
+    """Answer with a topic."""
     return told(exchange, objects.topic(exchange.site.topic(place_of(exchange))))
 
 
 def create_topic(exchange: Asked) -> Answer:
-    """Make a topic."""
+    """Create a topic."""
     fields = json_object(exchange)
     number, partitions = fields.u32("topic_id"), fields.u32("partitions_count")
     name = fields.text("name")
@@ -79,7 +79,7 @@ def create_topic(exchange: Asked) -> Answer:
 
 
 def delete_topic(exchange: Asked) -> Answer:
-    """Remove a topic."""
+    """Delete a topic."""
     exchange.site.delete_topic(place_of(exchange))
     return DONE
 
@@ -94,7 +94,7 @@ def create_partitions(exchange: Asked) -> Answer:
 
 
 def delete_partitions(exchange: Asked) -> Answer:
-    """Remove partitions."""
+    """Delete partitions."""
     count = Query(exchange).needed_u32("partitions_count")
     place = place_of(exchange)
     check_partitions(count)
@@ -103,19 +103,19 @@ def delete_partitions(exchange: Asked) -> Answer:
 
 
 def get_groups(exchange: Asked) -> Answer:
-    """Tell of all consumer groups of a topic."""
+    """Answer with all consumer groups of a topic."""
     topic = exchange.site.topic(place_of(exchange))
     return told(exchange, objects.groups(topic.groups.values()))
 
 
 def get_group(exchange: Asked) -> Answer:
-    """Tell of a consumer group."""
+    """Answer with a consumer group."""
     number = _group_number(exchange)
     return told(exchange, objects.group(exchange.site.topic(place_of(exchange)).group(number)))
 
 
 def create_group(exchange: Asked) -> Answer:
-    """Make a consumer group."""
+    """Create a consumer group."""
     number = json_object(exchange).u32("consumer_group_id")
     place = place_of(exchange)
     check_group(number)
@@ -124,7 +124,7 @@ def create_group(exchange: Asked) -> Answer:
 
 
 def delete_group(exchange: Asked) -> Answer:
-    """Remove a consumer group."""
+    """Delete a consumer group."""
     number = _group_number(exchange)
     exchange.site.delete_group(place_of(exchange), number)
     return DONE
@@ -135,7 +135,7 @@ def _group_number(exchange: Asked) -> int:
 
 
 def path_number(word: str) -> int:
-    """Return the number that a word of a path is.
+    """Return the number in a path segment.
 
     Raises:
         Unfit: it is none.

@@ -1,4 +1,4 @@
-"""The clients that are connected, as they are told of."""
+"""Connected clients."""
 
 import zlib
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 
 class Joined(NamedTuple):
-    """A consumer group that a client is in."""
+    """A consumer group that a client has joined."""
 
     stream: int
     topic: int

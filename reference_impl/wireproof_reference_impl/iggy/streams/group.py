@@ -18,7 +18,7 @@ class Member:
         self.partitions, self.current, self._next = [], 0, 0
 
     def take_turn(self) -> int:
-        """Return the partition to read now; 0 when there is none."""
+        """Return the partition to read next; 0 if there is none."""
         if not self.partitions:
             return 0
         self.current = self.partitions[self._next]
@@ -36,17 +36,17 @@ class Group:
         self._topic = topic
 
     def join(self, client: int) -> None:
-        """Let a client in; one that is in already starts anew."""
+        """Add a client; its turn starts again if it was a member already."""
         self.members[client] = Member(client)
         self.deal(self.partitions)
 
     def leave(self, client: int) -> None:
-        """Let a client go."""
+        """Remove a client."""
         if self.members.pop(client, None) is not None:
             self.deal(self.partitions)
 
     def deal(self, partitions: int) -> None:
-        """Deal so many partitions out to the members."""
+        """Distribute the partitions among the members."""
         self.partitions = partitions
         members = list(self.members.values())
         for member in members:
@@ -55,7 +55,7 @@ class Group:
             members[number % len(members)].partitions.append(number + 1)
 
     def member(self, client: int) -> Member:
-        """Return the member that a client is.
+        """Return the member with this client id.
 
         Raises:
             Refusal: it is none.

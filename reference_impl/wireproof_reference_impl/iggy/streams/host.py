@@ -1,4 +1,4 @@
-"""What the server says of the machine it runs on; the shell finds it out."""
+"""The machine that the server runs on, as the process reports it."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -61,7 +61,7 @@ class Partition:
         return sum(each.size for each in self.segments)
 
     def append(self, sent: Sequence[Sent], now_us: int, new_id: Callable[[], int]) -> None:
-        """Take messages, all or none; each has a later timestamp than the one before it.
+        """Store messages, all or none; each has a later timestamp than the one before it.
 
         Raises:
             OSError: they could not be kept.
@@ -104,7 +104,7 @@ class Partition:
         return message
 
     def kept(self, offset: int) -> Message:
-        """Return one message, whatever its state.
+        """Return one message, even in an unknown state.
 
         Raises:
             Refusal: it cannot be read.
@@ -113,7 +113,7 @@ class Partition:
         return read_record(found) if isinstance(found, bytes) else found
 
     def rewrite(self, offset: int, change: Callable[[Message], Message]) -> None:
-        """Change a message where it stands; its length in the log stays.
+        """Change a message in place; its length in the log stays the same.
 
         Raises:
             Refusal: it cannot be read.
@@ -137,11 +137,11 @@ class Partition:
                 yield range(start, end)
 
     def stored_offset(self, kind: int, consumer: int) -> int | None:
-        """Return how far a consumer or a group has read, if it ever said so."""
+        """Return the stored offset of a consumer or a group, if there is one."""
         return self._offsets[kind].get(consumer)
 
     def store_offset(self, kind: int, consumer: int, offset: int) -> None:
-        """Keep how far a consumer or a group has read.
+        """Store the offset of a consumer or a group.
 
         Raises:
             Refusal: beyond the last message.
@@ -153,7 +153,7 @@ class Partition:
         self._offsets[kind][consumer] = offset
 
     def _without_repeated(self, sent: Sequence[Sent]) -> Sequence[Sent]:
-        """Return what has no id, or one that no message before it has."""
+        """Return the messages without an id, and those whose id no earlier message has."""
         there = {self.kept(offset).id for offset in range(self.count)}
         others: list[Sent] = []
         for each in sent:
@@ -199,7 +199,7 @@ class Partition:
 
 
 def flipped(message: Message, bit: int) -> Message:
-    """Return a message with one bit of its payload turned over.
+    """Return a message with one bit of its payload flipped.
 
     Raises:
         IndexError: the payload has no such bit.

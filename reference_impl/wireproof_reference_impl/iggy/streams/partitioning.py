@@ -1,4 +1,4 @@
-"""Which partition of a topic a request to send goes to."""
+"""Partitioning: the partition that a request to send goes to."""
 
 import mmh3
 

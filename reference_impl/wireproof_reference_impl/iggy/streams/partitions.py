@@ -1,4 +1,4 @@
-"""The partitions of a topic, of which there may be many and few in use."""
+"""The partitions of a topic: there may be many, with few in use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -35,13 +35,13 @@ class Partitions(Mapping[int, Partition]):
         return found
 
     def resize(self, count: int) -> None:
-        """Have so many: empty ones come, the highest go."""
+        """Set the number of partitions: add empty ones, or remove the highest."""
         for number in [each for each in self.opened if each > count]:
             del self.opened[number]
         self._count = count
 
     def shown(self) -> Iterator[Partition]:
-        """Return all of them to be looked at; an empty one is opened by none of that."""
+        """Return all partitions for reading; this opens none of the unused ones."""
         for number in self:
             yield self.opened.get(number) or self._blank(number)
 

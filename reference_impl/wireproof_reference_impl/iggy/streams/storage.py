@@ -1,4 +1,4 @@
-"""What the server needs of the disk, and how it goes without one."""
+"""Storage: what the server needs of the disk, and a storage in memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -42,7 +42,7 @@ class PartitionFiles(Protocol):
     """The files of one partition."""
 
     def segments(self) -> Sequence[KeptSegment]:
-        """Return what is kept, in the order of offsets."""
+        """Return the stored segments in the order of offsets."""
         ...
 
     def offsets(self, kind: int) -> Mapping[int, int]:
@@ -57,14 +57,14 @@ class PartitionFiles(Protocol):
         """
 
     def rewrite(self, start: int, position: int, record: bytes) -> None:
-        """Write a record of unchanged length anew.
+        """Overwrite a record with one of the same length.
 
         Raises:
             OSError: it could not be written.
         """
 
     def save_offset(self, kind: int, consumer: int, offset: int) -> None:
-        """Keep the offset of a consumer or of a group.
+        """Store the offset of a consumer or of a group.
 
         Raises:
             OSError: it could not be written.
@@ -72,40 +72,40 @@ class PartitionFiles(Protocol):
 
 
 class Storage(Protocol):
-    """Where streams are kept. Everything that writes may raise `OSError`."""
+    """Stores streams. Every method that writes may raise `OSError`."""
 
     def streams(self) -> Sequence[KeptStream]:
         """Return what is there."""
         ...
 
     def add_stream(self, stream: int, name: str) -> None:
-        """Keep a stream."""
+        """Store a new stream."""
 
     def remove_stream(self, stream: int) -> None:
-        """Forget a stream and all in it."""
+        """Delete a stream with all its topics."""
 
     def add_topic(self, stream: int, topic: int, name: str) -> None:
-        """Keep a topic."""
+        """Store a new topic."""
 
     def remove_topic(self, stream: int, topic: int) -> None:
-        """Forget a topic and all in it."""
+        """Delete a topic with all its messages."""
 
     def partition(self, stream: int, topic: int, partition: int) -> PartitionFiles:
         """Return the files of a partition; there are none before something is kept."""
         ...
 
     def resize_topic(self, stream: int, topic: int, partitions: int) -> None:
-        """Keep how many partitions there are; forget all above, and what is in them."""
+        """Store the number of partitions, and delete all partitions above it."""
 
     def add_group(self, stream: int, topic: int, group: int) -> None:
-        """Keep a consumer group."""
+        """Store a new consumer group."""
 
     def remove_group(self, stream: int, topic: int, group: int) -> None:
-        """Forget a consumer group."""
+        """Delete a consumer group."""
 
 
 class NoFiles:
-    """What nothing was kept in, and nothing will be."""
+    """The files of a partition that has none."""
 
     def segments(self) -> Sequence[KeptSegment]:
         """Return nothing."""
@@ -126,7 +126,7 @@ class NoFiles:
 
 
 class MemoryStorage:
-    """Keeps nothing: what the server holds in memory is all there is."""
+    """Writes nothing: all data is in the memory of the server."""
 
     def streams(self) -> Sequence[KeptStream]:
         """Return nothing."""

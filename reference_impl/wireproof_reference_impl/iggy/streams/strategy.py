@@ -13,12 +13,12 @@ Start = Callable[[Partition, PollMessages], int | None]
 
 
 def at_offset(partition: Partition, request: PollMessages) -> int | None:
-    """Start where it is said; beyond the end there is nothing."""
+    """Start at the offset in the request; beyond the end there is no message."""
     return request.value
 
 
 def at_timestamp(partition: Partition, request: PollMessages) -> int | None:
-    """Start with the first message of that time or later."""
+    """Start at the first message with this timestamp or a later one."""
     for offset in range(partition.count):
         if partition.kept(offset).timestamp >= request.value:
             return offset
@@ -26,7 +26,7 @@ def at_timestamp(partition: Partition, request: PollMessages) -> int | None:
 
 
 def at_timestamp_of_a_segment(partition: Partition, request: PollMessages) -> int | None:
-    """Start so only in a segment that had begun by then: an earlier time finds nothing."""
+    """Start at a timestamp within a segment: one before the first message finds nothing."""
     for span in partition.spans():
         if (
             partition.kept(span[0]).timestamp
@@ -43,7 +43,7 @@ def at_first(partition: Partition, request: PollMessages) -> int | None:
 
 
 def at_last(partition: Partition, request: PollMessages) -> int | None:
-    """Start so that the last messages come, as many as are asked for."""
+    """Start where exactly the last messages follow, as many as the request asks for."""
     return max(0, partition.count - request.count)
 
 

@@ -1,4 +1,4 @@
-"""Streams and their topics: who is in them, and who is not found."""
+"""Streams and topics, and look-up by number or name."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -50,7 +50,7 @@ class Topic:
         return found
 
     def needs_partitions(self) -> None:
-        """Make sure that there is a partition.
+        """Check that the topic has a partition.
 
         Raises:
             Refusal: there is none.
@@ -62,7 +62,7 @@ class Topic:
             )
 
     def take_turn(self) -> int:
-        """Return the partition that balanced messages go to now."""
+        """Return the partition that the next balanced request goes to."""
         self._turn = self._turn % len(self.partitions) + 1
         return self._turn
 
@@ -81,7 +81,7 @@ class Topic:
         return found
 
     def deal(self) -> None:
-        """Deal the partitions out anew, in every group."""
+        """Distribute the partitions again, in every group."""
         for group in self.groups.values():
             group.deal(len(self.partitions))
 
@@ -114,7 +114,7 @@ class Stream:
         return found(who, self.topics, lambda each: each.name, self._missing)
 
     def add(self, topic: Topic) -> None:
-        """Take a topic in.
+        """Add a topic.
 
         Raises:
             Refusal: its number or its name is taken.
@@ -141,7 +141,7 @@ def found(
     name: Callable[[T], str],
     missing: Callable[[Identifier], Refusal],
 ) -> T:
-    """Return who is meant by a number or by the name exactly as it is kept.
+    """Return the stream or topic with a number, or with exactly this stored name.
 
     Raises:
         Refusal: nobody; `missing` makes it.
@@ -157,12 +157,12 @@ def found(
 
 
 def is_taken(name: str, among: Iterable[Stream] | Iterable[Topic]) -> bool:
-    """Tell whether a name is one of these."""
+    """Return True if one of these has this name."""
     return name in [each.name for each in among]
 
 
 def missing_stream(who: Identifier) -> Refusal:
-    """Return the refusal of a stream that is not there."""
+    """Return the refusal of an unknown stream."""
     if isinstance(who, int):
         return Refusal(status.STREAM_ID_NOT_FOUND, f"Stream with ID: {who} was not found.")
     return Refusal(status.STREAM_NAME_NOT_FOUND, f"Stream with name: {who} was not found.")

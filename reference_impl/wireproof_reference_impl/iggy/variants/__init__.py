@@ -1,1 +1,1 @@
-"""Variants: legal differences, other ways to do what the published text leaves open."""
+"""Variants: legal alternatives where the published text leaves a choice."""

@@ -1,4 +1,4 @@
-"""Legal differences of HTTP: what stands in front of a body, and how JSON is written."""
+"""Variants of HTTP: header fields, framing of bodies and style of JSON."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ def _json_between_blanks(value: object) -> bytes:
 
 
 def _json_with_times(value: object) -> bytes:
-    """Return JSON where whatever was made with an id tells when."""
+    """Return JSON in which each created object has a field `created_at`."""
     return compact_json(_timed(value))
 
 

@@ -1,4 +1,4 @@
-"""Legal differences: other ways to do what the text leaves open. None may turn a verdict red."""
+"""Variants of answers, states and generations."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +24,16 @@ _LATE_EVERY, _LATE_MS = 40, 600
 
 
 def _byte_by_byte(data: bytes) -> Sequence[bytes]:
-    """Return the first bytes singly, the rest in pieces: all singly takes seconds."""
+    """Return 200 single bytes, then larger pieces: all bytes one by one would take seconds."""
     singly = [data[at : at + 1] for at in range(min(len(data), 200))]
     return singly + [data[at : at + 1000] for at in range(200, len(data), 1000)]
 
 
 def _now_and_then() -> Callable[[], int]:
-    """Return what is late every fortieth time; first it is asked whether it ever is."""
+    """Return a delay of 600 ms every fortieth call, else of 0.
+
+    The first call is one of these, because the shell asks once whether there are delays at all.
+    """
     times = count()
     return lambda: 0 if next(times) % _LATE_EVERY else _LATE_MS
 
@@ -83,12 +86,12 @@ def _numbered() -> Settings:
 
 
 def _deployed(*names: str) -> Settings:
-    """Return what the measured server does in some respects."""
+    """Return these settings of the deployed dialect."""
     return {name: DEPLOYED_SETTINGS[name] for name in names}
 
 
 def _tagged(*names: str) -> Settings:
-    """Return what the tagged generation does in some respects."""
+    """Return these settings of the tagged generation."""
     return {name: TAGGED_SETTINGS[name] for name in names}
 
 

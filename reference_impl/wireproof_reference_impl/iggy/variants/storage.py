@@ -1,4 +1,4 @@
-"""Legal differences of what is kept and polled, and of connections over TCP."""
+"""Variants of stored and polled messages, and of connections over TCP."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def _always_slow() -> int:
 
 
 def _clients_counted() -> Settings:
-    """Return settings under which clients have ids of their own, none like another."""
+    """Return settings under which client ids are counted."""
     numbers = cycle(range(_FIRST_CLIENT, 1 << 32))
 
     def counted(address: str) -> int:
@@ -47,13 +47,13 @@ def _clients_counted() -> Settings:
 
 
 def _greatest_ids() -> Settings:
-    """Return settings under which new ids come down from the greatest."""
+    """Return settings under which generated ids count down from the greatest."""
     numbers = count((1 << 128) - 2, -1)
     return number("log.new_id", lambda random: next(numbers))
 
 
 def _headers_shuffled() -> Settings:
-    """Return settings under which headers come in another order whenever they are told."""
+    """Return settings under which headers come in a random order in each poll."""
     dice = random.Random(1)
 
     def shuffled(headers: Headers | None) -> Headers | None:
@@ -78,7 +78,7 @@ def _no_headers_as_none(headers: Headers | None) -> Headers | None:
 
 
 def _from_the_last(topic: Topic, partitioning: Partitioning) -> int:
-    """Return the partition that messages go to; balanced ones take turns from the last on."""
+    """Return the partition of a request; balanced ones take turns from the last partition on."""
     chosen = chosen_partition(topic, partitioning)
     return chosen - 1 or len(topic.partitions) if partitioning.kind == BALANCED else chosen
 
@@ -94,7 +94,7 @@ def _must_be_stored(offset: int | None) -> int | None:
 
 
 def _tagged(*names: str) -> Settings:
-    """Return what the tagged generation does in some respects."""
+    """Return these settings of the tagged generation."""
     return {name: TAGGED_SETTINGS[name] for name in names}
 
 

@@ -1,4 +1,4 @@
-"""What a request must be, before anything is looked up."""
+"""Checks of requests that need no look-up: names, ids, counts and sizes."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ from wireproof_spec.iggy.names import is_valid_name
 
 
 def check_stream(number: int, name: str) -> None:
-    """Make sure that a stream can be called so.
+    """Check the id and the name of a new stream.
 
     Raises:
         Refusal: id 0, or a bad name.
@@ -31,7 +31,7 @@ def check_stream(number: int, name: str) -> None:
 
 
 def check_topic(number: int, name: str, partitions: int) -> None:
-    """Make sure that a topic can be called so and have so many partitions.
+    """Check the id, the name and the number of partitions of a new topic.
 
     Raises:
         Refusal: id 0, a bad name, or too many partitions.
@@ -45,7 +45,7 @@ def check_topic(number: int, name: str, partitions: int) -> None:
 
 
 def check_partitions(count: int) -> None:
-    """Make sure that so many partitions can come or go.
+    """Check how many partitions a request adds or deletes.
 
     Raises:
         Refusal: none, or too many.
@@ -55,7 +55,7 @@ def check_partitions(count: int) -> None:
 
 
 def check_group(number: int) -> None:
-    """Make sure that a consumer group can be called so.
+    """Check the id of a consumer group.
 
     Raises:
         Refusal: id 0.
@@ -65,7 +65,7 @@ def check_group(number: int) -> None:
 
 
 def check_client(number: int) -> None:
-    """Make sure that a client can be called so.
+    """Check the id of a client.
 
     Raises:
         Refusal: id 0.
@@ -75,7 +75,7 @@ def check_client(number: int) -> None:
 
 
 class SendLimits(Struct, frozen=True):
-    """How many bytes one request may have, of all payloads and of all header values."""
+    """The largest sums of payload bytes and of header value bytes in one request."""
 
     payloads: int = MAX_PAYLOADS_SIZE
     header_values: int = MAX_HEADER_VALUES_SIZE
@@ -85,7 +85,7 @@ LIMITS = SendLimits()
 
 
 def check_sent(request: SendMessages, limits: SendLimits = LIMITS) -> None:
-    """Make sure that messages can be taken, all or none.
+    """Check a request to send messages: all of them are accepted, or none.
 
     Raises:
         Refusal: no message, a bad key, too many bytes of header values or of payloads, or no

@@ -1,4 +1,4 @@
-"""One request and its answer, as values."""
+"""HTTP requests and answers as values, and the parts of an address."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class Unfit(Exception):
-    """A request that no handler can read: it is answered with plain text."""
+    """An HTTP request is malformed; the answer is plain text."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(status, text)
@@ -26,7 +26,7 @@ class Unfit(Exception):
 
 
 class Answer(Struct, frozen=True):
-    """What goes back."""
+    """An HTTP answer."""
 
     status: int
     body: bytes = b""
@@ -35,7 +35,7 @@ class Answer(Struct, frozen=True):
 
 
 class Exchange(Struct, Generic[S_co], frozen=True):
-    """A request with what it is about; `words` are those the route leaves open."""
+    """An HTTP request; `words` are the path segments that the route leaves open."""
 
     site: S_co
     words: tuple[str, ...]
@@ -65,7 +65,7 @@ def text(data: str, status: int = 200) -> Answer:
 
 
 def in_plain_text(unfit: Unfit) -> Answer:
-    """Return the answer to a request that no handler can read."""
+    """Return the plain text answer to a malformed request."""
     return text(unfit.text, unfit.status)
 
 
@@ -75,17 +75,17 @@ def as_they_are(fields: HeaderFields) -> HeaderFields:
 
 
 def counted(body: bytes) -> tuple[HeaderFields, bytes]:
-    """Tell the length of a body."""
+    """Return the header field with the length of a body, and the body unchanged."""
     return [("Content-Length", str(len(body)))], body
 
 
 def no_reason(status: int) -> str:
-    """Say nothing behind a status."""
+    """Return no reason phrase."""
     return ""
 
 
 def split_path(path: bytes) -> tuple[str, ...]:
-    """Return the words of a path, unescaped.
+    """Return the unescaped segments of a path.
 
     Raises:
         Unfit: an escape that is none.

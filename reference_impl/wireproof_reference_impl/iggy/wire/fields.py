@@ -4,7 +4,7 @@ from wireproof_reference_impl.iggy.wire.status import invalid_command
 
 
 class Fields:
-    """The payload of a command and the place reached in it."""
+    """The payload of a command, and how far it has been read."""
 
     __slots__ = ("_data", "_place")
 
@@ -18,7 +18,7 @@ class Fields:
         return len(self._data) - self._place
 
     def take(self, count: int) -> bytes:
-        """Return so many bytes.
+        """Return the next `count` bytes.
 
         Raises:
             Refusal: the frame ends before.
@@ -31,7 +31,7 @@ class Fields:
         return taken
 
     def number(self, width: int) -> int:
-        """Return an unsigned number of so many bytes.
+        """Return an unsigned number of `width` bytes.
 
         Raises:
             Refusal: the frame ends before.
@@ -59,7 +59,7 @@ class Fields:
         return self.take(self.left)
 
     def nothing(self) -> None:
-        """Make sure that nothing is left.
+        """Check that nothing is left.
 
         Raises:
             Refusal: there is more.

@@ -25,13 +25,13 @@ def response(status: int, body: bytes) -> bytes:
 
 
 def ends(refusal: Refusal) -> Refusal | None:
-    """Say nothing about a frame that cannot be read: the connection ends."""
+    """Return None: a frame that cannot be read ends the connection without an answer."""
     return None
 
 
 def refused(refusal: Refusal) -> Refusal | None:
-    """Answer a frame that cannot be read, and go on.
+    """Return the answer to a frame that cannot be read; the connection stays open.
 
-    What its fields are not is one status, whatever it is; what they may not be has its own.
+    Malformed fields share one status; well-formed fields with bad values have their own.
     """
     return invalid_command() if refusal.status in _UNREADABLE else refusal

@@ -44,7 +44,7 @@ def read_headers(block: bytes) -> dict[str, HeaderValue]:
 
 
 def headers_block(headers: Headers | None) -> bytes:
-    """Return the block of bytes; no headers, or none at all, are no bytes."""
+    """Return headers as a block of bytes, empty if there are none."""
     parts: list[bytes] = []
     for key, (kind, value) in (headers or {}).items():
         name = key.encode()

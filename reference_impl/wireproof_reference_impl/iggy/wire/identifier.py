@@ -1,4 +1,4 @@
-"""Who is meant: a stream or a topic by number or by name."""
+"""Identifiers: a stream or a topic by number or by name."""
 
 import re
 
@@ -29,7 +29,7 @@ def read_identifier(fields: Fields) -> Identifier:
 
 
 def identifier_of(text: str) -> Identifier:
-    """Return what a word of a path means: a number if it can be one, else a name.
+    """Return the identifier in a path segment: a number if it is one, else a name.
 
     Raises:
         Refusal: no word, one of more than 255 bytes, or the number 0.

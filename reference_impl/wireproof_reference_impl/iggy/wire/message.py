@@ -1,4 +1,4 @@
-"""A message: as it is sent, as it is kept, and its layouts."""
+"""Messages as they are sent and stored, and their binary layouts."""
 
 import struct
 
@@ -24,7 +24,7 @@ class Sent(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """A message as it is kept; the timestamp is in microseconds since 1970.
+    """A stored message; the timestamp is in microseconds since 1970.
 
     `state` is the code, known or not. Headers may be none at all or an empty mapping: only JSON
     shows the difference.
@@ -78,7 +78,7 @@ def old_record(message: Message) -> bytes:
 
 
 def laid_out(message: Message, head: bytes) -> bytes:
-    """Return a head with what follows it in every layout: headers and payload, each counted."""
+    """Return a head followed by headers and payload, each after its length."""
     block = headers_block(message.headers)
     lengths = _LENGTH.pack(len(block)), _LENGTH.pack(len(message.payload))
     return b"".join((head, lengths[0], block, lengths[1], message.payload))

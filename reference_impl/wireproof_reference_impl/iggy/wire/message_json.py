@@ -16,7 +16,7 @@ from wireproof_spec.iggy.states import STATES
 
 
 def state_name(code: int) -> object:
-    """Return the name of a state; a code without a name stands for itself."""
+    """Return the name of a state, or its code if it has no name."""
     return STATES.get(code, code)
 
 
@@ -44,7 +44,7 @@ def headers_object(headers: Headers | None) -> Mapping[str, object] | None:
 
 
 def offset_object(consumer: int, stored: int | None) -> object:
-    """Return how far a consumer has read; one that never said so has read up to 0."""
+    """Return the stored offset of a consumer in JSON; 0 if none was stored."""
     return {"consumer_id": consumer, "offset": stored or 0}
 
 
@@ -73,4 +73,4 @@ def check_as_over_tcp(sent: Sent) -> None:
 
 
 def unchecked(sent: Sent) -> None:
-    """Take a message as it is."""
+    """Accept every message."""

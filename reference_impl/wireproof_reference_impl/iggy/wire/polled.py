@@ -1,4 +1,4 @@
-"""What a poll found, and what stands around its messages over TCP and in JSON."""
+"""Results of polls, and what surrounds their messages over TCP and in JSON."""
 
 import struct
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from wireproof_reference_impl.iggy.wire.message import Message
 
 
 class Polled(NamedTuple):
-    """What a poll found, and where."""
+    """The messages that a poll found, and their partition."""
 
     partition: int
     current_offset: int
@@ -21,7 +21,7 @@ def count_head(found: Polled) -> bytes:
 
 
 def bare_array(found: Polled, messages: Sequence[object]) -> object:
-    """Return the messages of a poll, alone."""
+    """Return the messages of a poll without anything around them."""
     return messages
 
 

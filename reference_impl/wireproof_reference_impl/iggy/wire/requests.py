@@ -1,4 +1,4 @@
-"""What clients ask for about messages, whichever way they say it."""
+"""Requests about messages, the same for TCP and HTTP."""
 
 import zlib
 from collections.abc import Sequence
@@ -18,21 +18,21 @@ STRATEGY_NAMES = {word: code for code, name in STRATEGIES.items() for word in (n
 
 
 class Consumer(NamedTuple):
-    """Whose offset counts: a consumer's or a group's."""
+    """A consumer or a consumer group, whose offset is stored."""
 
     kind: int
     id: Identifier
 
 
 class Partitioning(NamedTuple):
-    """Where messages go."""
+    """How a request to send names its partition."""
 
     kind: int
     value: bytes
 
 
 class Place(NamedTuple):
-    """A topic as a client names it."""
+    """A topic, by the identifiers of its stream and of itself."""
 
     stream: Identifier
     topic: Identifier
@@ -47,7 +47,7 @@ class SendMessages(Struct, frozen=True):
 
 
 class PollMessages(Struct, frozen=True):
-    """What to read from a topic; partition 0 means that none is named."""
+    """A request to poll a topic; partition 0 means that none is named."""
 
     consumer: Consumer
     place: Place
@@ -59,7 +59,7 @@ class PollMessages(Struct, frozen=True):
 
 
 def consumer_number(consumer: Consumer) -> int:
-    """Return the number of a consumer; that of one with a name is made of the name."""
+    """Return the number of a consumer; that of a named one is the CRC-32 of its name."""
     if isinstance(consumer.id, int):
         return consumer.id
     return zlib.crc32(consumer.id.encode())

@@ -1,4 +1,4 @@
-"""Status codes, and the refusal that carries one."""
+"""Status codes, and the exception that refuses a request with one."""
 
 from typing import NamedTuple
 
@@ -76,5 +76,5 @@ class Refusal(Exception):
 
 
 def invalid_command() -> Refusal:
-    """Return the refusal of what is no command."""
+    """Return the refusal of a malformed or unknown command."""
     return Refusal(INVALID_COMMAND, "Invalid command")

@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observing import MISSING, as_set, difference_of, observe_unread
-from wireproof_kit.iggy.polled import Polled, Seen, walk
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, difference_of, observe_unread
+from wireproof_kit.iggy.observe.polled import Polled, Seen, walk
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
-from wireproof_kit.waiting import until
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.wire.waiting import until
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header

@@ -7,16 +7,16 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Answer, Done, Refused
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.door import Credentials, log_in
-from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
+from wireproof_kit.iggy.wire.login import Credentials, log_in
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.outgoing import joined
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.wire.outgoing import joined
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.streams import CreateStream
 from wireproof_suites.iggy.steps.requests import refused_polls

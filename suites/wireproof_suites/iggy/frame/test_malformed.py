@@ -9,13 +9,13 @@ from typing import TypeVar
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import observe_absence
+from wireproof_kit.iggy.observe.observations import observe_absence
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.decoding import Schema, encode, spans
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer import Consumer

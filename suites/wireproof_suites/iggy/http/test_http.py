@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.http import base64_text, is_success
-from wireproof_kit.iggy.observing import observe, observe_http, observe_messages
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.observations import observe, observe_http, observe_messages
+from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.wire.http import Transferred
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.strict_json import JsonValue
 from wireproof_suites.iggy.steps.json_messages import observe_json_messages, observe_unread_json

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.http import Body, base64_text, error_of, is_success, messages_body
-from wireproof_kit.iggy.observing import observe_http
+from wireproof_kit.iggy.observe.observations import observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import Body, base64_text, error_of, is_success, messages_body
 from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.wire.http import Transferred
 from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.statuses import (
     INVALID_MESSAGES_COUNT,

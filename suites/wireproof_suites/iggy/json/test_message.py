@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.http import JsonObject, JsonPolled, base64_text
-from wireproof_kit.iggy.observing import MISSING, observe_http
+from wireproof_kit.iggy.observe.observations import MISSING, observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import JsonObject, JsonPolled, base64_text
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import json_schema
 from wireproof_spec.iggy.bodies.send_messages import SentMessage

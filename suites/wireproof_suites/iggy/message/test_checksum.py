@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import differing, observe, observe_unread
+from wireproof_kit.iggy.observe.observations import differing, observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.checksum import payload_checksum

@@ -5,15 +5,15 @@ import time
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import (
+from wireproof_kit.iggy.observe.observations import (
     MISSING,
     differing,
     observe_unread,
 )
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import (

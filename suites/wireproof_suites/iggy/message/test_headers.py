@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.observing import as_set, differing, headers_text
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.observations import as_set, differing, headers_text
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import HEADER_KINDS, RAW, STRING

@@ -3,14 +3,14 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.observing import (
+from wireproof_kit.iggy.observe.observations import (
     MISSING,
     as_drawn,
     differing,
     observe_messages,
     observe_unread,
 )
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
 from wireproof_kit.observation import Observation, observed

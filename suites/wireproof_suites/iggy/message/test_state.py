@@ -3,10 +3,15 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import AS_SENT, observe, observe_messages, observe_unread
+from wireproof_kit.iggy.observe.observations import (
+    AS_SENT,
+    observe,
+    observe_messages,
+    observe_unread,
+)
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
 from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message, numbered, sized

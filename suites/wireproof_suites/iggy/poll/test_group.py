@@ -6,14 +6,14 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.connection import Connection
-from wireproof_kit.iggy.observing import observe, observe_unread
+from wireproof_kit.iggy.observe.observations import observe, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.connection import Connection
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.kinds import GROUP_KIND, NEXT

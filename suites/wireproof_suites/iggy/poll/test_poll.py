@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import MISSING, as_set, observe_unread
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, observe_unread
+from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, OFFSET, STRATEGIES, TIMESTAMP

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.http import base64_text, is_success
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Observation
 from wireproof_suites.iggy.steps.elapsed_time import (
     are_some_of,

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import AS_SENT
+from wireproof_kit.iggy.observe.observations import AS_SENT
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, STRATEGIES, TIMESTAMP

@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import generations
-from wireproof_kit.iggy.answers import Answer, Done, Refused
-from wireproof_kit.iggy.observing import difference_of, observe
+from wireproof_kit.iggy.observe.observations import difference_of, observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import generations
+from wireproof_kit.iggy.wire.answers import Answer, Done, Refused
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.iggy import commands

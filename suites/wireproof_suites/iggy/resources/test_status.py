@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import observe
+from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Stream, Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.identifier import Identifier, named, numeric
 from wireproof_spec.iggy.bodies.partitioning import Partitioning

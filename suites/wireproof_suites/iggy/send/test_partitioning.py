@@ -3,10 +3,10 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy.asking import Polling
-from wireproof_kit.iggy.observing import MISSING, observe_unread
+from wireproof_kit.iggy.observe.observations import MISSING, observe_unread
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.partitioning import Partitioning, balanced, messages_key
 from wireproof_spec.iggy.key_hash import partition_of_key

@@ -3,15 +3,15 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.iggy import requests
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.observing import observe, observe_absence, observe_messages
-from wireproof_kit.iggy.polled import read_polled
+from wireproof_kit.iggy.observe.observations import observe, observe_absence, observe_messages
+from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.observation import Observation
-from wireproof_kit.outgoing import Outgoing
-from wireproof_kit.patience import PUSH
+from wireproof_kit.runner.patience import PUSH
+from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.header_kinds import RAW
 from wireproof_spec.iggy.headers import Header

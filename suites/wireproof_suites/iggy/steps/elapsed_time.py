@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from wireproof_kit.iggy.http import JsonPolled
-from wireproof_kit.iggy.observing import as_set, observe_unread
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.observations import as_set, observe_unread
+from wireproof_kit.iggy.observe.polled import Polled
+from wireproof_kit.iggy.wire.http import JsonPolled
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.waiting import until
+from wireproof_kit.wire.waiting import until
 from wireproof_suites.iggy.steps.json_messages import observe_unread_json
 
 LASTING_SECONDS = 4.5

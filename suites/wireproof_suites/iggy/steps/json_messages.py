@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_kit.iggy.http import JsonObject, JsonPolled, base64_text, headers_object
-from wireproof_kit.iggy.observing import MISSING, as_set, observe_http
+from wireproof_kit.iggy.observe.observations import MISSING, as_set, observe_http
+from wireproof_kit.iggy.wire.http import JsonObject, JsonPolled, base64_text, headers_object
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.headers import Header

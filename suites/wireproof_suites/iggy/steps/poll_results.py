@@ -4,11 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy.asking import POLLING, Polling
-from wireproof_kit.iggy.observing import AS_SENT, MISSING, observe_messages, observe_unread
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.observations import (
+    AS_SENT,
+    MISSING,
+    observe_messages,
+    observe_unread,
+)
+from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.iggy.wire.payloads import POLLING, Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_suites.iggy.steps.message_contents import numbered

@@ -4,8 +4,8 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from wireproof_kit.iggy.observing import MISSING, differing, observe_unread, state_text
-from wireproof_kit.iggy.polled import Polled, Seen
+from wireproof_kit.iggy.observe.observations import MISSING, differing, observe_unread, state_text
+from wireproof_kit.iggy.observe.polled import Polled, Seen
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy.bodies.send_messages import SentMessage

@@ -1,9 +1,9 @@
 """Requests that several cases send: refused ones, and right ones to be made wrong."""
 
-from wireproof_kit.iggy.asking import Polling
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Stream, Topic
-from wireproof_kit.outgoing import Outgoing
+from wireproof_kit.iggy.wire.payloads import Polling
+from wireproof_kit.wire.outgoing import Outgoing
 
 ABSENT = 4_000_000_000
 ABSENT_NAME = "wp_no_such_name"

@@ -1,10 +1,10 @@
 """Stored offsets as they are told."""
 
-from wireproof_kit.iggy import generations
-from wireproof_kit.iggy.answers import Done
-from wireproof_kit.iggy.observing import difference_of, observe
+from wireproof_kit.iggy.observe.observations import difference_of, observe
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire import generations
+from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.wire_error import WireError
 

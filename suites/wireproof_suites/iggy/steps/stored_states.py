@@ -1,10 +1,10 @@
 """Changing stored messages from outside: whether it was done, and what it was done for."""
 
-from wireproof_kit.http import Transferred
-from wireproof_kit.iggy.http import JsonPolled, is_success
-from wireproof_kit.iggy.polled import Polled
+from wireproof_kit.iggy.observe.polled import Polled
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import JsonPolled, is_success
+from wireproof_kit.wire.http import Transferred
 from wireproof_spec.iggy.states import AVAILABLE, STATES
 
 NOT_SET = "not-set"

@@ -1,10 +1,10 @@
 """Sending over either transport."""
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy.http import is_success
-from wireproof_kit.iggy.observing import observe_http
+from wireproof_kit.iggy.observe.observations import observe_http
 from wireproof_kit.iggy.server import Server
 from wireproof_kit.iggy.topics import Topic
+from wireproof_kit.iggy.wire.http import is_success
 from wireproof_spec.iggy.bodies.send_messages import SentMessage
 
 OVER_TCP, OVER_HTTP = "over-tcp", "over-http"

@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import (
     asked_at,
     led,

@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import asked_at, publish_soon
 
 TRACE_ID = 77

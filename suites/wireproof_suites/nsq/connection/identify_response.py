@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from wireproof_kit.nsq.answers import Answer, Response
-from wireproof_kit.nsq.observing import observe
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec import strict_json
 from wireproof_spec.json_schema import check

@@ -7,14 +7,23 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import identify, identify_raw, line, mpub, pub, raw, rdy, subscribe
-from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.frames import (
+    identify,
+    identify_raw,
+    line,
+    mpub,
+    pub,
+    raw,
+    rdy,
+    subscribe,
+)
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import ANSWER, REDELIVERY
+from wireproof_kit.runner.patience import ANSWER, REDELIVERY
 from wireproof_spec.nsq.names import MPUB_TRACE
 from wireproof_suites.nsq.connection.identify_response import observe_told
 from wireproof_suites.nsq.steps.deliveries import answered_and

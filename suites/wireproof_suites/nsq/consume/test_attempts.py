@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.attempts import READY, attempts_of, attempts_seen
 
 HEADERS = {"header": b'{"k":"v"}', "no-header": None, "long-header": b'{"k":"%s"}' % (b"v" * 999)}

@@ -3,11 +3,11 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import mpub, mpub_ext
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.frames import mpub, mpub_ext
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.deliveries import (
     Sent,

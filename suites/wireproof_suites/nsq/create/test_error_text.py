@@ -3,8 +3,8 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.lookup import DELETE_PATH, TOMBSTONE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import DELETE_PATH, TOMBSTONE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.limits import MAX_NAME_SIZE
 from wireproof_suites.nsq.steps.lookup_answers import observe_form, observe_said

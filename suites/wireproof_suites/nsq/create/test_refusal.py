@@ -4,10 +4,10 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpAnswer
-from wireproof_kit.nsq.lookup import CREATE_PATHS, DELETE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import CREATE_PATHS, DELETE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.limits import MAX_NAME_SIZE
 from wireproof_suites.nsq.steps.lookup_answers import (

@@ -4,10 +4,10 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub
-from wireproof_kit.nsq.lookup import DELETE_PATH, UPDATE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import DELETE_PATH, UPDATE_PATH, LookupClient
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.error_codes import E_TOPIC_NOT_EXIST
 from wireproof_suites.nsq.steps.lookup_answers import observe_extend, observe_meta, observe_places

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.disk import Queue, Stored, StoredRecord, observe_stored
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.disk import Queue, Stored, StoredRecord, observe_stored
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.disk import RecordKind, disk_record_schema
 from wireproof_spec.wire_error import WireError

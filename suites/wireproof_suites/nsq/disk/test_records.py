@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Header
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.disk.stored_records import (

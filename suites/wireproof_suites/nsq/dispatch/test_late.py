@@ -2,7 +2,7 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.dispatch.test_untagged import NEAR_MISSES
 from wireproof_suites.nsq.steps.elapsed_time import has_lasted

@@ -4,12 +4,12 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import header_bytes, identify
-from wireproof_kit.nsq.http import Query
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import header_bytes, identify
+from wireproof_kit.nsq.wire.http import Query
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 from wireproof_suites.nsq.steps.tag_dispatch import Channel, both, channel_of
 from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgraded

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.history import KEPT, Broken, Effort, History, search, usual_effort
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import REDELIVERY
-from wireproof_kit.transcript import Transcript
+from wireproof_kit.runner.patience import REDELIVERY
+from wireproof_kit.runner.rule_machine import KEPT, Broken, Effort, History, search, usual_effort
+from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.history.channel_model import ChannelModel
 from wireproof_suites.nsq.steps.leader_changes import led, publish_soon, subscribed

@@ -7,7 +7,7 @@ nothing: delivery is at least once.
 
 from dataclasses import dataclass, field
 
-from wireproof_kit.history import KEPT
+from wireproof_kit.runner.rule_machine import KEPT
 
 OUT_OF_ORDER = "out-of-order"
 MISDELIVERED = "misdelivered"

@@ -1,11 +1,11 @@
 """Random histories of a channel, held to a model: nothing lost, misdelivered or out of order."""
 
 from wireproof_kit.case import case
-from wireproof_kit.history import SHORT, Effort
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.cluster import Cluster
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
+from wireproof_kit.runner.rule_machine import SHORT, Effort
 from wireproof_suites.nsq.history.channel_history import Kind, play
 from wireproof_suites.nsq.steps.leader_changes import led
 

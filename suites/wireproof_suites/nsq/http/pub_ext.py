@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import Header, header_bytes
-from wireproof_kit.nsq.http import Headers, HttpAnswer
-from wireproof_kit.nsq.observing import observe_delivery, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe_delivery, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, header_bytes
+from wireproof_kit.nsq.wire.http import Headers, HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.json_schema import check
 from wireproof_spec.strict_json import JsonValue, read, same_json

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from wireproof_kit.nsq.http import HttpAnswer
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Address, Topic
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Address, Topic
+from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.json_schema import check
 from wireproof_spec.strict_json import JsonValue

@@ -8,9 +8,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.lookup import TOMBSTONE_PATH, LookupClient
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.servers import TOMBSTONE_PATH, LookupClient
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.lookup.lookup_services import observe_tombstones
 from wireproof_suites.nsq.steps.lookup_answers import (

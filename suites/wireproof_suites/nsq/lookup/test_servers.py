@@ -4,12 +4,12 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpClient
-from wireproof_kit.nsq.lookup import LookupClient, is_same
-from wireproof_kit.nsq.lookup_answer import read_servers
-from wireproof_kit.nsq.lookup_fault import Asked
-from wireproof_kit.nsq.observing import observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.answer import read_servers
+from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.servers import LookupClient, is_same
+from wireproof_kit.nsq.observe.observations import observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpClient
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.lookup.lookup_services import is_named, observe_led, observe_service
 from wireproof_suites.nsq.steps.lookup_answers import (

@@ -7,9 +7,9 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import Header, fin, mpub, nop, pub
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, fin, mpub, nop, pub
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,

@@ -3,13 +3,13 @@
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Header, mpub
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
+from wireproof_kit.nsq.wire.frames import Header, mpub
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import AS_SENT
 from wireproof_suites.nsq.steps.message_contents import CONTENTS, header_of

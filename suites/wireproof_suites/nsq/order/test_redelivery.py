@@ -5,8 +5,8 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import Header, cls, raw
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, cls, raw
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.attempts import attempts_seen
 from wireproof_suites.nsq.steps.ordered_delivery import (

@@ -2,9 +2,9 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.elapsed_time import has_lasted
 

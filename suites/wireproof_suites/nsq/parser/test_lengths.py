@@ -6,9 +6,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import header_bytes, pub_ext
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import header_bytes, pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.frame_edits import ended_after, header_of, sized
 from wireproof_suites.nsq.steps.publish_results import publish_and_receive, then_others

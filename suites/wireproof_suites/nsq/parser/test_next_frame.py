@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Closed, Silent
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.outgoing import Outgoing, joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Closed, Silent
+from wireproof_kit.nsq.wire.frames import pub_ext
+from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.publish_results import followed_by, then_others, then_received
 

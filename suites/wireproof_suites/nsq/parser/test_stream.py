@@ -6,11 +6,11 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.frames import fin, pub_ext, rdy, req, touch
-from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
-from wireproof_kit.nsq.outgoing import Outgoing, joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.frames import fin, pub_ext, rdy, req, touch
+from wireproof_kit.nsq.wire.outgoing import Outgoing, joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.frame_edits import within

@@ -6,12 +6,21 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Partition, Word, mpub, pub, pub_ext, pub_trace, raw, subscribe
-from wireproof_kit.nsq.observing import observe, observe_absence, observe_delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.frames import (
+    Partition,
+    Word,
+    mpub,
+    pub,
+    pub_ext,
+    pub_trace,
+    raw,
+    subscribe,
+)
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.frame_edits import header_of
 from wireproof_suites.nsq.steps.partitions import BAD_NAMES, UNKNOWN_TOPIC, answer_to, then_state
 from wireproof_suites.nsq.steps.publish_results import followed_by

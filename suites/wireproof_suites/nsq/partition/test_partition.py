@@ -5,13 +5,13 @@ import itertools
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import Header, mpub, pub, rdy, subscribe
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.outgoing import joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.frames import Header, mpub, pub, rdy, subscribe
+from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.deliveries import answered_and

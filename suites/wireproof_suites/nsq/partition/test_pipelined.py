@@ -2,10 +2,10 @@
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.outgoing import joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub
+from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.partitions import READY, read_own
 from wireproof_suites.nsq.steps.publish_results import first_unlike

@@ -6,10 +6,10 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import OWN, Partition, pub, pub_ext
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import OWN, Partition, pub, pub_ext
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 

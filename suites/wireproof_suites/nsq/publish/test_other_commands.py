@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import Header, mpub, mpub_ext, pub, pub_trace
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import Header, mpub, mpub_ext, pub, pub_trace
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.steps.publish_results import is_success, then_received

@@ -10,9 +10,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import pub_ext
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import pub_ext
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
 from wireproof_suites.nsq.steps.publish_results import publish_and_receive

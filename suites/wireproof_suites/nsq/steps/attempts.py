@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
+from wireproof_kit.nsq.observe.delivery import Delivery
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 
 LARGEST_ATTEMPTS = 0x0FFF
 READY = 5

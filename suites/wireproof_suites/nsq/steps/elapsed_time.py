@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 
 LASTING_MS = 4500

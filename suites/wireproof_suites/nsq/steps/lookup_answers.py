@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpAnswer
-from wireproof_kit.nsq.lookup_answer import Leader, read_topic
-from wireproof_kit.nsq.lookup_fault import Asked
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.answer import Leader, read_topic
+from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpAnswer
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.json_schema import check
 from wireproof_spec.nsq.names import NSQ_CONTENT_TYPE, V1_CONTENT_TYPE

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from wireproof_kit.errors import ArrangementFailed
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.http import HttpAnswer, HttpClient
-from wireproof_kit.nsq.lookup import DISABLE_PATH, LookupClient, is_same
-from wireproof_kit.nsq.lookup_answer import read_servers
-from wireproof_kit.nsq.lookup_fault import Asked
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.lookup.answer import read_servers
+from wireproof_kit.nsq.lookup.errors import Asked
+from wireproof_kit.nsq.lookup.servers import DISABLE_PATH, LookupClient, is_same
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
 from wireproof_kit.observation import Observation
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.catalogue import matches
 
 ACCESS = ("r", "w")

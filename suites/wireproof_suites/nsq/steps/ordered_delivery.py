@@ -8,15 +8,15 @@ does *not* come while one is held is shown by the held one coming again: it must
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import Header
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
+from wireproof_kit.nsq.wire.frames import Header
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import PUSH, REDELIVERY, Wait
+from wireproof_kit.runner.patience import PUSH, REDELIVERY, Wait
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.deliveries import AS_SENT, NO_EXT_LAYOUTS
 from wireproof_suites.nsq.steps.trace_responses import read_trace

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.connection import Connection
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import Header
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.frames import Header
 from wireproof_kit.observation import Observation, observed
 
 

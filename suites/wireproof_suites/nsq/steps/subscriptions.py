@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from wireproof_kit.nsq.answers import Response
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import Header, rdy, subscribe
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.frames import Header, rdy, subscribe
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.steps.deliveries import answered_and

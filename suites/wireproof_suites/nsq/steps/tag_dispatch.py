@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import PUSH, Wait
+from wireproof_kit.runner.patience import PUSH, Wait
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 
 # Wide enough that duplicates, which a broker may send, never make a client look full.

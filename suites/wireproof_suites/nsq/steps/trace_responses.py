@@ -1,9 +1,9 @@
 """Whether a trace response is true of the message it speaks of."""
 
-from wireproof_kit.nsq.answers import Answer, Response
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.observing import observe, observe_delivery
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse

@@ -3,15 +3,15 @@
 import time
 from collections.abc import Callable
 
-from wireproof_kit.nsq import frames
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.outgoing import Outgoing
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.publish_results import followed_by
 
 Acknowledge = Callable[[bytes], Outgoing]

@@ -3,14 +3,14 @@
 import itertools
 from collections.abc import Callable, Sequence
 
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
 from wireproof_kit.observation import Difference, Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.trace_responses import read_trace
 
 HALF = 8

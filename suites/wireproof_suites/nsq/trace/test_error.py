@@ -4,9 +4,9 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import mpub_trace, pub_trace
-from wireproof_kit.nsq.observing import observe, observe_absence
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe, observe_absence
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import mpub_trace, pub_trace
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.frame_edits import sized
 from wireproof_suites.nsq.steps.partitions import FAULTS, Fault, answer_to

@@ -4,8 +4,8 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.frames import nop, touch
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import nop, touch
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.trace.in_flight import (
     ACKNOWLEDGEMENTS,

@@ -5,11 +5,11 @@ import pytest
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.consumer import Consumer
-from wireproof_kit.nsq.frames import mpub, pub_trace
-from wireproof_kit.nsq.observing import observe
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.frames import mpub, pub_trace
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.patience import REDELIVERY
+from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.subscriptions import took_all
 from wireproof_suites.nsq.steps.trace_responses import read_trace

@@ -5,14 +5,14 @@ import itertools
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Answer
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.connection import Connection
-from wireproof_kit.nsq.delivery import Delivery
-from wireproof_kit.nsq.frames import mpub, mpub_trace, pub, pub_trace
-from wireproof_kit.nsq.observing import observe, observe_delivery
-from wireproof_kit.nsq.outgoing import joined
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.observe.observations import observe, observe_delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Answer
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.frames import mpub, mpub_trace, pub, pub_trace
+from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Difference, Observation, observed
 from wireproof_spec.nsq.names import TRACE_ID
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS

@@ -4,7 +4,7 @@ import pytest
 
 from wireproof_kit.case import case
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.elapsed_time import has_lasted

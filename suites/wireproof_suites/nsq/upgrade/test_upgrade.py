@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from wireproof_kit.case import case
-from wireproof_kit.nsq.answers import Response, Silent
 from wireproof_kit.nsq.broker import Broker
-from wireproof_kit.nsq.delivery import AS_DUE
-from wireproof_kit.nsq.frames import subscribe
-from wireproof_kit.nsq.observing import observe, observe_http
-from wireproof_kit.nsq.topics import Topic
+from wireproof_kit.nsq.observe.delivery import AS_DUE
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.answers import Response, Silent
+from wireproof_kit.nsq.wire.frames import subscribe
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS, Sent, deliver, read_all

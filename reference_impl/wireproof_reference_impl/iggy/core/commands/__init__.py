@@ -1,1 +1,1 @@
-"""The commands: each reads its fields and returns what is to be done."""
+"""Commands over TCP: each handler reads fields and returns the action that answers."""

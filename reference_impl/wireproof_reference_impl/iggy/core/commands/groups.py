@@ -11,13 +11,13 @@ from wireproof_reference_impl.iggy.wire.requests import Place
 
 
 def get_group(fields: Fields) -> Action:
-    """Tell of a group."""
+    """Answer with a group."""
     place, number = _group(fields)
     return lambda session: bodies.group(session.server.topic(place).group(number))
 
 
 def get_groups(fields: Fields) -> Action:
-    """Tell of all groups of a topic."""
+    """Answer with all groups of a topic."""
     place = reading.place(fields)
     return lambda session: bodies.groups(session.server.topic(place).groups.values())
 

@@ -1,4 +1,4 @@
-"""Commands about messages and offsets; generations read consumers in their own ways."""
+"""Commands about messages and offsets; each generation reads consumers in its own way."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ OffsetBody = Callable[[Consumer, Partition, int | None], bytes]
 
 
 def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
-    """Return the handler that reads messages; bytes behind its fields may be let be."""
+    """Return the handler of a poll; bytes after its fields may be ignored."""
 
     def handler(fields: Fields) -> Action:
         request = PollMessages(
@@ -48,7 +48,7 @@ def poll_messages(consumer: ReadConsumer, partition: ReadPartition) -> Handler:
 
 
 def send_messages(fields: Fields) -> Action:
-    """Keep messages, all or none."""
+    """Store messages, all or none."""
     request = SendMessages(
         reading.place(fields), reading.partitioning(fields), reading.messages(fields)
     )
@@ -64,7 +64,7 @@ def send_messages(fields: Fields) -> Action:
 def get_consumer_offset(
     read_consumer: ReadConsumer, read_partition: ReadPartition, body: OffsetBody
 ) -> Handler:
-    """Return the handler that tells how far a consumer has read."""
+    """Return the handler that answers with the stored offset of a consumer."""
 
     def handler(fields: Fields) -> Action:
         consumer, place = read_consumer(fields), reading.place(fields)
@@ -80,7 +80,7 @@ def get_consumer_offset(
 
 
 def store_consumer_offset(read_consumer: ReadConsumer, read_partition: ReadPartition) -> Handler:
-    """Return the handler that keeps how far a consumer has read."""
+    """Return the handler that stores the offset of a consumer."""
 
     def handler(fields: Fields) -> Action:
         consumer, place = read_consumer(fields), reading.place(fields)

@@ -9,18 +9,18 @@ from wireproof_reference_impl.iggy.wire.identifier import read_identifier
 
 
 def get_streams(session: Session) -> bytes:
-    """Tell of all streams."""
+    """Answer with all streams."""
     return bodies.streams(session.server.streams.values())
 
 
 def get_stream(fields: Fields) -> Action:
-    """Tell of a stream."""
+    """Answer with a stream."""
     who = read_identifier(fields)
     return lambda session: bodies.stream(session.server.stream(who))
 
 
 def create_stream(fields: Fields) -> Action:
-    """Make a stream."""
+    """Create a stream."""
     number, name = fields.u32(), reading.text(fields.rest())
     check_stream(number, name)
 
@@ -32,7 +32,7 @@ def create_stream(fields: Fields) -> Action:
 
 
 def delete_stream(fields: Fields) -> Action:
-    """Remove a stream."""
+    """Delete a stream."""
     who = read_identifier(fields)
 
     def act(session: Session) -> bytes:
@@ -43,19 +43,19 @@ def delete_stream(fields: Fields) -> Action:
 
 
 def get_topic(fields: Fields) -> Action:
-    """Tell of a topic."""
+    """Answer with a topic."""
     place = reading.place(fields)
     return lambda session: bodies.topic(session.server.topic(place))
 
 
 def get_topics(fields: Fields) -> Action:
-    """Tell of all topics of a stream."""
+    """Answer with all topics of a stream."""
     who = read_identifier(fields)
     return lambda session: bodies.topics(session.server.stream(who).topics.values())
 
 
 def create_topic(fields: Fields) -> Action:
-    """Make a topic."""
+    """Create a topic."""
     stream, number, partitions = read_identifier(fields), fields.u32(), fields.u32()
     name = reading.text(fields.rest())
     check_topic(number, name, partitions)
@@ -70,7 +70,7 @@ def create_topic(fields: Fields) -> Action:
 
 
 def delete_topic(fields: Fields) -> Action:
-    """Remove a topic."""
+    """Delete a topic."""
     place = reading.place(fields)
 
     def act(session: Session) -> bytes:
@@ -93,7 +93,7 @@ def create_partitions(fields: Fields) -> Action:
 
 
 def delete_partitions(fields: Fields) -> Action:
-    """Remove the highest partitions."""
+    """Delete the highest partitions."""
     place, count = reading.place(fields), fields.u32()
     check_partitions(count)
 

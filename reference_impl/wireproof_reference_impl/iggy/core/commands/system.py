@@ -20,32 +20,32 @@ def plain(act: Callable[[Session], bytes]) -> Handler:
 
 
 def kill(session: Session) -> bytes:
-    """End the server: no, that has to be asked for when it is built."""
+    """Refuse to end the server, as the measured server does unless built with that feature."""
     raise invalid_command()
 
 
 def ping(session: Session) -> bytes:
-    """Say that the server lives."""
+    """Answer a ping."""
     return b""
 
 
 def get_stats(session: Session) -> bytes:
-    """Tell of process, machine and counts."""
+    """Answer with process, machine and counts."""
     return bodies.stats(stats.count(session.server, session.now_us))
 
 
 def get_me(session: Session) -> bytes:
-    """Tell the client of itself."""
+    """Answer with the client itself."""
     return bodies.client(session.client)
 
 
 def get_clients(session: Session) -> bytes:
-    """Tell of all clients."""
+    """Answer with all clients."""
     return bodies.clients(session.server.clients.values())
 
 
 def get_client(fields: Fields) -> Action:
-    """Tell of a client."""
+    """Answer with a client."""
     number = fields.u32()
     fields.nothing()
     check_client(number)

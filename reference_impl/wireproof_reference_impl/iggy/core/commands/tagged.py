@@ -83,7 +83,7 @@ def _get_topics(fields: Fields) -> Action:
 
 
 def _create_topic(fields: Fields) -> Action:
-    """Make a topic; compression, expiry, size and replication are read, and let be."""
+    """Create a topic; compression, expiry, size and replication are read and ignored."""
     stream, wanted, partitions = read_identifier(fields), fields.u32(), fields.u32()
     fields.take(1 + 8 + 8 + 1)
     name = _short_text(fields)
@@ -100,7 +100,7 @@ def _create_topic(fields: Fields) -> Action:
 
 
 def _or_nothing(act: Action) -> Action:
-    """Return what answers nothing instead of refusing."""
+    """Return an action that answers with an empty body instead of refusing."""
 
     def found(session: Session) -> bytes:
         try:

@@ -1,0 +1,175 @@
+"""The command that asks a history all questions; most of it before anybody waits for Spark."""
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+import cli_bundle as made
+import pytest
+from cli_process import wireproof_within
+
+from wireproof.main import main
+from wireproof_spec.history import FORMAT
+
+SPARK_S = 800
+"""Against 50 s on two cores of its own; this waits for whatever else a machine does."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made.write(Path("b.jsonl"), made.failing()[:1])
+    assert main(["ingest", "b.jsonl", "--history", "h"]) == 0
+
+
+def java(folder: Path, says: str) -> Path:
+    """Write a program that answers as Java does when asked for its version."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\nimport sys\nsys.stderr.write({says!r})\n")
+    program.chmod(0o755)
+    return folder
+
+
+def closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(["aggregate", *arguments, "-q"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["none", "--out", "s"], "none is neither a history nor a folder of bundles"),
+        (["b.jsonl", "--out", "s"], "neither a history nor a folder"),
+        (["empty", "--out", "s"], "empty has no bundle in it"),
+        (["h"], "missing option '--out'"),
+        (["h", "--out", "s", "--master", "mesos://x"], "expected local[N], spark://HOST:PORT"),
+        (["h", "--out", "s", "--master", "sc://x:15002"], "expected local[N], spark://HOST:PORT"),
+        (["h", "--out", "s", "--master", "spark://x"], "expected spark://HOST:PORT, found 'x'"),
+        (["h", "--out", "s", "--master", "spark://x:0"], "expected spark://HOST:PORT"),
+        (["h", "--out", "s", "--conf", "x=1"], "expected spark.NAME=VALUE"),
+        (["h", "--out", "b.jsonl"], "cannot be written"),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").mkdir()
+
+    assert sentence in refused(capsys, *arguments)
+    assert not Path("s").exists() or not any(Path("s").iterdir())
+
+
+def test_an_unreachable_master_is_said_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"spark://127.0.0.1:{closed_port()}"
+
+    line = refused(capsys, "h", "--out", "s", "--master", url)
+
+    told = f"wireproof: --master {url} cannot be reached (connection refused); "
+    assert line == told + "is the master running?"
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ('openjdk version "11.0.2"\n', "Spark needs Java 17, found Java 11 on JAVA_HOME"),
+        ('java version "1.8.0_392"\n', "found Java 8"),
+        ("no words\n", "found one that does not tell its version"),
+    ],
+)
+def test_an_old_java_is_refused(
+    said: str,
+    sentence: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "old", said)))
+
+    assert sentence in refused(capsys, "h", "--out", "s")
+
+
+def test_no_java_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(Path("empty").absolute()))
+
+    assert "Spark needs Java, and there is none on the PATH" in refused(capsys, "h", "--out", "s")
+
+
+def test_a_missing_package_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wireproof.commands.ingest.missing_package", lambda _names: "pyspark")
+
+    line = refused(capsys, "h", "--out", "s")
+
+    assert "this needs pyspark, which is not installed" in line
+    assert "pip install 'wireproof[spark]'" in line
+
+
+@pytest.mark.parametrize(
+    ("manifest", "sentence"),
+    [
+        (
+            {"history": "wireproof", "format": FORMAT + 1, "kit": "9.0"},
+            "was written by wireproof 9",
+        ),
+        (
+            {"history": "wireproof", "format": FORMAT, "version": 99},
+            "tables 99, this version reads",
+        ),
+        ({"history": "other", "format": 1}, "is not of wireproof"),
+    ],
+)
+def test_a_history_that_cannot_be_read_is_refused(
+    manifest: dict[str, object], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("h/history.json").write_text(json.dumps({"history": "wireproof", **manifest}))
+
+    assert sentence in refused(capsys, "h", "--out", "s")
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(SPARK_S + 30)
+def test_a_folder_of_bundles_becomes_a_site(tmp_path: Path) -> None:
+    Path("runs").mkdir()
+    made.write(Path("runs/a.jsonl"), list(made.conforming()))
+    made.write(Path("runs/b.jsonl"), made.failing())
+
+    done = wireproof_within(SPARK_S, "aggregate", "runs", "--out", "site", "--json", cwd=tmp_path)
+
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert told["event"] == "aggregated"
+    assert not [line for line in done.err.splitlines() if "WARN" in line or "Spark's" in line]
+    index = json.loads(Path("site/data/index.json").read_text())
+    assert index["history"]["bundles"] == 2
+    assert {each["file"] for each in index["questions"]} == set(os.listdir("site/data")) - {
+        "index.json"
+    }
+    assert Path("site/history/history.json").exists()
+    matrix = json.loads(Path("site/data/matrix.json").read_text())
+    names = [column["name"] for column in matrix["columns"]]
+    failing = [row for row in matrix["rows"] if row[names.index("fail")]]
+    assert len(failing) == 1
+    evidence = json.loads(Path("site/data/evidence.json").read_text())
+    names = [column["name"] for column in evidence["columns"]]
+    judged = made.read(Path("runs/b.jsonl")).cases
+    (odd,) = (record for record in judged if record.verdict == "fail")
+    told = [dict(zip(names, row, strict=True)) for row in evidence["rows"]]
+    (seen,) = (row for row in told if row["verdict"] == "fail")
+    assert (seen["case"], seen["observation"]) == (odd.case, odd.observation)
+    assert seen["accepted"] == list(odd.accepted)

@@ -1,0 +1,234 @@
+"""The entry: help that costs nothing, one sentence for every mistake, no traceback."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from cli_process import clean_environment, python, wireproof
+
+from wireproof import main as entry
+from wireproof.commands.table import COMMANDS, Entry
+from wireproof.options.lazy_group import LazyGroup
+
+HEAVY = {
+    "pytest",
+    "hypothesis",
+    "jsonschema",
+    "scapy",
+    "pyspark",
+    "allure",
+    "construct",
+    "rich",
+    "msgspec",
+    "jinja2",
+    "wireproof_kit",
+    "wireproof_spec",
+    "wireproof_reports",
+}
+
+BELOW_BASELINE = ("update", "prune", "check")
+EVERY = [*COMMANDS, *(f"baseline {name}" for name in BELOW_BASELINE)]
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the packages that a command has imported when it is done."""
+    code = (
+        "import sys\n"
+        "from wireproof.main import main\n"
+        f"assert main({list(arguments)!r}) == 0\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    )
+
+    done = python(code)
+
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def test_help_imports_nothing_heavy() -> None:
+    loaded = loaded_by("--help")
+
+    assert "click" in loaded
+    assert not loaded & HEAVY
+
+
+def test_help_of_the_fuzzer_imports_what_it_judges_with_and_no_library_of_tests() -> None:
+    loaded = loaded_by("fuzz", "--help")
+
+    assert "wireproof_kit" in loaded
+    assert not loaded & {"pytest", "hypothesis", "scapy", "pyspark", "allure", "rich"}
+
+
+def test_help_is_quick() -> None:
+    """Counted in processor time, since other tests share the machine; waiting is no part of it."""
+    times: list[float] = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert wireproof("--help").code == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+    assert min(times) < 0.15
+
+
+def test_help_lists_every_command() -> None:
+    out = wireproof("--help").out
+
+    for name, entry_ in COMMANDS.items():
+        assert name in out
+        assert entry_.promise in out
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("name", EVERY)
+def test_every_help_begins_with_examples(
+    name: str, flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = entry.main([*name.split(), flag])
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert out.index("Examples:") < out.index("Usage: wireproof")
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_option_says_what_it_is_for_and_what_it_takes(name: str) -> None:
+    first, *below = name.split()
+    command = LazyGroup("wireproof", COMMANDS, examples=()).get_command(
+        click.Context(click.Command("wireproof")), first
+    )
+    if below:
+        assert isinstance(command, click.Group)
+        command = command.commands[below[0]]
+
+    assert command is not None
+    for param in command.params:
+        if isinstance(param, click.Option):
+            assert param.help, param.opts
+            takes = not (param.is_flag or param.count or isinstance(param.type, click.Choice))
+            assert param.metavar or not takes, param.opts
+
+
+def test_without_a_command_help_is_shown_and_nothing_was_done() -> None:
+    done = wireproof()
+
+    assert done.code == 2
+    assert "Examples:" in done.err
+
+
+def test_version_names_kit_and_spec() -> None:
+    done = wireproof("--version")
+
+    assert done.code == 0
+    assert done.out.startswith("wireproof 0.")
+    assert "ext r1" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["rnu"], "did you mean 'run'?"),
+        (["explian", "x"], "did you mean 'explain'?"),
+        (["xyzzy"], "known: run, judge"),
+        (["nsq://127.0.0.1:4150"], "did you mean `wireproof run nsq://127.0.0.1:4150`?"),
+        (["run", "--profle", "must"], "Did you mean '--profile'?"),
+        (["--jsn"], "Did you mean '--json'?"),
+        (["run", "--profile", "x"], "'must', 'should', 'may', 'observed'"),
+        (["run", "--color", "red", "--reference"], "'auto', 'always', 'never'"),
+        (["explain"], "missing argument 'ID'"),
+        (["explain", "a", "b"], "unexpected extra argument"),
+        (["run", "--seed", "x", "--reference"], "'--seed'"),
+        (["run", "-n", "0", "--reference"], "'-n'"),
+        (["baseline", "udpate"], "'update'"),
+        (["serve", "nqs"], "did you mean 'nsq'?"),
+        (["serve"], "missing argument 'nsq|"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(
+    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = entry.main(arguments)
+
+    told = capsys.readouterr()
+    assert code == 2
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+    assert hint in told.err
+
+
+@click.command("broken")
+def broken() -> None:
+    raise RuntimeError("two\nlines")
+
+
+@click.command("interrupted")
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+@click.command("numbered")
+def numbered() -> int:
+    return 3
+
+
+@pytest.fixture
+def odd_commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    for name in ("broken", "interrupted", "numbered"):
+        monkeypatch.setitem(COMMANDS, name, Entry(f"{__name__}:{name}", "for this test"))
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_an_error_of_ours_is_told_and_written_down(
+    odd_commands: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = entry.main(["broken"])
+
+    told = capsys.readouterr().err
+    (file,) = odd_commands.iterdir()
+    assert code == 2
+    assert told == (f"wireproof: kit error: RuntimeError: two; please report, details in {file}\n")
+    assert "Traceback" in file.read_text()
+
+
+@pytest.mark.usefixtures("odd_commands")
+def test_interruption_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
+    assert entry.main(["interrupted"]) == 130
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("odd_commands")
+def test_the_commands_own_code_is_the_exit_code() -> None:
+    assert entry.main(["numbered"]) == 3
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "wireproof", "explain", "ext.publish"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=clean_environment(),
+        timeout=60,
+        check=False,
+    )
+
+    os.close(writer)
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_every_entry_of_the_table_is_a_command() -> None:
+    group = LazyGroup("wireproof", COMMANDS, examples=())
+    context = click.Context(group)
+
+    for name in COMMANDS:
+        assert isinstance(group.get_command(context, name), click.Command), name

@@ -1,0 +1,363 @@
+"""What a user sees of a run: rows, blocks, closing lines, events; never wider than 80 columns."""
+
+import io
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from bundle_fixture import write_bundle
+
+from wireproof.options.global_options import Manner
+from wireproof.view.banner import banner
+from wireproof.view.choose_display import choose_display
+from wireproof.view.closing import verdict
+from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
+from wireproof.view.exchange import whole_exchange
+from wireproof.view.rows import SIGNS, by_interface, counts, row
+from wireproof.view.style import PLAIN, Ink, flowed, wrapped
+from wireproof.view.summary import Result, summary
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
+
+ESCAPE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return read_bundle(write_bundle(tmp_path_factory.mktemp("view") / "run.jsonl"))
+
+
+def result(bundle: Bundle) -> Result:
+    assert bundle.footer is not None
+    return Result(bundle.header, bundle.cases, bundle.footer, Path("out/run.jsonl"))
+
+
+def told(bundle: Bundle, *, verbose: int = 0, quiet: bool = False, ink: Ink = PLAIN) -> list[str]:
+    return list(summary(result(bundle), verbose=verbose, quiet=quiet, ink=ink))
+
+
+def plain(lines: Sequence[str]) -> list[str]:
+    return [ESCAPE.sub("", line) for line in lines]
+
+
+def test_the_summary_fits_80_columns_and_ends_with_the_exit_code(bundle: Bundle) -> None:
+    lines = told(bundle)
+
+    assert max(map(len, lines)) <= 80
+    assert re.fullmatch(r"NOT CONFORMANT   \d+ new causes .* seed 7319 +exit 1", lines[-1])
+    assert len(lines[-1]) == 80
+
+
+def test_colour_carries_nothing_alone(bundle: Bundle) -> None:
+    coloured = told(bundle, ink=Ink(coloured=True))
+
+    assert coloured != told(bundle)
+    assert plain(coloured) == told(bundle)
+
+
+def test_a_cause_is_told_once_with_law_bytes_and_the_way_on(bundle: Bundle) -> None:
+    text = "\n".join(told(bundle))
+    block = text[text.index("FAIL     nsq/publish/header-name/space") :].partition("\n\n")[0]
+
+    assert "SHOULD ext.publish.header-name" in block
+    assert "5/5 repeats" in block
+    assert "  expected  any error frame, connection open" in block
+    assert "  actual    OK, connection open" in block
+    assert "  differs   frame_type at byte 4: 1 (error) was due, 0 (response) came" in block
+    assert re.search(r"json_header +<-- made wrong here", block)
+    assert re.search(r"frame_type = 0 \(response\) +<-- differs", block)
+    assert "same cause  2 more cases: /quote, /dot" in block
+    assert re.search(r"wireproof replay [0-9a-f]{12} --bundle out/run.jsonl", block)
+    assert "wireproof explain ext.publish.header-name" in block
+
+
+def test_verbose_shows_every_step_and_twice_every_byte(bundle: Bundle) -> None:
+    brief, verbose, all_bytes = ("\n".join(told(bundle, verbose=count)) for count in range(3))
+
+    assert "A open" not in brief
+    assert "A open" in verbose
+    assert len(brief) < len(verbose) < len(all_bytes)
+
+
+def test_what_is_neither_pass_nor_failure_is_told_by_reason(bundle: Bundle) -> None:
+    text = "\n".join(told(bundle))
+
+    assert re.search(r"^known +2 known until 2027-03-31", text, re.MULTILINE)
+    assert re.search(r'^reading +2 trace-empty: follows "deployed": only', text, re.MULTILINE)
+    assert re.search(r"^n/a +4 needs upgrading a topic", text, re.MULTILINE)
+    assert re.search(r"^undecided +1 ", text, re.MULTILINE)
+    assert re.search(r"^unstable +1 pass in 3 of 5 repeats", text, re.MULTILINE)
+    assert re.search(r"^kit error +1 ", text, re.MULTILINE)
+    assert "clauses  " in text
+    assert "upgrade not judged" in text
+
+
+def test_quiet_is_the_last_line_alone(bundle: Bundle) -> None:
+    assert told(bundle, quiet=True) == told(bundle)[-1:]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(0, "NO FAILURE up to level"), (2, "NOT JUDGED"), (3, "UNDECIDED"), (130, "INTERRUPTED")],
+)
+def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> None:
+    footer = FooterRecord({"pass": 1}, (), {}, code, "publish 1/1 must")
+
+    line = verdict(bundle.header, footer, (), ink=PLAIN)
+
+    assert line.startswith(words)
+    assert line.endswith(f"exit {code}")
+
+
+def test_a_stale_deviations_file_is_no_failure_of_the_target(bundle: Bundle) -> None:
+    footer = FooterRecord({"pass": 1}, (), {}, 1, "publish 1/1 must", stale=("nsq/x",))
+
+    line = verdict(bundle.header, footer, (), ink=PLAIN)
+
+    assert line.startswith("DEVIATIONS FILE OUT OF DATE   1 stale, 0 expired")
+
+
+def test_every_verdict_has_a_sign_of_its_own() -> None:
+    assert set(SIGNS) == set(VERDICTS)
+    assert len(set(SIGNS.values())) == len(VERDICTS)
+
+
+@pytest.mark.parametrize("number", [0, 1, 31, 32, 33, 64, 500])
+def test_a_row_holds_every_letter_and_its_counts(number: int) -> None:
+    passes: list[Verdict] = ["pass"] * number
+    verdicts: list[Verdict] = [*passes, "fail"]
+
+    lines = row("nsq/publish", verdicts, PLAIN)
+
+    letters = "".join(lines).replace("nsq/publish", "")
+    assert letters.count(".") == number
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].endswith("1 FAIL")
+
+
+def test_counts_name_every_verdict() -> None:
+    assert counts(VERDICTS) == (
+        "1 pass 1 other reading 1 FAIL 1 known 1 n/a 1 undecided 1 unstable 1 KIT ERROR"
+    )
+
+
+def test_a_row_with_all_verdicts_fits() -> None:
+    lines = row("nsq/publish", list(VERDICTS) * 12, PLAIN)
+
+    assert max(map(len, lines)) <= 86  # twelve of each of eight verdicts, no word left out
+    assert sum(line.count("F") for line in lines[:-1]) == 12
+
+
+def test_interfaces_keep_their_order(bundle: Bundle) -> None:
+    assert list(by_interface(bundle.cases))[:3] == ["nsq/publish", "nsq/http", "nsq/parser"]
+
+
+def test_the_banner_names_target_claims_and_what_is_left_out(bundle: Bundle) -> None:
+    text = "\n".join(banner(bundle.header, bundle=Path("b.jsonl")))
+
+    assert "seed 7319" in text
+    assert "harbor-mq 4.2.0-rc1" in text
+    assert "tls claimed, BROKEN" in text
+    assert "not selected: ext.disk (give --data to judge it)" in text
+
+
+def test_lines_display_tells_case_by_case(bundle: Bundle) -> None:
+    out = io.StringIO()
+    display = LineDisplay(out, None, PLAIN)
+
+    display.begin(bundle.header, selected=len(bundle.cases))
+    for record in bundle.cases:
+        display.case(record)
+    display.end(result(bundle))
+
+    lines = out.getvalue().splitlines()
+    assert "\x1b" not in out.getvalue()
+    assert sum(line.startswith("PASS nsq/") for line in lines) == bundle_count(bundle, "pass")
+    assert any(re.match(r"FAIL nsq/\S+ [\d.]+ ms  expected ", line) for line in lines)
+
+
+def bundle_count(bundle: Bundle, name: str) -> int:
+    return sum(record.verdict == name for record in bundle.cases)
+
+
+def test_long_runs_tell_their_progress_to_another_stream(bundle: Bundle) -> None:
+    clock, progress = Clock(), io.StringIO()
+    display = LineDisplay(io.StringIO(), progress, PLAIN, clock=clock)
+    display.begin(bundle.header, selected=40)
+
+    for record in bundle.cases[:20]:
+        clock.now += 1.0
+        display.case(record)
+
+    lines = progress.getvalue().splitlines()
+    assert len(lines) == 4
+    assert lines[0] == "progress [ 5/40, 5.0 s, about 35 s left ]"
+
+
+def test_short_runs_tell_no_progress(bundle: Bundle) -> None:
+    progress = io.StringIO()
+    display = LineDisplay(io.StringIO(), progress, PLAIN, clock=Clock())
+    display.begin(bundle.header, selected=40)
+
+    for record in bundle.cases[:40]:
+        display.case(record)
+
+    assert progress.getvalue() == ""
+
+
+def test_progress_at_the_end_is_a_speed() -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.begin(4)
+    progress.done = 4
+    clock.now += 2.0
+
+    assert progress.line() == "[ 4/4, 2.0 s, 2 cases/s ]"
+
+
+def test_live_rows_are_redrawn_in_place_and_end_whole(bundle: Bundle) -> None:
+    out, clock = Terminal(), Clock()
+    display = LiveDisplay(out, PLAIN, height=6, clock=clock)
+
+    display.begin(bundle.header, selected=len(bundle.cases))
+    for record in bundle.cases:
+        clock.now += 0.06
+        display.case(record)
+    display.end(result(bundle))
+
+    text = out.getvalue()
+    drawings = text.split("\x1b[J")
+    assert len(drawings) > 10
+    assert all(drawing.count("\n") <= 5 for drawing in drawings[1:-1])
+    final = drawings[-1].splitlines()
+    assert final[0].startswith("nsq/publish")
+    count = len(bundle.cases)
+    told = f"[ {count}/{count}, {0.06 * count:.1f} s, 17 cases/s ]"
+    assert final[final.index("") - 1].strip() == told
+    assert final[-1].endswith("exit 1")
+
+
+def test_a_fault_leaves_the_rows_standing(bundle: Bundle) -> None:
+    out = Terminal()
+    display = LiveDisplay(out, PLAIN, height=24, clock=Clock())
+    display.begin(bundle.header, selected=2)
+    display.case(bundle.cases[0])
+
+    display.fault("the kit broke")
+
+    assert "nsq/publish           F" in out.getvalue()
+
+
+def test_events_end_with_the_verdict(bundle: Bundle) -> None:
+    out, human = io.StringIO(), io.StringIO()
+    display = EventDisplay(out, LineDisplay(human, None, PLAIN), Path("b.jsonl"))
+
+    display.begin(bundle.header, selected=len(bundle.cases))
+    for record in bundle.cases:
+        display.case(record)
+    display.end(result(bundle))
+
+    events = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [event["event"] for event in events] == [
+        "header",
+        *["case"] * len(bundle.cases),
+        "verdict",
+    ]
+    assert events[0]["claims"]["tls"] == "broken"
+    assert events[-1]["exit"] == 1
+    assert sum(len(cause["cases"]) for cause in events[-1]["causes"]) == bundle_count(
+        bundle, "fail"
+    )
+    assert human.getvalue().endswith("exit 1\n")
+
+
+def test_a_fault_is_an_event_too() -> None:
+    out = io.StringIO()
+    display = EventDisplay(out, LineDisplay(io.StringIO(), None, PLAIN))
+
+    display.fault("cannot reach it")
+
+    assert json.loads(out.getvalue()) == {
+        "event": "verdict",
+        "exit": 2,
+        "fault": "cannot reach it",
+    }
+
+
+def test_the_display_fits_where_stdout_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert isinstance(choose_display(Manner(), bundle=None), LineDisplay)
+    assert isinstance(choose_display(Manner(json=True), bundle=None), EventDisplay)
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setattr("os.get_terminal_size", lambda _number=1: Size())
+    monkeypatch.setattr(Terminal, "fileno", lambda _self: 1, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert isinstance(choose_display(Manner(), bundle=None), LiveDisplay)
+    assert isinstance(choose_display(Manner(quiet=True), bundle=None), LineDisplay)
+    assert isinstance(choose_display(Manner(), bundle=None, recorded=True), LineDisplay)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(choose_display(Manner(), bundle=None), LineDisplay)
+
+
+class Size:
+    lines = 24
+    columns = 80
+
+
+@pytest.mark.parametrize(
+    ("color", "variable", "stream", "coloured"),
+    [
+        ("auto", "", Terminal(), True),
+        ("auto", "", io.StringIO(), False),
+        ("auto", "1", Terminal(), False),
+        ("always", "1", io.StringIO(), True),
+        ("never", "", Terminal(), False),
+    ],
+)
+def test_colour_is_chosen(
+    color: str, variable: str, stream: io.StringIO, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", variable)
+
+    assert Manner(color=color).is_coloured(stream) is coloured  # type: ignore[arg-type]
+
+
+def test_bytes_of_a_target_never_reach_the_terminal_raw() -> None:
+    data = b"\x1b]0;owned\x07\x1b[2J\xff"
+    steps = (
+        StepRecord(1, "A", "open", note="\x1b[31mred"),
+        StepRecord(2, "A", "receive", hex=data.hex(), length=len(data), note="\x1b[0m"),
+        StepRecord(3, "A", "response", hex=data.hex(), length=len(data)),
+    )
+
+    lines = list(whole_exchange(TranscriptRecord(steps), "nsq", all_bytes=True))
+
+    assert lines
+    assert not any("\x1b" in line or "\x07" in line for line in lines)
+
+
+def test_pieces_flow_and_are_never_cut() -> None:
+    lines = list(flowed("head", ["a" * 60, "b" * 60, "c" * 100, "d"]))
+
+    assert lines == [f"head     {'a' * 60}", f"{'b' * 60:>69}", " " * 9 + "c" * 100, " " * 9 + "d"]
+
+
+def test_wrapped_text_keeps_its_head() -> None:
+    assert wrapped("head", "") == ["head"]
+    assert wrapped("head", "word " * 20)[1].startswith(" " * 9 + "word")

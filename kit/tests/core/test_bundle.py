@@ -1,0 +1,113 @@
+"""Bundles: written whole, read whole, refused in one sentence otherwise."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from small_law import header, record
+
+from wireproof_kit.bundle.file import BundleWriter, read_bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_spec.record import FooterRecord, StepRecord, TranscriptRecord, packed
+
+FOOTER = FooterRecord({"pass": 1}, (), {"clauses": 1}, 0, "s")
+
+
+def write(path: Path, *, close: bool = True) -> None:
+    writer = BundleWriter(path, header())
+    long = bytes(range(256)) * 40
+    steps = (
+        StepRecord(1, "A", "send", length=3, hex="00ff10", parts=((0, 2, "size", True),)),
+        StepRecord(2, "A", "receive", length=len(long), **packed(long)),
+    )
+    writer.add(record("ok,open", transcript=TranscriptRecord(steps)))
+    if close:
+        writer.close(FOOTER)
+    else:
+        writer.abandon()
+
+
+def test_a_bundle_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    write(tmp_path / "run.jsonl")
+    bundle = read_bundle(tmp_path / "run.jsonl")
+    (case,) = bundle.cases
+    assert bundle.header == header()
+    assert case.transcript.steps[0].data() == b"\x00\xff\x10"
+    assert case.transcript.steps[1].data() == bytes(range(256)) * 40
+    assert bundle.footer is not None
+    assert bundle.footer.statement == "s"
+
+
+def test_a_compressed_bundle_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    write(tmp_path / "run.jsonl")
+    whole = gzip.compress((tmp_path / "run.jsonl").read_bytes())
+    (tmp_path / "run.jsonl.gz").write_bytes(whole)
+
+    plain, compressed = (read_bundle(tmp_path / name) for name in ("run.jsonl", "run.jsonl.gz"))
+    assert (compressed.header, compressed.cases) == (plain.header, plain.cases)
+    assert compressed.footer == plain.footer
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "head-alone"])
+def test_a_damaged_compressed_bundle_is_one_sentence(tmp_path: Path, damage: str) -> None:
+    write(tmp_path / "run.jsonl")
+    whole = gzip.compress((tmp_path / "run.jsonl").read_bytes())
+    middle = len(whole) // 2
+    data = {
+        "cut": whole[:middle],
+        "changed": whole[:middle] + bytes([whole[middle] ^ 0xFF] * 8) + whole[middle + 8 :],
+        "head-alone": whole[:2],
+    }[damage]
+    (tmp_path / "run.jsonl.gz").write_bytes(data)
+
+    with pytest.raises(UsageFault) as caught:
+        read_bundle(tmp_path / "run.jsonl.gz")
+    assert str(caught.value).startswith(str(tmp_path / "run.jsonl.gz"))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_run_that_was_cut_off_leaves_a_usable_bundle(tmp_path: Path) -> None:
+    write(tmp_path / "run.jsonl", close=False)
+    bundle = read_bundle(tmp_path / "run.jsonl")
+    assert len(bundle.cases) == 1
+    assert bundle.footer is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "found none"),
+        (b"{}\n", "line 1"),
+        (b'{"kind":"case"}\n', "line 1"),
+        (b"\xff\xfe\n", "line 1"),
+        (b"not json\n", "line 1"),
+    ],
+)
+def test_what_is_no_bundle_is_refused_with_its_place(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageFault, match=words):
+        read_bundle(path)
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match="cannot be read"):
+        read_bundle(tmp_path / "none")
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "run.jsonl", close=False)
+    text = (tmp_path / "run.jsonl").read_text().replace('"format":1', '"format":2')
+    (tmp_path / "run.jsonl").write_text(text)
+    with pytest.raises(UsageFault, match="newer"):
+        read_bundle(tmp_path / "run.jsonl")
+
+
+def test_a_changed_line_breaks_the_seal(tmp_path: Path) -> None:
+    write(tmp_path / "run.jsonl")
+    text = (tmp_path / "run.jsonl").read_text().replace("ok,open", "ok,shut")
+    (tmp_path / "run.jsonl").write_text(text)
+    with pytest.raises(UsageFault, match="changed after the run"):
+        read_bundle(tmp_path / "run.jsonl")

@@ -1,0 +1,125 @@
+"""The deviations file: known, new, stale, expired, and refused when it is wrong."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from small_law import record
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.verdicts.deviations import (
+    Applied,
+    Deviation,
+    apply,
+    is_known,
+    read_deviations,
+    to_toml,
+)
+from wireproof_spec.record import CaseRecord, DeviationRecord
+
+TODAY = date(2026, 11, 21)
+ENTRY = Deviation("p/i", "t.i.clause", "abc", "upstream knows", date(2027, 3, 31), since=TODAY)
+FAILED = record("error:X,open", verdict="fail", signature="abc")
+
+
+def applied(entry: Deviation, *records: CaseRecord, version: str = "1") -> Applied:
+    return apply(records, (entry,), version=version, today=TODAY)
+
+
+def test_a_listed_failure_is_known() -> None:
+    assert applied(ENTRY, FAILED).records[0].verdict == "known"
+
+
+def test_another_failure_of_the_same_case_is_new() -> None:
+    other = record("error:Y,open", verdict="fail", signature="def")
+    assert applied(ENTRY, other).records[0].verdict == "fail"
+
+
+def test_a_listed_case_that_passes_is_stale() -> None:
+    result = applied(ENTRY, record("ok,open", verdict="pass"))
+    assert result.stale == ("p/i",)
+
+
+def test_an_entry_past_its_date_is_expired_and_excuses_nothing() -> None:
+    old = Deviation("p/i", "t.i.clause", "abc", "r", date(2026, 11, 20))
+    result = applied(old, FAILED)
+    assert result.expired == ("p/i",)
+    assert result.records[0].verdict == "fail"
+    assert result.records[0].deviation == DeviationRecord("p/i", "2026-11-20", expired=True)
+
+
+def test_a_record_names_the_entry_that_lists_it() -> None:
+    listed = DeviationRecord("p/i", "2027-03-31")
+    assert applied(ENTRY, FAILED).records[0].deviation == listed
+    other = record("error:Y,open", verdict="fail", signature="def")
+    assert applied(ENTRY, other).records[0].deviation is None
+
+
+def test_an_entry_that_lasts_excuses_what_an_older_one_no_longer_does() -> None:
+    old = Deviation("p/i/case", "t.i.clause", "abc", "r", date(2026, 11, 20))
+    result = apply((FAILED,), (old, ENTRY), version="1", today=TODAY)
+    assert result.records[0].deviation == DeviationRecord("p/i", "2027-03-31")
+    assert result.expired == ("p/i/case",)
+
+
+def test_an_entry_without_its_case_is_only_counted() -> None:
+    result = applied(ENTRY)
+    assert (result.unseen, result.stale) == (("p/i",), ())
+
+
+def test_an_entry_speaks_of_the_versions_it_names() -> None:
+    versioned = Deviation("p/i", "t.i.clause", "abc", "r", date(2027, 1, 1), targets=("0.3.7-*",))
+    assert applied(versioned, FAILED, version="0.3.7-HA").records[0].verdict == "known"
+    assert applied(versioned, FAILED, version="0.4").records[0].verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("entry_id", "known", "is_one"),
+    [
+        ("p/i/case", "p/i/case", True),
+        ("p/i", "p/i/case", True),
+        ("p/i/case/x", "p/i/case", False),
+        ("p/i/case/x", "p/i/case/", True),
+        ("p/i/case", "p/i/case/", True),
+        ("p/i/other", "p/i/case/", False),
+    ],
+)
+def test_an_id_is_known_or_left_to_the_target(entry_id: str, known: str, is_one: bool) -> None:
+    assert is_known(entry_id, [known]) is is_one
+
+
+def test_the_file_is_written_as_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "deviations.toml"
+    path.write_text(to_toml([ENTRY]))
+    assert read_deviations(path, known_ids=["p/i/case"], today=TODAY) == (ENTRY,)
+
+
+def entry(**changes: str) -> str:
+    fields = {
+        "id": "'p/i'",
+        "clause": "'c'",
+        "signature": "'s'",
+        "reason": "'r'",
+        "expires": "2027-01-01",
+        **changes,
+    }
+    return "\n".join(["[[deviation]]", *(f"{k} = {v}" for k, v in fields.items() if v)])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (entry(id="3"), "deviations.toml"),
+        ("nonsense", "deviations.toml"),
+        (entry(id="'p/j'"), "p/j"),
+        (entry(reason="' '"), "reason"),
+        (entry(expires="2028-01-01"), "twelve"),
+        (entry(expires=""), "expires"),
+        (entry(extra="1"), "extra"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "deviations.toml"
+    path.write_text(text)
+    with pytest.raises(UsageFault, match=words):
+        read_deviations(path, known_ids=["p/i/case"], today=TODAY)

@@ -1,0 +1,194 @@
+"""The engine: repeats, slowness, deaths, bugs of ours; nothing is ever repeated to green."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from fake_session import FakeSession, instance
+from small_law import CLAUSE, bench
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.runner.engine import Engine, RunOptions, unsupported
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.verdicts.judge import Bench
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import ClaimRecord
+
+
+def scripted(*values: str, overdue: bool = False) -> Callable[[], Observation]:
+    remaining: Iterator[str] = iter(values)
+    return lambda: observed(next(remaining), overdue=overdue)
+
+
+def engine(session: FakeSession | None = None, **options: object) -> Engine:
+    return Engine(session or FakeSession(), bench(), RunOptions(**options))  # type: ignore[arg-type] # the names are the options' own
+
+
+def case(function: Callable[..., Observation], **changes: object) -> Instance:
+    return instance(function, CLAUSE, **changes)  # type: ignore[arg-type] # the names are the instance's own
+
+
+def test_a_conforming_case_runs_once() -> None:
+    record = engine().run(case(scripted("ok,open")))
+    assert (record.verdict, record.repeats.runs) == ("pass", 1)
+
+
+def test_a_failing_case_is_run_again_and_stays_failed() -> None:
+    record = engine(repeats=3).run(case(scripted("bad", "bad", "bad")))
+    assert (record.verdict, record.repeats.runs, record.repeats.same) == ("fail", 3, 3)
+
+
+def test_a_failure_that_does_not_come_again_is_unstable_not_green() -> None:
+    record = engine(repeats=3).run(case(scripted("bad", "ok,open", "ok,open")))
+    assert (record.verdict, record.repeats.same) == ("unstable", 1)
+
+
+def test_repeats_stop_when_their_time_is_spent() -> None:
+    record = engine(repeats=5, repeat_budget_s=0.0).run(case(scripted("bad")))
+    assert (record.verdict, record.repeats.runs) == ("fail", 1)
+
+
+@pytest.mark.parametrize(
+    ("control", "verdict"),
+    [("prompt", "fail"), ("slow", "inconclusive"), ("dead", "inconclusive")],
+)
+def test_a_late_answer_is_settled_by_a_control_round_trip(control: str, verdict: str) -> None:
+    session = FakeSession(control=control)  # type: ignore[arg-type] # one of the three
+    record = engine(session, repeats=1).run(case(scripted("late", overdue=True)))
+    assert (record.verdict, session.controls) == (verdict, 1)
+
+
+def test_no_control_round_trip_is_made_when_nothing_was_late() -> None:
+    session = FakeSession()
+    engine(session, repeats=1).run(case(scripted("bad")))
+    assert session.controls == 0
+
+
+def test_a_failed_arrangement_decides_nothing() -> None:
+    def arrange() -> Observation:
+        raise ArrangementFailed("IDENTIFY was answered with E_INVALID")
+
+    record = engine().run(case(arrange))
+    assert record.verdict == "inconclusive"
+    assert "IDENTIFY" in record.reason
+
+
+def test_a_bug_of_ours_is_an_error_with_its_place() -> None:
+    def broken() -> Observation:
+        raise KeyError("no such word")
+
+    record = engine().run(case(broken))
+    assert record.verdict == "error"
+    assert "no such word" in record.reason
+    assert "broken" in record.reason
+
+
+def test_a_case_that_does_not_end_is_given_up() -> None:
+    gate = threading.Event()
+
+    def stuck() -> Observation:
+        gate.wait(30)
+        return observed("ok,open")
+
+    record = engine(case_timeout_s=0.05).run(case(stuck))
+    gate.set()
+    assert record.verdict == "error"
+    assert "did not end" in record.reason
+
+
+def test_a_death_is_charged_to_its_case_and_the_rest_says_so() -> None:
+    session = FakeSession()
+
+    def deadly() -> Observation:
+        session.alive = False
+        return observed("closed")
+
+    kit = engine(session)
+    first = kit.run(case(deadly, case_id="p/i/case/deadly", hazard=True))
+    later = kit.run(case(scripted("ok,open")))
+    assert (first.verdict, first.observation) == ("fail", "died")
+    assert later.verdict == "inconclusive"
+    assert "p/i/case/deadly" in later.reason
+
+
+def test_a_target_that_is_brought_back_is_judged_on() -> None:
+    session = FakeSession()
+
+    def deadly() -> Observation:
+        session.alive = False
+        return observed("closed")
+
+    def restart() -> bool:
+        session.alive = True
+        return True
+
+    kit = engine(session, restart=restart, repeats=2)
+    first = kit.run(case(deadly, hazard=True))
+    later = kit.run(case(scripted("ok,open")))
+    assert (first.observation, first.repeats.runs) == ("died", 2)
+    assert later.verdict == "pass"
+
+
+def test_waiting_cases_are_started_early_and_collected_in_turn() -> None:
+    started = threading.Event()
+
+    def waits() -> Observation:
+        started.set()
+        return observed("ok,open")
+
+    item = case(waits, waiting=True)
+    kit = engine()
+    kit.start([item])
+    assert started.wait(10)
+    assert kit.run(item).verdict == "pass"
+    kit.close()
+
+
+def test_a_case_gets_fresh_objects_for_each_run_and_they_are_released() -> None:
+    session = FakeSession()
+    seen: list[Transcript] = []
+
+    def keeps(broker: Transcript) -> Observation:
+        seen.append(broker)
+        return observed("bad")
+
+    engine(session, repeats=2).run(case(keeps, arguments=("broker",)))
+    assert len({id(transcript) for transcript in seen}) == 2
+    assert len(session.released) == 2
+
+
+def test_the_record_keeps_every_byte_and_the_first_difference() -> None:
+    def speaks(broker: Transcript) -> Observation:
+        broker.add("send", "A", data=b"\x00" * 5000, note="n")
+        return observed("bad", difference=Difference("attempts", 8, "1", "40961"))
+
+    record = engine(repeats=1).run(case(speaks, arguments=("broker",)))
+    (step,) = record.transcript.steps
+    assert step.data() == b"\x00" * 5000
+    assert step.length == 5000
+    assert record.difference is not None
+    assert record.difference.field == "attempts"
+    assert record.signature
+
+
+def test_an_unsupported_case_shows_the_probe() -> None:
+    absent = Bench(
+        bench().catalogue, {"ext": ClaimRecord(state="absent", observation="error:E")}, {}
+    )
+    record = unsupported(case(scripted()), absent)
+    assert record.verdict == "unsupported"
+    assert "error:E" in record.reason
+
+
+def test_a_target_that_owes_everything_does_not_keep_the_kit_waiting() -> None:
+    session = FakeSession()
+    kit = engine(session, repeats=1, hurry_after=2)
+    verdicts = [kit.run(case(scripted("missing", overdue=True))).verdict for _ in range(4)]
+    assert verdicts == ["fail", "fail", "inconclusive", "inconclusive"]
+    assert session.patience.push == pytest.approx(0.01)
+
+
+def test_repeats_of_one_run_have_a_budget() -> None:
+    kit = engine(repeats=5, all_repeats_s=0.0)
+    assert kit.run(case(scripted("bad"))).repeats.runs == 1

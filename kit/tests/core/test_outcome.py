@@ -1,0 +1,133 @@
+"""The run's conclusion: what is judged, what the exit code is, and never green by accident."""
+
+import msgspec
+import pytest
+from small_law import CATALOGUE, header, record
+
+from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_spec.catalogue import Clause, Group, Law
+from wireproof_spec.record import CaseRecord
+
+CORE = Clause(
+    id="t.i.core",
+    level="must",
+    role="broker",
+    since=1,
+    section="s",
+    words="w",
+    law="l",
+    observed="o",
+    status="tested",
+    core=True,
+    case=(Law("p/i/core", "s", "e", accept=("ok",)),),
+)
+SIDE = msgspec.structs.replace(
+    CORE, id="t.i.side", core=False, level="should", case=(Law("p/i/side", "s", "e", ("ok",)),)
+)
+LAWS = msgspec.structs.replace(CATALOGUE, groups=(Group("t.i", "0", "T", (CORE, SIDE)),))
+
+
+def core(verdict: str) -> CaseRecord:
+    return record("x", case="p/i/core", clause="t.i.core", verdict=verdict, reason="why")
+
+
+def side(verdict: str) -> CaseRecord:
+    return record("x", case="p/i/side", clause="t.i.side", level="should", verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("records", "profile", "code"),
+    [
+        ([core("pass"), side("pass")], "must", 0),
+        ([core("reading")], "must", 0),
+        ([core("fail")], "must", 1),
+        ([core("pass"), side("fail")], "must", 0),
+        ([core("pass"), side("fail")], "should", 1),
+        ([core("known")], "must", 0),
+        ([], "must", 2),
+        ([side("pass")], "must", 2),
+        ([core("unsupported"), side("pass")], "must", 2),
+        ([core("unsupported")], "must", 2),
+        ([core("error"), side("pass")], "must", 2),
+        ([core("inconclusive"), side("pass")], "must", 3),
+        ([core("inconclusive")], "must", 3),
+        ([core("unstable")], "must", 3),
+        ([core("pass"), core("unstable")], "must", 3),
+        ([core("pass"), side("unstable")], "must", 0),
+    ],
+)
+def test_exit_codes(records: list[CaseRecord], profile: str, code: int) -> None:
+    assert conclude(header(), records, LAWS, Standing(profile)).exit == code
+
+
+def test_an_unstable_case_may_be_allowed_by_the_user() -> None:
+    records = [core("pass"), core("unstable")]
+    assert conclude(header(), records, LAWS, Standing("must", allow_unstable=True)).exit == 0
+
+
+@pytest.mark.parametrize(
+    "standing", [Standing("must", stale=("a",)), Standing("must", expired=("a",))]
+)
+def test_a_stale_or_expired_deviation_fails_the_run(standing: Standing) -> None:
+    assert conclude(header(), [core("pass")], LAWS, standing).exit == 1
+
+
+def test_an_interrupted_run_says_so() -> None:
+    footer = conclude(header(), [core("pass")], LAWS, Standing("must", interrupted=True))
+    assert footer.exit == 130
+    assert "interrupted" in footer.statement
+
+
+def test_a_group_without_its_core_asserted_is_not_judged() -> None:
+    footer = conclude(header(), [side("pass")], LAWS, Standing("must"))
+    assert [group.judged for group in footer.groups] == [False]
+    assert "NOT JUDGED" in footer.statement
+
+
+def test_a_narrow_selection_is_judged_as_a_part_and_says_so() -> None:
+    narrow = header(selection=("p/i/side",))
+    footer = conclude(narrow, [side("pass")], LAWS, Standing("must"))
+    assert footer.exit == 0
+    assert footer.statement == "t.i (part) 1/1 should"
+
+
+@pytest.mark.parametrize("prefix", ["t", "t.i", "p", "p/i", "p/i/core"])
+def test_a_selection_that_holds_the_core_is_a_whole_group(prefix: str) -> None:
+    footer = conclude(header(selection=(prefix,)), [side("pass")], LAWS, Standing("must"))
+    assert footer.exit == 2
+
+
+def test_a_selection_above_the_profile_is_not_green_when_it_fails() -> None:
+    narrow = header(selection=("p/i/side",))
+    footer = conclude(narrow, [side("pass"), side("fail")], LAWS, Standing("must"))
+    assert footer.exit == 2
+    assert footer.statement.endswith(
+        "nothing up to level must was run; --profile should lets these count"
+    )
+    good = conclude(narrow, [side("pass")], LAWS, Standing("must"))
+    assert (good.exit, "nothing up to" in good.statement) == (0, False)
+
+
+def test_what_passes_above_the_profile_does_not_make_up_for_what_was_not_judged() -> None:
+    narrow = header(selection=("p/i/core", "p/i/side"))
+    missing = [core("unsupported"), side("pass")]
+    assert conclude(narrow, missing, LAWS, Standing("must")).exit == 2
+    assert conclude(narrow, [core("unstable"), side("pass")], LAWS, Standing("must")).exit == 3
+
+
+def test_the_statement_counts_conforming_and_asserted_cases_by_level() -> None:
+    records = [core("pass"), core("fail"), side("pass"), side("unsupported")]
+    assert (
+        conclude(header(), records, LAWS, Standing("must")).statement == "t.i 1/2 must, 1/1 should"
+    )
+
+
+def test_coverage_counts_every_clause_once() -> None:
+    footer = conclude(header(), [core("inconclusive"), core("pass")], LAWS, Standing("must"))
+    assert footer.coverage == {
+        "clauses": 2,
+        "asserted": 1,
+        "touched": 0,
+        "not_testable": 0,
+        "untested": 1,
+    }

@@ -1,0 +1,124 @@
+"""Target URLs: read with all their keys, refused with what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import read_target, schemes, target_keys
+from wireproof_kit.targets.target import is_url, parse_target, with_key
+
+SCHEMES = schemes()
+NSQ = SCHEMES["nsq"]
+
+
+def test_a_url_with_all_keys(tmp_path: Path) -> None:
+    url = (
+        "nsq://127.0.0.1:4150?http=127.0.0.1:4151&lookupd=http://h:1,h:2"
+        f"&data={tmp_path}&control=h:3"
+    )
+    target = parse_target(url, SCHEMES)
+    assert (target.protocol, target.host, target.port) == ("nsq", "127.0.0.1", 4150)
+    assert (target.http, target.servers) == ("127.0.0.1:4151", {"lookupd": ("h:1", "h:2")})
+    assert target.data == tmp_path
+    assert target.control == "h:3"
+    assert target.given() == ("http", "lookupd", "data", "control")
+
+
+def test_lookup_servers_stand_for_a_broker_without_address() -> None:
+    target = parse_target("nsq://?lookupd=127.0.0.1:4161", SCHEMES)
+    assert (target.host, target.port) == ("", 0)
+    assert target.servers == {"lookupd": ("127.0.0.1:4161",)}
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [
+        ("nsq://127.0.0.9:1", True),
+        ("nsq://[::1]:1", True),
+        ("nsq://broker:1", False),
+        ("nsq://?lookupd=127.0.0.1:1,localhost:2", True),
+        ("nsq://?lookupd=127.0.0.1:1,lookup:2", False),
+    ],
+)
+def test_loopback_is_told_from_the_rest(url: str, loopback: bool) -> None:
+    assert parse_target(url, SCHEMES).is_loopback() is loopback
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("", "empty"),
+        ("  ", "empty"),
+        ("127.0.0.1:4150", "nsq://"),
+        ("http://h:1", "nsq://"),
+        ("nsq://h", "no port"),
+        ("nsq://h:0", "no port"),
+        ("nsq://h:70000", "port expected"),
+        ("nsq://h:x", "port expected"),
+        ("nsq://:1", "no host"),
+        ("nsq://", "no host"),
+        ("nsq://?http=h:1", "no host"),
+        ("nsq://h:1?control=h", "no port"),
+        ("nsq://h:1?htp=h:2", "'htp' is unknown to nsq; expected one of http, lookupd, data"),
+        ("nsq://h:1?http=h", "no port"),
+        ("nsq://h:1?data=/no/such/place", "does not exist"),
+        ("oms://h:1", "oms\\+file:PATH; found 'oms'"),
+        ("nsq+file:a.json", "found 'nsq\\+file'"),
+        ("oms+file:", "found no path"),
+        ("oms+file:?kind=message", "found no path"),
+        ("oms+file://host/a.json", "found a host"),
+        ("oms+file:a.json?king=message", "kind=KIND; found 'king=message'"),
+        ("oms+file:a.json?kind=", "kind=KIND"),
+        ("oms+file:a.json?", "kind=KIND"),
+    ],
+)
+def test_a_wrong_url_is_one_sentence(url: str, words: str) -> None:
+    with pytest.raises(UsageFault, match=words):
+        parse_target(url, SCHEMES)
+
+
+def test_keys_beside_the_url_mean_the_same() -> None:
+    target = parse_target("nsq://h:1", SCHEMES)
+    assert with_key(target, "http", "http://h:2", NSQ).http == "h:2"
+
+
+def test_each_protocol_knows_its_own_keys() -> None:
+    keys = {"tick": {"http": NSQ["http"]}}
+    assert parse_target("tick://h:1?http=h:2", keys).http == "h:2"
+    with pytest.raises(UsageFault, match="'lookupd' is unknown to tick; expected one of"):
+        parse_target("tick://h:1?lookupd=h:2", keys)
+    with pytest.raises(UsageFault, match="no host"):
+        parse_target("tick://?lookupd=h:2", keys)
+
+
+def test_keys_are_named_once_in_the_order_of_the_table() -> None:
+    names = ["http", "lookupd", "data", "control", "tls", "cacert", "cert", "key", "auth_env"]
+    assert list(target_keys()) == names
+    assert read_target("nsq://h:1", [("lookupd", "a:1"), ("lookupd", "b:2")]).servers == {
+        "lookupd": ("a:1", "b:2")
+    }
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "kind"),
+    [
+        ("oms+file:a b/%20.json", "a b/%20.json", None),
+        ("oms+file:/a.jsonl?kind=extensionHeader", "/a.jsonl", "extensionHeader"),
+        ("oms+file:///a", "/a", None),
+    ],
+)
+def test_documents_are_a_target_by_their_path(url: str, path: str, kind: str | None) -> None:
+    target = parse_target(url, SCHEMES)
+    assert (target.protocol, target.path, target.kind) == ("oms", Path(path), kind)
+    assert (target.host, target.given(), target.is_loopback()) == ("", (), True)
+    with pytest.raises(UsageFault, match="says nothing about documents"):
+        with_key(target, "http", "h:1", {})
+
+
+@pytest.mark.parametrize(
+    ("word", "is_one"),
+    [("nsq://h:1", True), ("oms+file:a", True), ("ext.publish", False), ("nsq/publish", False)],
+)
+def test_a_word_is_a_url_or_an_id(word: str, is_one: bool) -> None:
+    assert is_url(word) is is_one

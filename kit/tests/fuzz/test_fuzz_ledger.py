@@ -1,0 +1,85 @@
+"""The ledger of a campaign: what it keeps though its corpus is gone, what it tells of workers."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from wireproof.fuzzing.corpus import Corpus
+from wireproof.fuzzing.recorder import FuzzLedger
+from wireproof.view.fuzzing import Conclusion
+from wireproof_kit.bundle.file import read_bundle
+from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.workers import Ended, Opened, Status
+from wireproof_kit.fuzz.send.engine import Counts
+from wireproof_spec.record import FindingRecord, FuzzCaseRecord, SentRecord
+
+CASE = FuzzCaseRecord(0, "fresh", "magic", "magic", "empty", (SentRecord(),))
+FOUND = FindingRecord(
+    "0123456789ab", "answer", "", "fresh", "magic", "magic", "OK", 1, 5, 5, 1, 0.1, (CASE,)
+)
+
+
+class LastWord:
+    """Remembers what a campaign came to."""
+
+    conclusion: Conclusion | None = None
+
+    def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
+        """Show nothing."""
+
+    def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
+        """Show nothing."""
+
+    def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
+        """Show nothing."""
+
+    def end(self, conclusion: Conclusion) -> None:
+        """Remember."""
+        self.conclusion = conclusion
+
+
+def ledger_in(folder: Path, view: LastWord) -> FuzzLedger:
+    return FuzzLedger(
+        bundle=folder / "b.jsonl",
+        protocol="nsq",
+        url="nsq://127.0.0.1:1",
+        given=(),
+        seed=1,
+        deviations=(),
+        today=date(2026, 1, 1),
+        view=view,
+        corpus=Corpus(folder / "gone"),
+        workers=1,
+        wanted="/",
+    )
+
+
+def test_a_corpus_that_cannot_be_written_costs_neither_finding_nor_bundle(tmp_path: Path) -> None:
+    view = LastWord()
+    ledger = ledger_in(tmp_path, view)
+
+    ledger.hear(Opened({}, {}, 1.0))
+    ledger.hear(FOUND)
+    ledger.hear(Ended(Status(0, counts=Counts(piped=1)), Coverage()))
+    code = ledger.close(interrupted=False)
+
+    assert code == 1
+    assert view.conclusion is not None
+    (failure,) = view.conclusion.failures
+    assert (
+        failure == f"--corpus {tmp_path / 'gone'}: cannot be written (No such file or directory)"
+    )
+    assert [each.id for each in read_bundle(tmp_path / "b.jsonl").findings] == [FOUND.id]
+
+
+def test_the_bundle_says_from_when_on_a_process_was_not_watched(tmp_path: Path) -> None:
+    ledger = ledger_in(tmp_path, LastWord())
+    ledger.hear(Opened({}, {}, 1.0))
+    for worker, since_s in enumerate((None, 7.5, 3.25)):
+        ledger.hear(Ended(Status(worker, unwatched_s=since_s), Coverage()))
+
+    ledger.close(interrupted=False)
+
+    campaign = read_bundle(tmp_path / "b.jsonl").campaign
+    assert campaign is not None
+    assert campaign.unwatched_s == 3.25

@@ -1,0 +1,47 @@
+"""A finding is confirmed, however long it took to find the cases that raise it."""
+
+from typing import cast
+
+import pytest
+
+from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.workers import Place, arena_at
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Choice
+from wireproof_kit.fuzz.triage import triage as pursuits
+from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.confirm import Deaf
+from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.fuzz.triage.minimize import TIMES, Hunt
+from wireproof_kit.fuzz.triage.triage import Pursuit
+
+FAULTY = Place(protocol="nsq", extra=("--fault", "beyond-no-header"))
+CHOICE = Choice(1, frames=("PUB_EXT",), states=("identified",))
+
+
+class Lengthy(Hunt):
+    """A hunt that takes all the time there is."""
+
+    def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
+        found = super().culprits(suspicion)
+        cast(Pursuit, self.prober).until = 0.0
+        return found
+
+
+class Told(Deaf):
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def found(self, campaign: Campaign, finding: Finding) -> None:
+        self.findings.append(finding)
+
+
+def test_time_to_confirm_is_left_though_the_hunt_took_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pursuits, "Hunt", Lengthy)
+    told = Told()
+
+    with arena_at(FAULTY) as arena:
+        Campaign(Plan(CHOICE, time_s=60, stop_at_first=True, shrink=False), arena, told).run()
+
+    assert [(each.shown, each.runs) for each in told.findings][-1] == (TIMES, TIMES)

@@ -1,0 +1,101 @@
+"""A machine that stands still for longer than patience: all of a batch is silent, once."""
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from wireproof_kit.fuzz.case import Case, Step
+from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.rules import CLOSED, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.findings import Findings
+from wireproof_kit.fuzz.triage.triage import Pursuit
+from wireproof_kit.wire.transcript import Transcript
+
+Shows = Callable[[Sequence[Case]], bool]
+
+CASES = tuple(Case(n, "fresh", f"K{n}", "body", "m", (Step(b"%d" % n),), True) for n in range(40))
+
+
+def suspicion(case: Case, violated: str = NO_ANSWER) -> Suspicion:
+    return Suspicion(Trouble(violated, "nothing came"), CASES, case, "nothing")
+
+
+SILENCES = [suspicion(case, (NO_ANSWER, NOT_CLOSED)[case.index % 2]) for case in CASES[:30]]
+
+
+class Standing:
+    """A target of which only those cases show something again that are said to."""
+
+    def __init__(self, shows: Shows, *, time_is_over: bool = False) -> None:
+        self.findings = Findings(1, tell=lambda finding: None)
+        self.batches = SimpleNamespace(
+            generation=None, avoided=SimpleNamespace(add=lambda case: None)
+        )
+        self.plan = SimpleNamespace(shrink=False, choice=SimpleNamespace(seed=1))
+        self.died = False
+        self.elapsed_s = self.left_s = 5.0
+        self.probes = 0
+        self.time_is_over = time_is_over
+        self._shows = shows
+
+    def is_over(self) -> bool:
+        """Let one case be found out, and then there may be no more time."""
+        return self.time_is_over and self.probes > 1
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        self.probes += 1
+        return suspicion(cases[-1], violated) if self._shows(cases) else None
+
+    def heal(self, found: Sequence[Suspicion]) -> bool:
+        return True
+
+    def recorded(self, cases: Sequence[Case]) -> Transcript:
+        return Transcript()
+
+
+def followed(ground: Standing, found: Sequence[Suspicion]) -> None:
+    Pursuit(cast(Any, ground)).follow_all(found, lambda: False)
+
+
+def test_nobody_asks_for_each_what_the_batch_does_not_show_again() -> None:
+    ground = Standing(lambda cases: False)
+
+    followed(ground, SILENCES)
+
+    assert ground.probes == 2, "the first case alone, and the batch"
+    assert ground.findings.not_again == 30
+    assert not ground.findings.by_id
+
+
+def test_a_case_that_the_batch_shows_again_is_found_among_them() -> None:
+    ground = Standing(lambda cases: CASES[7] in cases)
+
+    followed(ground, SILENCES)
+
+    found = {finding.cases for finding in ground.findings.by_id.values()}
+    assert found == {(CASES[7],)}
+
+
+def test_what_is_no_silence_is_asked_for_all_the_same() -> None:
+    ground = Standing(lambda cases: list(cases) == [CASES[9]])
+
+    followed(ground, [*SILENCES[:3], suspicion(CASES[9], CLOSED)])
+
+    found = [finding.cases for finding in ground.findings.by_id.values()]
+    assert found == [(CASES[9],)]
+
+
+@pytest.mark.parametrize(("violated", "confirmed"), [(NO_ANSWER, False), (CLOSED, True)])
+def test_a_silence_is_not_confirmed_by_the_run_that_found_it(
+    violated: str, confirmed: bool
+) -> None:
+    ground = Standing(lambda cases: True, time_is_over=True)
+    ground.probes = 1
+
+    Pursuit(cast(Any, ground)).follow(suspicion(CASES[3], violated))
+
+    found = list(ground.findings.by_id.values())
+    assert [each.is_confirmed for each in found] == [confirmed]

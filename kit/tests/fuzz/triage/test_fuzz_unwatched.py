@@ -1,0 +1,131 @@
+"""The process named by `--pid`, once the target was started anew: another one, which is said."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from wireproof.options.global_options import Manner
+from wireproof.view.fuzzing import UNWATCHED, choose_fuzz_view, since_unwatched
+from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.target import AddressArena
+from wireproof_kit.fuzz.campaign.workers import Status
+from wireproof_kit.fuzz.driver import Choice, Grounds, GroundsOptions
+from wireproof_kit.fuzz.oracle.process import born, usage
+from wireproof_kit.protocols import read_target
+
+PLAN = Plan(Choice(1))
+TARGET = read_target("nsq://127.0.0.1:1")
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that waits until its input ends."""
+    waiting = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as started:
+        yield started
+        started.kill()
+
+
+def test_a_process_that_ended_was_born_no_more(process: subprocess.Popen[bytes]) -> None:
+    before = born(process.pid)
+    assert before is not None
+    assert usage(process.pid) is not None
+    assert born(process.pid) == before
+
+    process.kill()
+    process.wait()
+
+    assert born(process.pid) is None
+    assert usage(process.pid) is None
+
+
+def test_the_process_of_an_address_is_known_while_it_is_that_one(
+    process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena = AddressArena(TARGET, GroundsOptions("t"), process=process.pid)
+    assert arena.pid == process.pid
+
+    monkeypatch.setattr("wireproof_kit.fuzz.campaign.target.born", lambda pid: 7)
+    assert arena.pid is None, "another process has its number"
+    monkeypatch.undo()
+    assert arena.pid == process.pid
+    process.kill()
+    process.wait()
+    assert arena.pid is None
+
+
+def test_without_a_number_there_is_no_process() -> None:
+    assert AddressArena(TARGET, GroundsOptions("t")).pid is None
+
+
+@dataclass
+class Reviving:
+    """A target whose process is another one each time that it is opened."""
+
+    pids: list[int | None]
+    can_restart: bool = True
+    pid: int | None = field(default=None, init=False)
+
+    def open(self) -> Grounds:
+        self.pid = self.pids.pop(0)
+        told: dict[str, Any] = dict.fromkeys(
+            ("referee", "health", "names", "fingerprint"), SimpleNamespace(close=lambda: None)
+        )
+        grounds = SimpleNamespace(
+            **{**told, "names": {}, "fingerprint": {}},
+            patience_s=1.0,
+            generation=lambda choice: None,
+            close=lambda leave: None,
+        )
+        return cast(Grounds, grounds)
+
+    def revive(self, *, stuck: bool = False) -> bool:
+        return True
+
+
+class Deaf:
+    def went_on(self, campaign: Campaign) -> None:
+        pass
+
+    def found(self, campaign: Campaign, finding: object) -> None:
+        pass
+
+
+def opened(*pids: int | None) -> float | None:
+    """Open a target so often; return when its process was lost."""
+    campaign = Campaign(PLAN, Reviving(list(pids)), Deaf())
+    for _ in pids:
+        campaign.open()
+    return campaign.unwatched_s
+
+
+def test_a_campaign_knows_when_it_lost_sight_of_the_process() -> None:
+    assert opened(11, None) is not None
+    assert opened(11, None, None) is not None
+    assert opened(None, None) is None, "nobody asked to watch it"
+    assert opened(11, 12) is None, "the kit started both"
+
+
+def test_the_first_worker_that_lost_it_counts() -> None:
+    told = [Status(0), Status(1, unwatched_s=7.5), Status(2, unwatched_s=3.25)]
+
+    assert since_unwatched(told) == 3.25
+    assert since_unwatched(told[:1]) is None
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_that_is_said_once(quiet: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    view = choose_fuzz_view(Manner(quiet=quiet), PLAN)
+    view.went_on([Status(0)], [])
+    assert "--pid" not in capsys.readouterr().err
+
+    for _ in range(3):
+        view.went_on([Status(0, unwatched_s=3.25)], [])
+
+    assert capsys.readouterr().err.count(UNWATCHED.format(3.25)) == int(not quiet)

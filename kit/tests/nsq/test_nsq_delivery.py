@@ -1,0 +1,100 @@
+import itertools
+import json
+from importlib.resources import files
+
+import pytest
+
+from wireproof_kit.nsq.observe.delivery import (
+    AS_DUE,
+    BARE,
+    LAYOUTS,
+    UNKNOWN,
+    Layout,
+    read_delivery,
+)
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq.message import Extend, Message, message_schema
+
+BODY = b"wp:0123456789:1;"
+EXT = Layout(extend=True, ordered=False)
+
+
+def built(layout: Layout, header: bytes | None = b'{"k":"v"}') -> bytes:
+    extend = None
+    if layout.extend:
+        none = Extend(0, b"" if layout.length_always else None)
+        extend = none if header is None else Extend(4, header)
+    offset, size = (5, 60) if layout.ordered else (None, None)
+    schema = message_schema(
+        extend=layout.extend, ordered=layout.ordered, length_always=layout.length_always
+    )
+    return encode(schema, Message(1, 2, 3, 4, extend, offset, size, BODY))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_the_layout_due_is_read_as_due(layout: Layout) -> None:
+    delivery = read_delivery(built(layout), layout, frozenset({BODY}))
+
+    assert delivery.layout == AS_DUE
+    assert delivery.body == BODY
+    assert delivery.message is not None
+    assert delivery.message.attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("due", "given"),
+    list(itertools.permutations(LAYOUTS, 2)),
+    ids=lambda layout: layout.name,
+)
+@pytest.mark.parametrize("header", [b'{"k":"v"}', None], ids=["header", "no-header"])
+def test_another_layout_is_named_when_the_body_owed_is_in_it(
+    due: Layout, given: Layout, header: bytes | None
+) -> None:
+    data = built(given, header)
+    delivery = read_delivery(data, due, frozenset({BODY}))
+
+    named = next(other for other in (due, *LAYOUTS) if delivery.layout in (AS_DUE, other.name))
+    assert named.read(data).body == BODY
+
+
+def test_a_layout_nobody_knows_is_unknown() -> None:
+    delivery = read_delivery(b"\0" * 26, EXT, frozenset({BODY}))
+
+    assert delivery.layout == UNKNOWN
+    assert delivery.fault is not None
+    assert delivery.message_id == bytes(16)
+
+
+def test_a_message_too_short_for_an_id_has_none() -> None:
+    delivery = read_delivery(b"\0" * 25, BARE)
+
+    assert delivery.message_id is None
+    assert delivery.body == b""
+    assert delivery.header is None
+
+
+def recorded(kind: str) -> list[tuple[bytes, int]]:
+    text = files("wireproof_spec.nsq").joinpath("golden/nsqd-tcp.jsonl").read_text()
+    return [
+        (bytes.fromhex(step["hex"])[8:], step["decoded"]["attempts"])
+        for row in map(json.loads, text.splitlines())
+        for step in row["steps"]
+        if row["topic_kind"] == kind and step.get("frame_type") == 2
+    ]
+
+
+RECORDED = {
+    "plain": BARE,
+    "ordered": Layout(extend=False, ordered=True),
+    "ordered+ext": Layout(extend=True, ordered=True),
+}
+
+
+@pytest.mark.parametrize(("kind", "layout"), RECORDED.items(), ids=RECORDED)
+def test_recorded_deliveries_have_the_layout_due(kind: str, layout: Layout) -> None:
+    deliveries = recorded(kind)
+    assert deliveries
+    for data, attempts in deliveries:
+        delivery = read_delivery(data, layout)
+        assert delivery.message is not None
+        assert delivery.message.attempts == attempts

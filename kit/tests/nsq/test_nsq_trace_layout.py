@@ -1,0 +1,75 @@
+import itertools
+import struct
+
+import pytest
+
+from wireproof_kit.nsq.observe.trace_layout import FIELDS, looks_like_trace, observe_trace
+
+TRACE_ID = 0xA1A2A3A4A5A6A7A8
+RIGHT = struct.pack(">2sQQQI", b"OK", 7, TRACE_ID, 1000, 45)
+
+WRONG = {
+    "little-endian": struct.pack("<2sQQQI", b"OK", 7, TRACE_ID, 1000, 45),
+    "without-ok": RIGHT[2:],
+    "size-8-bytes": struct.pack(">2sQQQQ", b"OK", 7, TRACE_ID, 1000, 45),
+    "without-ok+size-8-bytes": struct.pack(">QQQQ", 7, TRACE_ID, 1000, 45),
+    "without-ok+little-endian": struct.pack("<QQQI", 7, TRACE_ID, 1000, 45),
+    "fields-swapped": struct.pack(">2sQQQI", b"OK", TRACE_ID, 7, 1000, 45),
+    "fields-swapped+little-endian": struct.pack("<2sQQQI", b"OK", TRACE_ID, 7, 1000, 45),
+    "id-differs": struct.pack(">2sQQQI", b"OK", 7, TRACE_ID + 1, 1000, 45),
+    "internal_id-impossible": struct.pack(">2sQQQI", b"OK", 0, TRACE_ID, 0, 45),
+    "disk_queue_data_size-impossible": struct.pack(">2sQQQI", b"OK", 7, TRACE_ID, 1000, 0),
+    "length-29": RIGHT[:-1],
+    "length-31": RIGHT + b"\0",
+}
+
+
+def test_the_published_layout_is_right() -> None:
+    assert observe_trace(RIGHT, TRACE_ID).value == "trace"
+    assert observe_trace(RIGHT, None).value == "trace"
+
+
+@pytest.mark.parametrize(("name", "data"), WRONG.items(), ids=WRONG)
+def test_another_layout_is_named_with_its_first_difference(name: str, data: bytes) -> None:
+    observation = observe_trace(data, TRACE_ID)
+
+    assert observation.value == f"trace:{name}"
+    assert observation.difference is not None
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(FIELDS))[1:], ids="-".join)
+def test_every_order_of_the_fields_is_told_from_the_published_one(order: tuple[str, ...]) -> None:
+    numbers = dict(zip(FIELDS, (7, TRACE_ID, 1000, 45), strict=True))
+    widths = {"disk_queue_data_size": 4}
+    data = b"OK" + b"".join(numbers[f].to_bytes(widths.get(f, 8), "big") for f in order)
+
+    observation = observe_trace(data, TRACE_ID)
+
+    # Offset and internal id look alike, so swapping just these two cannot be told.
+    alike = order.index("trace_id") == 1 and order[3] == "disk_queue_data_size"
+    assert observation.value == ("trace" if alike else "trace:fields-swapped")
+
+
+def test_the_first_difference_says_where() -> None:
+    difference = observe_trace(WRONG["id-differs"], TRACE_ID).difference
+
+    assert difference is not None
+    assert (difference.field, difference.offset) == ("trace_id", 10)
+    assert difference.expected == str(TRACE_ID)
+
+
+@pytest.mark.parametrize(
+    ("data", "trace_id", "expected"),
+    [
+        (RIGHT, None, True),
+        (RIGHT[2:], TRACE_ID, True),
+        (RIGHT[2:], None, False),
+        (b"OK", TRACE_ID, False),
+        (b'{"k":"v"}', TRACE_ID, False),
+        (b"x" + TRACE_ID.to_bytes(8, "little"), TRACE_ID, True),
+    ],
+)
+def test_what_can_only_be_meant_as_a_trace_response(
+    data: bytes, trace_id: int | None, expected: bool
+) -> None:
+    assert looks_like_trace(data, trace_id) is expected

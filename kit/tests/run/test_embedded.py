@@ -1,0 +1,67 @@
+"""The URL of an embedded reference, from what it says when it is ready; and how long it lives."""
+
+import os
+import select
+import subprocess
+import sys
+
+import pytest
+
+from wireproof_kit.targets.embedded import reference_url
+
+TCP = {"tcp": "127.0.0.1:1"}
+DEADLINE_S = 30.0
+STARTER = """
+import sys
+from wireproof_kit.targets.embedded import start_reference
+print(start_reference(sys.argv[1]).process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "url"),
+    [
+        ({"http": "127.0.0.1:2", "data": "/d"}, "nsq://127.0.0.1:1?http=127.0.0.1:2&data=/d"),
+        ({"http": None, "data": "/d", "control": None}, "nsq://127.0.0.1:1?data=/d"),
+        ({"http": None, "lookupd_http": ["h:1", "h:2"]}, "nsq://127.0.0.1:1?lookupd=h:1,h:2"),
+        ({"http": None}, "nsq://127.0.0.1:1"),
+    ],
+)
+def test_what_a_reference_does_not_have_is_not_in_its_url(
+    said: dict[str, str | list[str] | None], url: str
+) -> None:
+    assert reference_url("nsq", {**TCP, **said}) == url
+
+
+@pytest.mark.parametrize("protocol", ["nsq", "iggy"])
+def test_a_reference_ends_with_whoever_started_it_even_when_that_is_killed(protocol: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, protocol], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as starter:
+        assert starter.stdout is not None
+        reference = int(starter.stdout.readline())
+        ended = os.pidfd_open(reference)
+        starter.kill()
+        try:
+            assert select.select([ended], [], [], DEADLINE_S)[0], "it goes on"
+        finally:
+            os.close(ended)
+
+
+def test_input_that_cannot_end_later_is_refused() -> None:
+    command = (sys.executable, "-m", "wireproof", "serve", "nsq", "--until-input-ends")
+    places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0")
+    done = subprocess.run(
+        [*command, *places],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "wireproof serve nsq: --until-input-ends needs a pipe as standard input\n"
+    )

@@ -1,0 +1,65 @@
+"""Exit codes of plain pytest with the kit's plug-in: what was not judged is never green."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
+
+CASE = "nsq/publish/header-json"
+NO_EXT = "--claim=ext=no"
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[EmbeddedReference]:
+    found = start_reference("nsq")
+    yield found
+    found.close()
+
+
+def plain(reference: EmbeddedReference, *options: str, folder: Path) -> tuple[int, list[str]]:
+    """Return the exit code of plain pytest, and its last lines."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["--pyargs", "wireproof_suites.nsq", f"--broker-url={reference.url}"]
+    done = subprocess.run(
+        [*command, f"--bundle={os.devnull}", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return done.returncode, done.stdout.splitlines()[-3:]
+
+
+def test_judged_cases_are_good(reference: EmbeddedReference, tmp_path: Path) -> None:
+    code, lines = plain(reference, f"--wireproof-select={CASE}", folder=tmp_path)
+
+    assert code == pytest.ExitCode.OK, lines
+    assert "passed" in lines[-1]
+
+
+def test_cases_that_were_all_left_out_are_not(
+    reference: EmbeddedReference, tmp_path: Path
+) -> None:
+    code, lines = plain(reference, NO_EXT, "--wireproof-select=ext.publish", folder=tmp_path)
+
+    assert code == pytest.ExitCode.NO_TESTS_COLLECTED, lines
+    assert "wireproof: ext.publish NOT JUDGED" in lines[-2]
+    assert "skipped" in lines[-1]
+
+
+def test_nor_is_a_group_that_was_left_out_beside_another(
+    reference: EmbeddedReference, tmp_path: Path
+) -> None:
+    both = ("--wireproof-select=ext.publish", "--wireproof-select=smart.message-id")
+    code, lines = plain(reference, NO_EXT, *both, folder=tmp_path)
+
+    assert code == pytest.ExitCode.TESTS_FAILED, lines
+    assert "ext.publish NOT JUDGED" in lines[-2]
+    assert "passed" in lines[-1]
+    assert "failed" not in lines[-1]

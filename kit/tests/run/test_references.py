@@ -1,0 +1,82 @@
+"""`wireproof run --reference`: one run for each protocol that is selected."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+from cli_process import wireproof
+
+from wireproof.options.run_options import run_options
+from wireproof.options.target_choice import Named
+from wireproof.running.references import requests
+from wireproof.running.request import RunOptions
+from wireproof_kit.bundle.file import read_bundle
+
+ALL = Named("reference")
+
+
+def options(**given: object) -> RunOptions:
+    usual = {
+        str(param.name): () if param.multiple else None
+        for param in run_options()
+        if param.expose_value
+    }
+    return cast(RunOptions, usual | given)
+
+
+def parts(*ids: str, **given: object) -> list[tuple[str | None, tuple[str, ...], tuple[str, ...]]]:
+    found = requests(Named("reference", ids), options(**given))
+    return [(named.protocol, named.prefixes, own["exclude"]) for named, own in found]
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ((), [("nsq", ()), ("iggy", ())]),
+        (("nsq/publish",), [("nsq", ("nsq/publish",))]),
+        (("iggy",), [("iggy", ("iggy",))]),
+        (("ext.publish",), [("nsq", ("ext.publish",))]),
+        (("iggy", "ext", "nsq/http"), [("nsq", ("ext", "nsq/http")), ("iggy", ("iggy",))]),
+        (("iggy", "ext.publsh"), [("iggy", ("iggy", "ext.publsh"))]),
+        (("ext.publsh",), [("nsq", ("ext.publsh",))]),
+    ],
+)
+def test_ids_go_with_their_protocol(
+    ids: tuple[str, ...], expected: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert [(protocol, own) for protocol, own, _ in parts(*ids)] == expected
+
+
+def test_what_is_left_out_goes_with_its_protocol() -> None:
+    assert parts(exclude=("nsq/http", "typo")) == [
+        ("nsq", (), ("nsq/http", "typo")),
+        ("iggy", (), ()),
+    ]
+    assert parts(exclude=("nsq",)) == [("iggy", (), ())]
+    assert parts(exclude=("nsq", "iggy")) == [
+        ("nsq", (), ("nsq",)),
+        ("iggy", (), ("iggy",)),
+    ]
+
+
+def test_words_leave_only_protocols_with_such_cases() -> None:
+    assert [part[0] for part in parts(expression="test_dispatch")] == ["nsq"]
+    assert [part[0] for part in parts(expression="no-such-case")] == ["nsq", "iggy"]
+
+
+def test_a_target_with_a_url_is_one() -> None:
+    named = Named("nsq://h:1", ("iggy",))
+    said = options()
+
+    assert requests(named, said) == [(named, said)]
+
+
+def test_each_reference_leaves_a_bundle(tmp_path: Path) -> None:
+    ids = ("nsq/publish/trace/one", "iggy/checksum/published-example")
+
+    done = wireproof("run", "--reference", *ids, "--bundle", "b.jsonl", cwd=tmp_path)
+
+    found = [read_bundle(tmp_path / name) for name in ("b.jsonl", "b-iggy.jsonl")]
+    assert done.code == max(bundle.footer.exit for bundle in found if bundle.footer)
+    assert [bundle.header.target.protocol for bundle in found] == ["nsq", "iggy"]
+    assert [bundle.header.selection for bundle in found] == [(ids[0],), (ids[1],)]

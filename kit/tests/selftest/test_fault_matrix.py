@@ -1,0 +1,91 @@
+"""The proof of the judge, as tests: a fault of each way to be wrong, a variant and a mix.
+
+`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import pytest
+
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.selftest.fork_server import Nursery
+from wireproof_kit.selftest.plan import FAULT, VARIANT, Trial, listed, mixes, sample
+from wireproof_kit.selftest.trial import rehearse
+from wireproof_spec.catalogue import load_catalogue
+
+SEED = 1
+FAULTS = listed("nsq", FAULT)
+VARIANTS = listed("nsq", VARIANT)
+SAMPLE = sample((*FAULTS, *VARIANTS, *mixes(VARIANTS, seed=SEED)), seed=SEED)
+FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
+KINDS = {"must": 3, "should": 1}
+WAYS = {"missing", "boundary", "wrong-value", "extra", "condition", "late"}
+
+
+def name(trial: Trial) -> str:
+    return trial.name
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery("nsq") as started:
+        yield started
+
+
+@pytest.mark.parametrize("trial", FEW, ids=name)
+def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
+    """What is legal meets every case here; a fault as many as when all are tried."""
+    trial = msgspec.structs.replace(trial, every=trial.kind != FAULT)
+    with nursery.reference(trial.options()) as url:
+        seen = rehearse(trial, url, "nsq", collect("nsq"))
+    assert seen.survived == ()
+    assert seen.unexpected == ()
+    assert trial.kind == FAULT or seen.cases > 1000
+
+
+def test_the_few_are_of_every_way() -> None:
+    assert {trial.way for trial in FEW if trial.kind == FAULT} == WAYS
+    assert {trial.kind for trial in FEW} == {trial.kind for trial in SAMPLE}
+
+
+def test_every_tested_clause_has_its_kinds_of_fault() -> None:
+    ways: dict[str, set[str]] = defaultdict(set)
+    for fault in FAULTS:
+        for clause in fault.breaks:
+            ways[clause].add(fault.way)
+    short = [
+        f"{clause.id} ({clause.level}): {', '.join(sorted(ways[clause.id])) or 'no fault'}"
+        for clause in load_catalogue("nsq").clauses()
+        if clause.status == "tested" and len(ways[clause.id]) < KINDS.get(clause.level, 0)
+    ]
+    assert short == []
+
+
+def test_every_fault_says_in_what_way_it_is_wrong() -> None:
+    assert [fault.name for fault in FAULTS if fault.way not in WAYS] == []
+
+
+def test_names_are_unique_and_clauses_known() -> None:
+    names = [trial.name for trial in (*FAULTS, *VARIANTS)]
+    assert len(names) == len(set(names))
+    known = {clause.id for clause in load_catalogue("nsq").clauses()}
+    assert {c for fault in FAULTS for c in (*fault.breaks, *fault.may_break)} <= known
+
+
+def test_there_are_enough_variants_and_mixes() -> None:
+    assert len(VARIANTS) >= 25
+    every = mixes(VARIANTS, seed=SEED)
+    assert len({mix.switches for mix in every}) == 50
+
+
+def test_a_mix_holds_only_what_goes_together() -> None:
+    apart = {variant.name: variant.not_with for variant in VARIANTS}
+    for mix in mixes(VARIANTS, seed=SEED):
+        assert len(mix.switches) >= 2
+        assert not _together_in_conflict(mix.switches, apart)
+
+
+def _together_in_conflict(names: Sequence[str], apart: dict[str, tuple[str, ...]]) -> bool:
+    return any(other in apart[each] for each in names for other in names)

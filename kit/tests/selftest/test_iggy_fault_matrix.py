@@ -1,0 +1,67 @@
+"""The proof of the judge for Iggy: a fault of each way to be wrong, a variant and a mix.
+
+`make selftest SAMPLE=1` tries a fault of each clause, `make selftest` all of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.selftest.fork_server import Nursery
+from wireproof_kit.selftest.plan import FAULT, VARIANT, Trial, listed, mixes, sample
+from wireproof_kit.selftest.trial import rehearse
+from wireproof_spec.catalogue import load_catalogue
+
+PROTOCOL = "iggy"
+SEED = 1
+FAULTS = listed(PROTOCOL, FAULT)
+VARIANTS = listed(PROTOCOL, VARIANT)
+SAMPLE = sample((*FAULTS, *VARIANTS, *mixes(VARIANTS, seed=SEED)), seed=SEED)
+FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
+KINDS = {"must": 3, "should": 1, "observed": 1}
+NOT_PUBLISHED = {"login"}
+"""What the reference has in its tagged generation only; what is rehearsed is the published one."""
+CASES = 600
+
+
+def name(trial: Trial) -> str:
+    return trial.name
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with Nursery(PROTOCOL) as started:
+        yield started
+
+
+@pytest.mark.parametrize("trial", FEW, ids=name)
+def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
+    with nursery.reference(trial.options()) as url:
+        seen = rehearse(trial, url, PROTOCOL, collect(PROTOCOL))
+    assert seen.survived == ()
+    assert seen.unexpected == ()
+    assert trial.kind == FAULT or seen.cases > CASES
+
+
+def test_every_tested_clause_has_its_kinds_of_fault() -> None:
+    ways: dict[str, set[str]] = defaultdict(set)
+    for fault in FAULTS:
+        for clause in fault.breaks:
+            ways[clause].add(fault.way)
+    short = [
+        f"{clause.id} ({clause.level}): {', '.join(sorted(ways[clause.id])) or 'no fault'}"
+        for clause in load_catalogue(PROTOCOL).clauses()
+        if clause.status == "tested"
+        and NOT_PUBLISHED.isdisjoint(clause.needs)
+        and len(ways[clause.id]) < KINDS.get(clause.level, 0)
+    ]
+    assert short == []
+
+
+def test_names_are_unique_and_clauses_known() -> None:
+    names = [trial.name for trial in (*FAULTS, *VARIANTS)]
+    assert len(names) == len(set(names))
+    known = {clause.id for clause in load_catalogue(PROTOCOL).clauses()}
+    assert {c for fault in FAULTS for c in (*fault.breaks, *fault.may_break)} <= known

@@ -1,0 +1,218 @@
+"""``wireproof baseline``: the file of known deviations."""
+
+import json
+import sys
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command, Group
+from wireproof.options.target_choice import settings_for
+from wireproof.running.collection import collect
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.instance import known_ids
+from wireproof_kit.verdicts.deviations import (
+    Deviation,
+    apply,
+    is_known,
+    parse_deviations,
+    read_deviations,
+    to_toml,
+)
+
+LASTS = timedelta(days=180)
+
+_FILE = click.Path(path_type=Path)
+_bundle = click.option(
+    "--bundle", type=_FILE, metavar="FILE", help="The run that shows what fails, and what passes."
+)
+_file = click.argument("file", required=False, type=_FILE)
+
+GROUP_EXAMPLES = (
+    ("wireproof baseline update deviations.toml --bundle out/run.jsonl", "list what fails now"),
+    ("wireproof baseline prune deviations.toml --bundle out/run.jsonl", "drop what passes now"),
+    ("wireproof baseline check deviations.toml", "is the file right, is anything expired?"),
+)
+
+
+@click.group("baseline", cls=Group, examples=GROUP_EXAMPLES)
+def baseline() -> None:
+    """Keep the file of known deviations: failures with a reason and a date they end.
+
+    FILE may be left out when the configuration names it ([run] baseline).
+    """
+
+
+@baseline.command("update", cls=Command, examples=GROUP_EXAMPLES[:1])
+@_file
+@_bundle
+@click.option("--reason", metavar="TEXT", help="Why it fails; asked for on a terminal.")
+@click.option("--link", default="", metavar="URL", help="Where it is discussed.")
+@click.option(
+    "--expires",
+    type=click.DateTime(("%Y-%m-%d",)),
+    metavar="DATE",
+    help="Default: in 180 days; at most twelve months from now.",
+)
+def update(
+    file: Path | None,
+    bundle: Path | None,
+    *,
+    reason: str | None,
+    link: str,
+    expires: datetime | None,
+) -> None:
+    """Add every new failure of a bundle to the file."""
+    place, run, today = _place(file), _run(bundle), date.today()
+    entries = _read(place, today) if place.exists() else ()
+    records = [record for record in run.cases if record.verdict in ("fail", "known")]
+    applied = apply(records, entries, version=_version(run), today=today)
+    failing = [record for record in applied.records if record.verdict == "fail"]
+    if not failing:
+        _tell(place, added=0, kept=len(entries))
+        return
+    why = reason or _asked_reason(len(failing))
+    until = expires.date() if expires else today + LASTS
+    added = [
+        Deviation(
+            id=record.case,
+            clause=record.clause,
+            signature=record.signature or "",
+            reason=why,
+            expires=until,
+            since=today,
+            link=link,
+        )
+        for record in failing
+    ]
+    text = place.read_text("utf-8").rstrip("\n") + "\n\n" if entries else ""
+    _write(place, text + to_toml(added), today)
+    _tell(place, added=len(added), kept=len(entries))
+
+
+@baseline.command("prune", cls=Command, examples=GROUP_EXAMPLES[1:2])
+@_file
+@_bundle
+def prune(file: Path | None, bundle: Path | None) -> None:
+    """Remove entries that are out of date.
+
+    They are expired, name no case, or name cases that pass in the bundle.
+    """
+    place, today = _place(file), date.today()
+    entries = read_deviations(place, known_ids=None, today=today)
+    known = known_ids(collect())
+    gone = [e for e in entries if e.expires < today or not is_known(e.id, known)]
+    if bundle is not None:
+        gone += _stale(entries, read_bundle(bundle), today)
+    kept = [entry for entry in entries if entry not in gone]
+    if len(kept) < len(entries):
+        numbers = [number for number, entry in enumerate(entries) if entry in gone]
+        _write(
+            place, _without(place.read_text("utf-8"), numbers, of=len(entries), kept=kept), today
+        )
+    _tell(place, removed=len(entries) - len(kept), kept=len(kept))
+
+
+@baseline.command("check", cls=Command, examples=GROUP_EXAMPLES[2:])
+@_file
+@_bundle
+def check(file: Path | None, bundle: Path | None) -> int:
+    """Check ids and dates, and with a bundle what passes now.
+
+    Ends with 1 when an entry is expired or its cases pass.
+    """
+    place, today = _place(file), date.today()
+    entries = _read(place, today)
+    expired = [entry.id for entry in entries if entry.expires < today]
+    stale = [] if bundle is None else [e.id for e in _stale(entries, read_bundle(bundle), today)]
+    if manner().json:
+        told = {"file": str(place), "entries": len(entries), "expired": expired, "stale": stale}
+        click.echo(json.dumps(told))
+    elif not manner().quiet:
+        for name in expired:
+            click.echo(f"expired  {name}")
+        for name in stale:
+            click.echo(f"stale    {name} passes now; remove it")
+        click.echo(f"{place}: {len(entries)} entries, {len(expired)} expired, {len(stale)} stale")
+    return 1 if expired or stale else 0
+
+
+def _place(file: Path | None) -> Path:
+    configured = settings_for(manner()).baseline
+    if file is None and not configured:
+        raise UsageFault(
+            "no deviations file named: give FILE, or [run] baseline in wireproof.toml"
+        )
+    return file or Path(str(configured))
+
+
+def _run(bundle: Path | None) -> Bundle:
+    if bundle is None:
+        raise UsageFault("--bundle FILE is needed: the run whose failures are to be listed")
+    return read_bundle(bundle)
+
+
+def _read(place: Path, today: date) -> tuple[Deviation, ...]:
+    return read_deviations(place, known_ids=known_ids(collect()), today=today)
+
+
+def _stale(entries: Sequence[Deviation], run: Bundle, today: date) -> list[Deviation]:
+    found: list[Deviation] = []
+    for entry in entries:
+        applied = apply(run.cases, [entry], version=_version(run), today=today)
+        if applied.stale:
+            found.append(entry)
+    return found
+
+
+def _version(run: Bundle) -> str:
+    return run.header.target.fingerprint.get("version", "")
+
+
+def _asked_reason(count: int) -> str:
+    said = manner()
+    if said.no_input or said.json or not sys.stdin.isatty():
+        raise UsageFault(f"--reason is needed for {count} new failures: why are they known?")
+    answer: str = click.prompt(f"{count} new failures; why are they known?", err=True)
+    return answer
+
+
+def _without(text: str, numbers: Sequence[int], *, of: int, kept: Sequence[Deviation]) -> str:
+    """Cut entries out of the file's text, so that comments on the others stay."""
+    lines = text.splitlines(keepends=True)
+    starts = [at for at, line in enumerate(lines) if line.strip() == "[[deviation]]"]
+    if len(starts) != of:  # written in another form; then it is written anew
+        return to_toml(kept)
+    for index, start in enumerate(starts):
+        while start and lines[start - 1].startswith("#"):
+            start -= 1
+        starts[index] = start
+    ends = [*starts[1:], len(lines)]
+    for number in reversed(numbers):
+        del lines[starts[number] : ends[number]]
+    return "".join(lines)
+
+
+def _write(place: Path, text: str, today: date) -> None:
+    """Write the file whole or not at all; what would not be read again is not written."""
+    parse_deviations(text, place, known_ids=None, today=today)
+    beside = place.with_name(f".{place.name}.new")
+    try:
+        beside.write_text(text, "utf-8")
+        beside.replace(place)
+    except OSError as error:
+        raise UsageFault(f"{place}: cannot be written ({error.strerror})") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _tell(place: Path, **numbers: int) -> None:
+    if manner().json:
+        click.echo(json.dumps({"file": str(place), **numbers}))
+    elif not manner().quiet:
+        told = ", ".join(f"{number} {word}" for word, number in numbers.items())
+        click.echo(f"{place}: {told}")

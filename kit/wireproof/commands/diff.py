@@ -1,0 +1,112 @@
+"""``wireproof diff``: two bundles compared, case by case."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.suggestions import suggestion
+from wireproof.view.comparison import comparison, ending
+from wireproof.view.comparison_markdown import comparison_markdown
+from wireproof.view.events import judgement, target_object
+from wireproof.view.output import write_lines
+from wireproof.view.style import Ink
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, compare
+from wireproof_spec.record import CaseRecord
+
+EXAMPLES = (
+    ("wireproof diff last.jsonl out/run.jsonl", "what changed since the last run"),
+    ("wireproof diff A B --fail-on regressed,unstable", "exit 1 when a case got worse"),
+    ("wireproof diff A B --md > changes.md", "for a pull request or release notes"),
+)
+
+_FILE = click.Path(path_type=Path)
+_CLASSES = "Comma-separated classes; a change of one of them ends with 1."
+
+
+@click.command("diff", cls=Command, examples=EXAMPLES)
+@click.argument("before", type=_FILE, metavar="A")
+@click.argument("after", type=_FILE, metavar="B")
+@click.option("--fail-on", multiple=True, metavar="CLASSES", help=_CLASSES)
+@click.option("--md", "markdown", is_flag=True, help="Markdown on stdout.")
+def diff(before: Path, after: Path, *, fail_on: tuple[str, ...], markdown: bool) -> int:
+    """Compare two bundles: A is the earlier run, B the later one.
+
+    Classes: regressed, expired, unstable, otherwise, no-longer-tested, fixed, settled,
+    now-tested, reading, rejudged, changed. Cases are the same when id and content hash agree;
+    a changed case is listed apart. A case that fails as the deviations file lists does not meet
+    --fail-on regressed.
+    """
+    kinds = _kinds(fail_on)
+    if markdown and manner().json:
+        raise UsageFault("--md and --json were given together; expected one of them")
+    found = compare(read_bundle(before), read_bundle(after))
+    code = 1 if found.meets(kinds) else 0
+    _tell(found, code, markdown=markdown)
+    return code
+
+
+def _kinds(asked: tuple[str, ...]) -> tuple[Kind, ...]:
+    words = [word.strip() for text in asked for word in text.split(",")]
+    known: tuple[Kind, ...] = get_args(Kind)
+    for word in words:
+        if word not in known:
+            raise UsageFault(f"--fail-on {word!r} is no class{suggestion(word, known)}")
+    return tuple(kind for kind in known if kind in words)
+
+
+def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
+    said = manner()
+    apart = said.json or markdown
+    out = sys.stderr if apart else sys.stdout
+    ink = Ink(said.is_coloured(out))
+    if said.json:
+        write_lines(sys.stdout, [json.dumps(_event(found, code), separators=(",", ":"))])
+    elif markdown:
+        write_lines(sys.stdout, comparison_markdown(found))
+    if not said.quiet and not markdown:
+        write_lines(out, comparison(found, verbose=said.verbose, ink=ink))
+    write_lines(out, [ending(found, code, ink=ink)])
+
+
+def _event(found: Comparison, code: int) -> Mapping[str, object]:
+    return {
+        "event": "diff",
+        "a": _bundle(found.before),
+        "b": _bundle(found.after),
+        "differences": {item.name: [item.before, item.after] for item in found.differences},
+        "compared": found.compared,
+        "counts": {kind: len(found.of(kind)) for kind in KINDS},
+        "cases": [_change(change) for change in found.changes],
+        "exit": code,
+    }
+
+
+def _bundle(bundle: Bundle) -> Mapping[str, object]:
+    header = bundle.header
+    return {
+        "bundle": str(bundle.path),
+        "target": target_object(header.target.url, header.target.fingerprint),
+        "kit": header.kit,
+        "spec": header.spec,
+    }
+
+
+def _change(change: Change) -> Mapping[str, object]:
+    return {
+        "case": change.pair.case,
+        "class": change.kind,
+        "before": _record(change.pair.before),
+        "after": _record(change.pair.after),
+    }
+
+
+def _record(record: CaseRecord | None) -> Mapping[str, object] | None:
+    return None if record is None else {**judgement(record), "hash": record.case_hash}

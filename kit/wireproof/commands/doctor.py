@@ -1,0 +1,207 @@
+"""``wireproof doctor``: what is there, what is missing, and what to do about it."""
+
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.target_choice import key_options, settings_for, sole_target
+from wireproof.view.style import Ink, Tone
+from wireproof_kit.errors import KitError
+from wireproof_kit.protocols import PROTOCOLS, read_target, session_opener
+from wireproof_kit.targets.session import SessionOptions
+from wireproof_kit.targets.target import Target
+from wireproof_kit.version import KIT_VERSION
+from wireproof_spec.catalogue import load_catalogue
+
+EXAMPLES = (
+    ("wireproof doctor", "check this machine"),
+    ("wireproof doctor nsq://127.0.0.1:4150", "and whether a target can be reached"),
+)
+CONNECT_S = 3.0
+JAVA_S = 20.0
+OLDEST_JAVA = 17
+
+NEEDED = ("pytest", "construct", "jsonschema", "h11", "msgspec", "click", "jinja2", "hypothesis")
+OPTIONAL = {
+    "scapy": ("pcap", "captures to open in Wireshark"),
+    "allure-pytest": ("allure", "Allure results from plain pytest"),
+    "pyspark": ("spark", "history over many runs"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line; ``needed`` says that a run cannot do without it."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+    needed: bool = True
+
+
+@click.command("doctor", cls=Command, examples=EXAMPLES, params=[*key_options()])
+@click.argument("url", required=False)
+def doctor(url: str | None) -> int:
+    """Check versions, packages, Java, ports, and whether a target can be reached.
+
+    Ends with 2 when something is missing that a run cannot do without.
+    """
+    findings = list(_machine())
+    settings = settings_for(manner())
+    if url is not None or settings.url is not None:
+        arguments = [] if url is None else [url]
+        named = sole_target(arguments, settings)
+        findings += _target(read_target(named.url, named.keys))
+    _tell(findings)
+    return 2 if any(f.needed and not f.ok for f in findings) else 0
+
+
+def _tell(findings: Sequence[Finding]) -> None:
+    said = manner()
+    if said.json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return
+    ink = Ink(said.is_coloured(sys.stdout))
+    for finding in findings:
+        if finding.ok and said.quiet:
+            continue
+        word = ink.paint("ok", "good") if finding.ok else ink.paint("missing", _tone(finding))
+        gap = " " * (9 - len("ok" if finding.ok else "missing"))
+        advice = f"; {finding.advice}" if finding.advice and not finding.ok else ""
+        click.echo(f"{word}{gap}{finding.name:<14}{finding.found}{advice}", color=True)
+
+
+def _tone(finding: Finding) -> Tone:
+    return "bad" if finding.needed else "doubt"
+
+
+def _machine() -> Iterator[Finding]:
+    yield _python()
+    yield Finding("wireproof", ok=True, found=f"{KIT_VERSION} ({sys.prefix})")
+    for protocol in PROTOCOLS:
+        catalogue = load_catalogue(protocol)
+        revisions = ", ".join(f"{name} r{number}" for name, number in catalogue.revisions.items())
+        clauses = len(list(catalogue.clauses()))
+        yield Finding(f"spec {protocol}", ok=True, found=f"{revisions}, {clauses} clauses")
+    for name in NEEDED:
+        yield _package(name, f"reinstall wireproof: pip install 'wireproof=={KIT_VERSION}'")
+    for name, (extra, use) in OPTIONAL.items():
+        yield _package(name, f"for {use}: pip install 'wireproof[{extra}]'", needed=False)
+    yield _java()
+    yield _allure()
+    yield _loopback()
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    fits = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    return Finding("python", ok=fits, found=version, advice="expected 3.11 to 3.13")
+
+
+def _package(name: str, advice: str, *, needed: bool = True) -> Finding:
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Finding(name, ok=False, found="not installed", advice=advice, needed=needed)
+    return Finding(name, ok=True, found=found, needed=needed)
+
+
+def _java() -> Finding:
+    advice = f"only for history over many runs; install Java {OLDEST_JAVA} or newer"
+    home = os.environ.get("JAVA_HOME")
+    command = shutil.which("java", path=f"{home}/bin" if home else None)
+    if command is None:
+        return Finding("java", ok=False, found="not found", advice=advice, needed=False)
+    try:
+        said = subprocess.run(
+            [command, "-version"], capture_output=True, text=True, timeout=JAVA_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding("java", ok=False, found=str(error), advice=advice, needed=False)
+    first = (said.stderr or said.stdout).partition("\n")[0].strip()
+    return Finding("java", ok=said.returncode == 0, found=first, advice=advice, needed=False)
+
+
+def _allure() -> Finding:
+    from wireproof_reports.render.allure.generator import HOW_TO_GET_IT, NoAllure, find_generator
+
+    try:
+        found = find_generator(os.environ, Path.cwd())
+    except NoAllure as error:
+        said, _, _ = str(error).partition("; ")
+        advice = f"only for --allure-html; {HOW_TO_GET_IT}"
+        return Finding("allure", ok=False, found=said, advice=advice, needed=False)
+    return Finding("allure", ok=True, found=f"{found.version} ({found.command})", needed=False)
+
+
+def _loopback() -> Finding:
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+    except OSError as error:
+        advice = "the embedded reference needs a free port on 127.0.0.1"
+        return Finding("loopback", ok=False, found=str(error), advice=advice)
+    return Finding("loopback", ok=True, found=f"a port can be opened ({port})")
+
+
+def _target(target: Target) -> Iterator[Finding]:
+    place = f"{target.host}:{target.port}" if target.host else target.url
+    advice = "is the broker running, is the port right, does a firewall stand between?"
+    if target.host:
+        yield _reach("target", target.host, target.port, shown=target.url, advice=advice)
+    for key, address in target.addresses():
+        host, _, port = address.rpartition(":")
+        advice = f"--{key} of {place} must be HOST:PORT of its HTTP port"
+        yield _reach(key, host.strip("[]"), int(port), shown=address, advice=advice)
+    if target.path is not None:
+        yield _documents(target)
+    if target.tls or target.auth_env is not None:
+        yield _let_in(target)
+    if target.data is not None:
+        readable = os.access(target.data, os.R_OK | os.X_OK)
+        advice = "give this user the right to read it"
+        yield Finding("data", ok=readable, found=str(target.data), advice=advice)
+
+
+def _let_in(target: Target) -> Finding:
+    shown = " and ".join(["TLS"] * target.tls + ["AUTH"] * (target.auth_env is not None))
+    options = SessionOptions(seed=0, run_token="doctor")
+    try:
+        session_opener(target.protocol)(target, options).close()
+    except KitError as error:
+        return Finding("door", ok=False, found=str(error))
+    return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
+
+
+def _documents(target: Target) -> Finding:
+    try:
+        session = session_opener(target.protocol)(
+            target, SessionOptions(seed=0, run_token="doctor")
+        )
+    except KitError as error:
+        return Finding("documents", ok=False, found=str(error))
+    name = session.fingerprint().get("name", "")
+    session.close()
+    return Finding("documents", ok=True, found=f"{target.path}: {name}")
+
+
+def _reach(name: str, host: str, port: int, *, shown: str, advice: str) -> Finding:
+    try:
+        socket.create_connection((host, port), CONNECT_S).close()
+    except OSError as error:
+        why = error.strerror or str(error) or type(error).__name__
+        return Finding(name, ok=False, found=f"{shown}: {why.lower()}", advice=advice)
+    return Finding(name, ok=True, found=f"{shown} accepts connections")

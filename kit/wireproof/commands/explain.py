@@ -1,0 +1,242 @@
+"""``wireproof explain``: a clause, a case, a reading or a capability, in words."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.suggestions import nearest_words
+from wireproof.view.style import flowed, wrapped
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_reports.wording import LEVEL_MEANINGS, spoken
+from wireproof_spec.catalogue import (
+    Capability,
+    Catalogue,
+    Clause,
+    Decision,
+    Group,
+    Law,
+    is_below,
+    load_catalogue,
+)
+
+EXAMPLES = (
+    ("wireproof explain ext.publish.header-json", "a clause: the law, its words, its cases"),
+    ("wireproof explain nsq/publish/header-json", "a case: what is sent, what is accepted"),
+    ("wireproof explain trace-empty", "a reading: where the text leaves a choice"),
+    ("wireproof explain ext.publish", "a group of clauses"),
+)
+INDENT = 13
+
+Subject = Clause | Law | Decision | Capability | Group
+
+
+@click.command("explain", cls=Command, examples=EXAMPLES)
+@click.argument("identifier", metavar="ID")
+def explain(identifier: str) -> None:
+    """Explain a case, a clause or group of clauses, a reading or a capability."""
+    catalogue, subject, clause = find(identifier)
+    if manner().json:
+        click.echo(json.dumps(_plain(subject, clause), indent=2, ensure_ascii=False))
+        return
+    for line in _told(catalogue, subject, clause, identifier):
+        click.echo(line)
+
+
+def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
+    """Return what an id names; for a case also its clause.
+
+    Raises:
+        UsageFault: nothing has that id.
+    """
+    catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+    for catalogue in catalogues:
+        subject = _named(catalogue, identifier)
+        if subject is not None:
+            return catalogue, subject, None
+        found = _law(catalogue, identifier)
+        if found is not None:
+            return catalogue, found[1], found[0]
+    numbered = [(c, clause) for c in catalogues for clause in _numbered(c, identifier)]
+    if len(numbered) == 1:
+        return *numbered[0], None
+    if numbered:
+        names = ", ".join(clause.id for _, clause in numbered)
+        raise UsageFault(f"rule {identifier} has several clauses: {names}")
+    near = nearest_words(identifier, _known(catalogues), count=3)
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    raise UsageFault(f"nothing is called {identifier!r}{hint} (see `wireproof list`)")
+
+
+def _named(catalogue: Catalogue, identifier: str) -> Subject | None:
+    groups = {group.group: group for group in catalogue.groups}
+    return (
+        catalogue.clause(identifier)
+        or groups.get(identifier)
+        or catalogue.decision(identifier)
+        or catalogue.capability(identifier)
+    )
+
+
+def _numbered(catalogue: Catalogue, identifier: str) -> list[Clause]:
+    """Return the clauses whose section carries the number of a rule."""
+    if not re.fullmatch(r"[A-Z]+-\d+", identifier):
+        return []
+    return [c for c in catalogue.clauses() if identifier in re.findall(r"[A-Z]+-\d+", c.section)]
+
+
+def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
+    """Return the law of a case; a longer id must be that of a case that exists."""
+    laws = [(clause, law) for clause in catalogue.clauses() for law in clause.case]
+    fitting = [pair for pair in laws if is_below(identifier, pair[1].id)]
+    if not fitting:
+        return None
+    clause, law = max(fitting, key=lambda pair: len(pair[1].id))
+    if law.id == identifier:
+        return clause, law
+    from wireproof.running.collection import collect
+    from wireproof_kit.runner.instance import known_ids
+
+    known = known_ids(collect(protocol=protocol_of(identifier)))
+    named = any(each == identifier or _stands_for(each, identifier) for each in known)
+    return (clause, law) if named else None
+
+
+def _stands_for(known: str, identifier: str) -> bool:
+    return known.endswith("/") and identifier.startswith(known)
+
+
+def _known(catalogues: Sequence[Catalogue]) -> list[str]:
+    names: list[str] = []
+    for catalogue in catalogues:
+        names += [group.group for group in catalogue.groups]
+        names += [decision.id for decision in catalogue.decisions]
+        names += [capability.id for capability in catalogue.capabilities]
+        for clause in catalogue.clauses():
+            names += [clause.id, *(law.id for law in clause.case)]
+    return names
+
+
+def _told(
+    catalogue: Catalogue, subject: Subject, clause: Clause | None, identifier: str
+) -> Iterator[str]:
+    if isinstance(subject, Clause):
+        yield from _clause(catalogue, subject)
+    elif isinstance(subject, Law) and clause is not None:
+        yield from _case(catalogue, subject, clause, identifier)
+    elif isinstance(subject, Decision):
+        yield from _decision(subject, catalogue.protocol)
+    elif isinstance(subject, Capability):
+        yield from _capability(catalogue, subject)
+    elif isinstance(subject, Group):
+        yield from _group(subject)
+
+
+def _clause(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
+    yield from _law_lines(catalogue, clause)
+    for law in clause.case:
+        yield ""
+        yield f"case  {law.id}"
+        yield from _accepted(law)
+    for decision_id in _decisions(clause.case):
+        decision = catalogue.decision(decision_id)
+        if decision is not None:
+            yield ""
+            yield from _decision(decision, catalogue.protocol)
+
+
+def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
+    core = ["core: its group is not judged without it"] if clause.core else []
+    yield from flowed(clause.id, [clause.level.upper(), *core])
+    yield from wrapped("", clause.law, indent=2)
+    yield from _row("stands in", f"published text {clause.document}, {clause.section}")
+    yield from _row("its words", f'"{clause.words}"')
+    yield from _row("level", f"{clause.level}: {LEVEL_MEANINGS[clause.level]}")
+    yield from _row("real peers", clause.observed)
+    needs = [catalogue.capability(need) for need in clause.needs]
+    yield from _row("needs", ", ".join(f"{n.id} ({n.title})" for n in needs if n))
+    yield from _row("binds", f"{clause.role}, since revision {clause.since}")
+    why = f": {clause.why}" if clause.why else ""
+    yield from _row("status", f"{clause.status}{why}")
+
+
+def _case(catalogue: Catalogue, law: Law, clause: Clause, identifier: str) -> Iterator[str]:
+    yield f"case  {identifier}"
+    if law.id != identifier:
+        yield from _row("judged by", f"the law of {law.id}")
+    yield from _accepted(law)
+    yield ""
+    yield from _law_lines(catalogue, clause)
+    for decision_id in _decisions((law,)):
+        decision = catalogue.decision(decision_id)
+        if decision is not None:
+            yield ""
+            yield from _decision(decision, catalogue.protocol)
+
+
+def _accepted(law: Law) -> Iterator[str]:
+    yield from _row("sent", law.sends)
+    yield from _row("expected", law.expects)
+    yield from _row("conforms", _alternatives(law.accept, law.id))
+    for decision_id, readings in law.reading.items():
+        for name, patterns in readings.items():
+            told = f"{_alternatives(patterns, law.id)} (under {decision_id}={name})"
+            yield from _row("conforms", told)
+    yield from _row("open", _alternatives(law.undecided, law.id))
+
+
+def _decision(decision: Decision, protocol: str) -> Iterator[str]:
+    yield from wrapped("reading", f'{decision.id}   the text: "{decision.text}"')
+    yield from _row("concerns", ", ".join(decision.scope))
+    for option in decision.option:
+        peers = ", ".join(option.peers) or "no peer known"
+        published = "; as published" if option.name == decision.published else ""
+        yield from _row(option.name, f"{option.meaning} ({peers}{published})")
+        yield from _row("  shown by", _alternatives(option.shown_by, protocol))
+
+
+def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
+    yield from wrapped("capability", f"{capability.id}   {capability.title}", indent=INDENT)
+    yield from _row("shown by", _alternatives(capability.shown_by, catalogue.protocol))
+    yield from _row("absent by", _alternatives(capability.absent_by, catalogue.protocol))
+    if capability.given_by:
+        yield from _row("you give", f"--{capability.given_by}")
+    clauses = [clause.id for clause in catalogue.clauses() if capability.id in clause.needs]
+    yield from _row("needed by", ", ".join(clauses))
+
+
+def _group(group: Group) -> Iterator[str]:
+    yield group.group
+    yield from wrapped("", f"{group.title} (published text {group.document})", indent=2)
+    width = max(len(clause.id) for clause in group.clause) if group.clause else 0
+    for clause in group.clause:
+        status = "" if clause.status == "tested" else f" [{clause.status}]"
+        head = f"  {clause.id:<{width}}  {clause.level:<8} "
+        yield from wrapped(head, f"{clause.law}{status}", indent=len(head))
+
+
+def _decisions(laws: Sequence[Law]) -> list[str]:
+    return list(dict.fromkeys(name for law in laws for name in law.reading))
+
+
+def _alternatives(patterns: Sequence[str], of: str) -> str:
+    said = (spoken(pattern.removesuffix(",*"), of) for pattern in patterns)
+    return " | ".join(dict.fromkeys(said))
+
+
+def _row(head: str, text: str) -> list[str]:
+    return wrapped(f"  {head}", text, indent=INDENT) if text else []
+
+
+def _plain(subject: Subject, clause: Clause | None) -> object:
+    import msgspec
+
+    plain = cast(dict[str, object], msgspec.to_builtins(subject))
+    if clause is not None:
+        plain["clause"] = msgspec.to_builtins(msgspec.structs.replace(clause, case=()))
+    return plain

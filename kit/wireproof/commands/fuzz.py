@@ -1,0 +1,284 @@
+"""``wireproof fuzz``: look for what a parser does not survive."""
+
+import inspect
+import re
+import signal
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from wireproof.commands.run import bundle_place
+from wireproof.fuzzing.corpus import Corpus, open_corpus
+from wireproof.fuzzing.recorder import FuzzLedger
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.target_choice import (
+    REFERENCE,
+    Named,
+    key_options,
+    settings_for,
+    sole_target,
+)
+from wireproof.running.watcher import ENDS
+from wireproof.view.fuzzing import choose_fuzz_view
+from wireproof_kit import pcap
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.campaign.batches import BATCH
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.workers import Place, run_workers
+from wireproof_kit.fuzz.driver import Choice
+from wireproof_kit.fuzz.oracle.process import usage
+from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.verdicts.deviations import Deviation, read_deviations
+
+TIME_S = 60.0
+WITHOUT_SCAPY = (
+    "left out, since scapy is not installed: the frames that it makes, captures of findings; "
+    "pip install 'wireproof[pcap]'"
+)
+SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+EXAMPLES = (
+    ("wireproof fuzz nsq://127.0.0.1:4150", "one minute of cases from the grammar"),
+    ("wireproof fuzz --reference iggy --time 10m", "the embedded reference of a protocol"),
+    ("wireproof fuzz URL --frames PUB_EXT --states identified", "some frames in some states"),
+    ("wireproof fuzz URL --pid 4711 --restart 'systemctl restart nsqd'", "with all its oracles"),
+    ("wireproof fuzz URL --corpus corpus --seed 7", "go on where an interrupted one stopped"),
+)
+
+
+class FuzzOptions(TypedDict):
+    """What the command line may say beside the target."""
+
+    reference: str | None
+    time_s: float | None
+    cases: int | None
+    seed: int | None
+    workers: int
+    frames: tuple[str, ...]
+    states: tuple[str, ...]
+    pid: int | None
+    restart: str | None
+    corpus: Path | None
+    baseline: Path | None
+    bundle: Path | None
+    hazardous: bool
+    timeout: float | None
+    stop_at_first: bool
+    no_shrink: bool
+    drawn: bool
+    reference_option: tuple[str, ...]
+
+
+def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
+    """Send a broker what its grammar allows and what it does not, and judge every answer.
+
+    The same seed gives the same cases in the same order. Exit code: 0 nothing found, 1 found,
+    2 could not be done, 3 only what was seen once and never again, 130 interrupted.
+    """
+    named = _named(arguments, options)
+    _refuse_afar(named, hazardous=options["hazardous"])
+    _refuse_gone(options["pid"])
+    corpus = open_corpus(options["corpus"])
+    seed, first = corpus.start(options["seed"], _wanted(options))
+    deviations = _deviations(options["baseline"])
+    settings = settings_for(manner())
+    is_named = options["bundle"] or settings.bundle
+    bundle = bundle_place(options["bundle"], settings, name="" if is_named else "-fuzz")
+    plan = _plan(named, options, seed, first, corpus)
+    view = choose_fuzz_view(manner(), plan)
+    ledger = FuzzLedger(
+        bundle=bundle,
+        protocol=named.protocol or read_target(named.url).protocol,
+        url=named.url,
+        given=tuple(key for key, _ in named.keys),
+        seed=seed,
+        deviations=deviations,
+        today=date.today(),
+        view=view,
+        corpus=corpus,
+        workers=options["workers"],
+        wanted=_wanted(options),
+    )
+    view.begin(named.url, seed, bundle, first)
+    if not pcap.is_installed():
+        click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
+    if left_behind := corpus.left_behind(seed, _wanted(options)):
+        click.echo(f"wireproof: {left_behind}", err=True)
+    with _interruptible() as is_interrupted:
+        run_workers(
+            _place(named, options, seed),
+            plan,
+            count=options["workers"],
+            tell=ledger.hear,
+            is_interrupted=is_interrupted,
+        )
+        return ledger.close(interrupted=is_interrupted())
+
+
+def _named(arguments: tuple[str, ...], options: FuzzOptions) -> Named:
+    protocol = options["reference"]
+    if protocol is not None:
+        if arguments:
+            raise UsageFault(f"expected a URL or --reference, found both: {arguments[0]}")
+        return Named(REFERENCE, protocol=protocol)
+    settings = settings_for(manner())
+    return sole_target(arguments, settings, advice="; choose with --frames, --states")
+
+
+def _refuse_afar(named: Named, *, hazardous: bool) -> None:
+    if named.url == REFERENCE or hazardous:
+        return
+    target = read_target(named.url, named.keys)
+    if not target.is_loopback():
+        raise UsageFault(
+            f"{target.url} is not on this machine's loopback, and fuzzing may kill what it is "
+            "pointed at, fill its disk and leave topics behind; give --hazardous if it may"
+        )
+
+
+def _refuse_gone(pid: int | None) -> None:
+    """Refuse a process that cannot be watched: nothing would climb in it."""
+    if pid is not None and usage(pid) is None:
+        raise UsageFault(
+            f"--pid {pid}: expected a process of this machine whose /proc entry can be read, "
+            "found none"
+        )
+
+
+def _plan(named: Named, options: FuzzOptions, seed: int, first: int, corpus: Corpus) -> Plan:
+    """Plan a campaign; of a target that is not its own it spares what was there before."""
+    time_s, cases = options["time_s"], options["cases"]
+    if time_s is None and cases is None:
+        time_s = TIME_S
+    return Plan(
+        Choice(seed, options["frames"], options["states"], options["drawn"]),
+        time_s=time_s,
+        cases=None if cases is None else cases + first * BATCH,
+        first=first,
+        hazardous=bool(named.protocol) or options["hazardous"],
+        stop_at_first=options["stop_at_first"],
+        shrink=not options["no_shrink"],
+        corpus=corpus.findings(),
+    )
+
+
+def _place(named: Named, options: FuzzOptions, seed: int) -> Place:
+    more = options["reference_option"]
+    return Place(
+        url="" if named.protocol else named.url,
+        keys=named.keys,
+        protocol=named.protocol or "",
+        extra=more,
+        restart=options["restart"],
+        pid=options["pid"],
+        token=f"f{seed}",
+        timeout_s=options["timeout"],
+    )
+
+
+def _wanted(options: FuzzOptions) -> str:
+    drawn = ["drawn"] if options["drawn"] else []
+    return " ".join([*drawn, *options["frames"], "/", *options["states"]])
+
+
+def _deviations(path: Path | None) -> tuple[Deviation, ...]:
+    return () if path is None else read_deviations(path, known_ids=None, today=date.today())
+
+
+@contextmanager
+def _interruptible() -> Generator[Callable[[], bool]]:
+    """Let the first Ctrl-C end the campaign in order, and the second at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, interrupt) for number in ENDS}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _time(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", value)
+    if found is None or not float(found[1]):
+        raise click.BadParameter(f"{value!r}: expected seconds, or such as 5m", context, param)
+    return float(found[1]) * SECONDS[found[2]]
+
+
+def _options() -> Generator[click.Option]:
+    file = click.Path(path_type=Path)
+    known = click.Choice([name for name, entry in PROTOCOLS.items() if entry.fuzzing])
+    yield click.Option(
+        ["--reference"],
+        is_flag=False,
+        flag_value=known.choices[0],
+        type=known,
+        help="Fuzz the embedded reference.",
+    )
+    yield click.Option(
+        ["--time", "time_s"], callback=_time, metavar="SEC|5m", help="Default 60 s."
+    )
+    count = click.IntRange(1)
+    yield click.Option(["--cases"], type=count, metavar="N", help="End after so many.")
+    yield click.Option(
+        ["--seed"], type=click.IntRange(0), metavar="N", help="Of all cases; default drawn."
+    )
+    yield click.Option(
+        ["-n", "workers"],
+        type=click.IntRange(1, 26),
+        default=1,
+        metavar="N",
+        help="So many processes; default 1.",
+    )
+    yield click.Option(
+        ["--frames"], multiple=True, metavar="KIND", help="Frames that begin so; repeatable."
+    )
+    yield click.Option(["--states"], multiple=True, metavar="STATE", help="States; repeatable.")
+    yield click.Option(["--drawn"], is_flag=True, help="Hypothesis draws each case; slower.")
+    yield click.Option(["--pid"], type=count, metavar="PID", help="Watch memory and open files.")
+    yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
+    yield click.Option(
+        ["--corpus"], type=file, metavar="DIR", help="Keeps findings, tried first; resumes."
+    )
+    yield click.Option(["--baseline"], type=file, metavar="FILE", help="Known findings.")
+    yield click.Option(
+        ["--bundle"], type=file, metavar="FILE", help="Default out/run-TIME-fuzz.jsonl."
+    )
+    yield click.Option(
+        ["--hazardous"],
+        is_flag=True,
+        help="Off loopback too, and what may touch what was there before.",
+    )
+    seconds = click.FloatRange(min=0, min_open=True)
+    yield click.Option(["--timeout"], type=seconds, metavar="SEC", help="Default: measured.")
+    yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first finding.")
+    yield click.Option(["--no-shrink"], is_flag=True, help="Leave findings as they came.")
+    yield click.Option(
+        ["--reference-option"], multiple=True, metavar="OPTION", help="For its `serve`."
+    )
+    yield from key_options("address")
+
+
+fuzz = Command(
+    "fuzz",
+    callback=_fuzz,
+    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL]"), *_options()],
+    help=inspect.getdoc(_fuzz),
+    examples=EXAMPLES,
+)

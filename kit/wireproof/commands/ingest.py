@@ -1,0 +1,118 @@
+"""``wireproof ingest``: take bundles into a history."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.view.progress import Progress
+from wireproof_kit.decoding.printable import printable
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.version import KIT_VERSION
+from wireproof_reports.bundle_file import BundleFault
+from wireproof_reports.pipeline.wanted import bundles_below, missing_package
+from wireproof_reports.wording import counted
+
+if TYPE_CHECKING:
+    from wireproof_reports.pipeline.ingest import Taken
+
+LISTED = 5
+
+EXAMPLES = (
+    ("wireproof ingest out/run.jsonl --history history", "take one run into the memory"),
+    ("wireproof ingest runs/ --history history", "all bundles below a folder, each once"),
+    (
+        "wireproof ingest b.jsonl --history history --vendor Acme --version 2.1",
+        "a target that does not say who it is",
+    ),
+)
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("ingest", cls=Command, examples=EXAMPLES)
+@click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE|FOLDER...")
+@click.option("--history", required=True, type=_PATH, metavar="DIR", help="Made if not there.")
+@click.option("--vendor", default="", metavar="NAME", help="Who made the target.")
+@click.option("--version", default="", metavar="VERSION", help="Which version of it was judged.")
+def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) -> None:
+    """Take bundles into a history of Parquet files, each bundle once.
+
+    All of them are taken, or none. A line that is no record of this version is put into the
+    history's quarantine with the reason. A bundle is known again by its hash.
+    """
+    taken = take(bundles, history, vendor=vendor, version=version)
+    if manner().json:
+        told = {"event": "ingested", "history": str(history), **msgspec.to_builtins(taken)}
+        click.echo(json.dumps(told))
+    elif not manner().quiet:
+        click.echo("\n".join(lines(taken, history)))
+
+
+def take(
+    named: tuple[Path, ...], history: Path, *, vendor: str = "", version: str = ""
+) -> "Taken":
+    """Take bundles, and those below the folders named, into a history.
+
+    Raises:
+        UsageFault: one is damaged or foreign, or the history cannot be written; nothing changed.
+    """
+    refuse_without("pyarrow")
+    from wireproof_reports.pipeline.incoming import Naming
+    from wireproof_reports.pipeline.ingest import ingest as take_in
+    from wireproof_reports.pipeline.manifest import HistoryFault
+
+    progress = Progress("bundles")
+    try:
+        return take_in(
+            list(_bundles(named)),
+            history,
+            naming=Naming(vendor, version),
+            kit=KIT_VERSION,
+            tell=progress.told,
+        )
+    except (BundleFault, HistoryFault) as error:
+        raise UsageFault(str(error)) from error
+
+
+def refuse_without(*packages: str) -> None:
+    """Say which package is missing before anything is done.
+
+    Raises:
+        UsageFault: one is not installed.
+    """
+    missing = missing_package(packages)
+    if missing:
+        raise UsageFault(
+            f"this needs {missing}, which is not installed; "
+            "install it with: pip install 'wireproof[spark]'"
+        )
+
+
+def lines(taken: "Taken", history: Path) -> Iterator[str]:
+    """Return what an ingest came to, in words."""
+    already = f", {taken.already} there already" if taken.already else ""
+    merged = f", {counted(taken.merged, 'small file')} merged" if taken.merged else ""
+    took = f"{counted(taken.bundles, 'bundle')} taken{already}"
+    findings = f", {counted(taken.findings, 'finding')}" if taken.findings else ""
+    came = f"{counted(taken.results, 'result')}{findings}{merged}"
+    yield f"history  {history}   {took}; {came}"
+    listed = taken.quarantined if manner().verbose else taken.quarantined[:LISTED]
+    for bad in listed:
+        yield f"quarantined  {bad.file}, line {bad.line}: {printable(bad.reason)}"
+    rest = len(taken.quarantined) - len(listed)
+    if rest:
+        yield f"quarantined  {counted(rest, 'more line')}; -v lists them"
+
+
+def _bundles(named: tuple[Path, ...]) -> Iterator[Path]:
+    for path in named:
+        if path.is_dir():
+            yield from bundles_below(path)
+        else:
+            yield path

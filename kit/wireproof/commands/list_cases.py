@@ -1,0 +1,94 @@
+"""``wireproof list``: the cases with clause, level and needs."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.running.collection import collect, is_chosen
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.instance import Instance
+
+Form = Literal["text", "json", "md"]
+
+EXAMPLES = (
+    ("wireproof list", "every case"),
+    ("wireproof list nsq/publish ext.http", "cases whose id, or whose clause's id, begins so"),
+    ("wireproof list --format md > cases.md", "as a Markdown table"),
+)
+
+
+@click.command("list", cls=Command, examples=EXAMPLES)
+@click.argument("ids", nargs=-1)
+@click.option("--format", "form", type=click.Choice(("text", "json", "md")), help="Default: text.")
+def listing(ids: tuple[str, ...], form: Form | None) -> None:
+    """List the cases with clause, level and needs."""
+    instances = select(collect(), ids)
+    chosen: Form = form or ("json" if manner().json else "text")
+    for line in _FORMS[chosen](instances):
+        click.echo(line)
+
+
+def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Instance]:
+    """Return the cases that the prefixes select.
+
+    Raises:
+        UsageFault: a prefix selects none.
+    """
+    from wireproof_kit.protocols import PROTOCOLS
+    from wireproof_kit.runner.run import unmatched
+    from wireproof_spec.catalogue import load_catalogue
+
+    for prefix in prefixes:
+        if not any(item.is_selected_by(prefix) for item in instances):
+            catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+            raise UsageFault(unmatched(prefix, instances, catalogues))
+    return [item for item in instances if is_chosen(item, prefixes)]
+
+
+def facts(instance: Instance) -> dict[str, object]:
+    """Return what a listing tells of a case."""
+    return {
+        "case": instance.id,
+        "clause": instance.clause.id,
+        "level": instance.clause.level,
+        "needs": list(instance.needs),
+        "hazard": instance.mark.hazard,
+        "waiting": instance.mark.waiting,
+        "since": instance.clause.since,
+        "title": instance.title,
+        "hash": instance.hash,
+    }
+
+
+def _text(instances: Sequence[Instance]) -> Iterator[str]:
+    width = max((len(item.id) for item in instances), default=0)
+    clause_width = max((len(item.clause.id) for item in instances), default=0)
+    for item in instances:
+        remarks = list(item.needs) + ["hazard"] * item.mark.hazard
+        told = f"{item.id:<{width}}  {item.clause.level:<8}  {item.clause.id:<{clause_width}}"
+        yield f"{told}  {', '.join(remarks)}".rstrip()
+    yield f"{len(instances)} cases of {len({item.clause.id for item in instances})} clauses"
+
+
+def _json(instances: Sequence[Instance]) -> Iterator[str]:
+    yield json.dumps([facts(item) for item in instances], indent=2)
+
+
+def _markdown(instances: Sequence[Instance]) -> Iterator[str]:
+    yield "| case | level | clause | needs | what it does |"
+    yield "| --- | --- | --- | --- | --- |"
+    for item in instances:
+        needs = ", ".join(item.needs)
+        title = item.title.replace("|", "\\|")
+        yield f"| `{item.id}` | {item.clause.level} | `{item.clause.id}` | {needs} | {title} |"
+
+
+_FORMS: dict[Form, Callable[[Sequence[Instance]], Iterator[str]]] = {
+    "text": _text,
+    "json": _json,
+    "md": _markdown,
+}

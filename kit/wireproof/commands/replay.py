@@ -1,0 +1,155 @@
+"""``wireproof replay``: repeat one recorded exchange and compare."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from wireproof.fuzzing.replay import Repetition, find_finding, repeat_finding
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.target_choice import given_keys, key_options
+from wireproof.replaying.find_case import locate
+from wireproof.replaying.protocol_replay import Round
+from wireproof.replaying.replay_target import Scene, open_scene
+from wireproof.replaying.resend import Comparison, compare, play
+from wireproof.view.exchange import whole_exchange
+from wireproof.view.style import flowed, wrapped
+from wireproof_kit.runner.engine import transcript_record
+from wireproof_spec.record import TranscriptRecord
+
+EXAMPLES = (
+    ("wireproof replay 9f31c2aa0b17", "a failure of the newest bundle in out/, by signature"),
+    ("wireproof replay nsq/publish/header-json/cut --bundle run.jsonl", "by case id"),
+    ("wireproof replay 9f31c2aa0b17 --to nsq://127.0.0.1:4150 --times 5", "elsewhere, five times"),
+    ("wireproof replay 9f31c2aa0b17 --to reference", "against the embedded reference"),
+)
+
+
+@click.command(
+    "replay", cls=Command, examples=EXAMPLES, params=[*key_options("address", "servers")]
+)
+@click.argument("what", metavar="FILE|ID")
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where ID is looked up; default: the newest in out/.",
+)
+@click.option(
+    "--times",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many rounds.",
+)
+@click.option("--to", metavar="URL", help="Another target, or `reference`.")
+@click.option("--as-recorded", is_flag=True, help="Keep the names; create nothing.")
+@click.option("--hazardous", is_flag=True, help="Send what may kill a target off loopback.")
+def replay(
+    what: str,
+    bundle: Path | None,
+    *,
+    times: int,
+    to: str | None,
+    as_recorded: bool,
+    hazardous: bool,
+) -> int:
+    """Send again what one case sent and compare what comes back.
+
+    What the record names is made anew under other names, ids are those that come now; all else
+    is sent as it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
+    A finding of the fuzzer is sent again and judged; 0 when it shows every time.
+    """
+    fuzzed = find_finding(what, bundle)
+    if fuzzed is not None:
+        repetition = Repetition(*fuzzed, to, given_keys(), times, hazardous)
+        return repeat_finding(repetition)
+    found, case = locate(what, bundle)
+    opened = open_scene(
+        found,
+        case,
+        to,
+        given_keys(),
+        times=times,
+        as_recorded=as_recorded,
+        hazardous=hazardous,
+    )
+    with opened as scene:
+        return _rounds(scene)
+
+
+def _rounds(scene: Scene) -> int:
+    said = manner()
+    results: list[tuple[Comparison, TranscriptRecord]] = []
+    if not (said.json or said.quiet):
+        _tell_opening(scene)
+    for number, each in enumerate(scene.rounds, 1):
+        result = _one_round(scene, each)
+        results.append(result)
+        if not (said.json or said.quiet):
+            _tell_round(number, result, scene)
+    same = sum(comparison.same for comparison, _ in results)
+    if said.json:
+        click.echo(json.dumps(_plain(scene, results), indent=2))
+    else:
+        click.echo(f"{same} of {len(results)} rounds as recorded")
+    return 0 if same == len(results) else 1
+
+
+def _one_round(scene: Scene, each: Round) -> tuple[Comparison, TranscriptRecord]:
+    try:
+        play(each.steps, each.links, scene.replayer)
+    finally:
+        each.links.close_all()
+    transcript = transcript_record(each.links.transcript)
+    compared = compare(scene.steps, transcript.steps, scene.protocol)
+    return compared, transcript
+
+
+def _tell_opening(scene: Scene) -> None:
+    for line in flowed("replay", [scene.case.case, f"to {scene.target.url}"]):
+        click.echo(line)
+    for line in wrapped("recorded", f"{scene.case.verdict}: {scene.case.reason}"):
+        click.echo(line)
+    made = [f"{old.decode()} is {new.decode()}" for old, new in scene.rounds[0].names.items()]
+    for line in wrapped("names", ", ".join(made)) if made else []:
+        click.echo(line)
+
+
+def _tell_round(number: int, result: tuple[Comparison, TranscriptRecord], scene: Scene) -> None:
+    """Tell how a round came out; the exchange too if it is the first or came out otherwise."""
+    comparison, transcript = result
+    all_bytes = manner().verbose > 1
+    if number == 1 or not comparison.same or manner().verbose:
+        for line in whole_exchange(transcript, scene.protocol, all_bytes=all_bytes):
+            click.echo(line)
+    if not comparison.same:
+        click.echo("  what was recorded:")
+        before = TranscriptRecord(scene.steps)
+        for line in whole_exchange(before, scene.protocol, all_bytes=all_bytes):
+            click.echo(line)
+    click.echo(f"round {number}  {comparison.words}")
+
+
+def _plain(
+    scene: Scene, results: Sequence[tuple[Comparison, TranscriptRecord]]
+) -> dict[str, object]:
+    import msgspec
+
+    return {
+        "case": scene.case.case,
+        "target": scene.target.url,
+        "same": sum(comparison.same for comparison, _ in results),
+        "rounds": [
+            {
+                "same": comparison.same,
+                "words": comparison.words,
+                "changed": comparison.changed,
+                "transcript": msgspec.to_builtins(transcript),
+            }
+            for comparison, transcript in results
+        ],
+    }

@@ -1,0 +1,126 @@
+"""``wireproof report``: reports of bundles, without running anything."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import resolve
+
+WRITERS = {
+    "html": "wireproof_reports.render.html:write",
+    "junit": "wireproof_reports.render.junit:write",
+    "md": "wireproof_reports.render.markdown:write",
+    "statement": "wireproof_reports.render.statement:write",
+    "badge": "wireproof_reports.render.badge:write",
+    "allure": "wireproof.view.allure:write_results",
+    "allure-html": "wireproof.view.allure:write_site",
+    "pcap": "wireproof.view.captures:write_failing",
+    "pcap-all": "wireproof.view.captures:write_all",
+}
+ENDINGS = {"html": ".html", "junit": ".xml", "md": ".md", "statement": ".html", "badge": ".json"}
+FOLDERS = ("allure", "allure-html", "pcap", "pcap-all")
+"""Reports that are folders, not files."""
+
+EXAMPLES = (
+    ("wireproof report out/run.jsonl", "an HTML page beside the bundle"),
+    ("wireproof report out/run.jsonl --html report.html --junit junit.xml", "files by name"),
+    ("wireproof report out/*.jsonl --html pages/", "one page a bundle in a folder"),
+    ("wireproof report out/run.jsonl --pcap captures/", "what failed, for Wireshark"),
+    ("wireproof report out/run.jsonl --allure-html site/", "Allure's site, if Allure is here"),
+)
+
+_FILE = click.Path(path_type=Path)
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command("report", cls=Command, examples=EXAMPLES)
+@click.argument("bundles", nargs=-1, required=True, type=_FILE, metavar="BUNDLE...")
+@click.option("--html", type=_FILE, metavar="FILE", help="One self-contained page.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="JUnit XML for CI viewers.")
+@click.option("--md", type=_FILE, metavar="FILE", help="Compatibility statement in Markdown.")
+@click.option("--statement", type=_FILE, metavar="FILE", help="The same as an HTML page.")
+@click.option("--badge", type=_FILE, metavar="FILE", help="A badge: SVG, and JSON beside it.")
+@click.option("--allure", type=_FOLDER, metavar="DIR", help="Allure results.")
+@click.option("--allure-html", type=_FOLDER, metavar="DIR", help="Allure's own site of them.")
+@click.option("--pcap", type=_FOLDER, metavar="DIR", help="A capture of each failing case.")
+@click.option("--pcap-all", type=_FOLDER, metavar="DIR", help="A capture of every case.")
+def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
+    """Make reports of bundles; each option's FILE is a folder for several bundles.
+
+    Without an option: an HTML page beside each bundle. Of several bundles each has a folder of
+    its own in DIR. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine.
+    """
+    asked = {name.replace("_", "-"): path for name, path in files.items() if path is not None}
+    written: list[dict[str, str]] = []
+    for bundle in bundles:
+        for name, out in _places(bundle, asked, many=len(bundles) > 1):
+            write_report(name, bundle, out)
+            written.append({"format": name, "bundle": str(bundle), "file": str(out)})
+    if manner().json:
+        click.echo(json.dumps(written, indent=2))
+    elif not manner().quiet:
+        for line in written:
+            click.echo(f"{line['format']:<{_width(written)}} {line['file']}")
+
+
+def _width(written: list[dict[str, str]]) -> int:
+    return max(6, *(len(line["format"]) for line in written))
+
+
+def write_report(name: str, bundle: Path, out: Path) -> None:
+    """Write one report.
+
+    Raises:
+        UsageFault: the bundle cannot be read or the file cannot be written.
+    """
+    from wireproof_reports.bundle_file import BundleFault
+
+    write = cast(Callable[[Path, Path], object], resolve(WRITERS[name]))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write(bundle, out)
+    except BundleFault as error:
+        raise UsageFault(str(error)) from error
+    except OSError as error:
+        raise UsageFault(f"--{name} {out}: cannot be written ({error.strerror})") from error
+
+
+def refuse_unwritable(files: Mapping[str, Path]) -> None:
+    """Say before a run that a report could not be written after it.
+
+    Raises:
+        UsageFault: a path is a folder where a file is due or the other way round, or lies below
+            a file.
+    """
+    for name, path in files.items():
+        if name in FOLDERS and path.exists() and not path.is_dir():
+            raise UsageFault(f"--{name} {path}: expected a folder, found a file")
+        if name not in FOLDERS and path.is_dir():
+            raise UsageFault(f"--{name} {path}: expected a file, found a folder")
+        above = next((parent for parent in path.absolute().parents if parent.exists()), None)
+        if above is not None and not above.is_dir():
+            raise UsageFault(f"--{name} {path}: {above} is no folder")
+
+
+def _places(bundle: Path, asked: Mapping[str, Path], *, many: bool) -> Iterator[tuple[str, Path]]:
+    if not asked:
+        yield "html", bundle.with_suffix(ENDINGS["html"])
+    for name, path in asked.items():
+        if name in FOLDERS:
+            yield name, path / _stem(bundle) if many else path
+        elif path.is_dir() or (many and not path.suffix):
+            yield name, path / f"{bundle.stem}{ENDINGS[name]}"
+        elif many:
+            raise UsageFault(f"--{name} {path}: expected a folder for several bundles")
+        else:
+            yield name, path
+
+
+def _stem(bundle: Path) -> str:
+    return bundle.name.removesuffix(".gz").removesuffix(".jsonl")

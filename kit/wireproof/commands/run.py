@@ -1,0 +1,247 @@
+"""``wireproof run``: judge a broker."""
+
+import contextlib
+import inspect
+import signal
+import sys
+import threading
+from collections.abc import Generator, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Unpack
+
+import click
+import msgspec
+
+from wireproof.commands.list_cases import select
+from wireproof.commands.report import refuse_unwritable, write_report
+from wireproof.options.config import Settings
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.options.run_options import run_options
+from wireproof.options.target_choice import (
+    REFERENCE,
+    Named,
+    given_keys,
+    named_target,
+    settings_for,
+)
+from wireproof.running.collection import CACHE, collect
+from wireproof.running.pytest_adapter import Ended, run_pytest
+from wireproof.running.references import requests
+from wireproof.running.request import RunOptions, narrowing, plugin_options
+from wireproof.running.reset import run_reset
+from wireproof.running.watcher import ENDS, Watcher
+from wireproof.view import captures
+from wireproof.view.choose_display import choose_display
+from wireproof.view.display import Display
+from wireproof.view.summary import Result
+from wireproof_kit.bundle.file import remove_empty
+from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.verdicts.revision import refuse_later
+from wireproof_spec.catalogue import is_below, load_catalogue
+
+OUT = Path("out")
+BEGINNING = b'{"kind":"header"'
+INTERRUPTED = 130
+NOT_DONE = 2
+WORST_FIRST = (INTERRUPTED, NOT_DONE, 1, 3, 0)
+"""Exit codes of several runs: which of them stands for all."""
+
+EXAMPLES = (
+    ("wireproof run nsq://127.0.0.1:4150", "judge everything the target offers"),
+    ("wireproof run --reference", "judge the embedded reference"),
+    ("wireproof run nsq://127.0.0.1:4150 ext.publish nsq/http", "only what begins so"),
+    ("wireproof run URL --profile should --baseline deviations.toml", "stricter, known failures"),
+    ("wireproof run URL --data /var/lib/nsqd --lookupd 10.0.0.1:4161", "disk and cluster cases"),
+    ("wireproof run URL --hazardous --restart 'systemctl restart nsqd'", "what kills brokers"),
+)
+
+
+def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> int:
+    """Judge a broker, clause by clause.
+
+    An argument with :// is the target, the others are prefixes of case or clause ids. Exit
+    code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted. With
+    --reference that of each protocol selected is judged; the files of the second and on bear its
+    name behind theirs.
+    """
+    settings = settings_for(manner())
+    named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
+    if options["dry_run"]:
+        return _dry_run(named, options)
+    codes: list[int] = []
+    for part, own in requests(named, options):
+        codes.append(_judge(part, own, settings, name=f"-{part.protocol}" if codes else ""))
+        if codes[-1] == INTERRUPTED:
+            break
+    return min(codes, key=WORST_FIRST.index)
+
+
+def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) -> int:
+    """Judge one target; ``name`` goes behind those of all files that are written."""
+    files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
+    refuse_unwritable(files)
+    if lacking := captures.lacking(files):
+        click.echo(f"wireproof: {lacking}", err=True)
+        files = {kind: path for kind, path in files.items() if kind not in captures.FORMATS}
+    bundle = bundle_place(options["bundle"], settings, name=name)
+    if named.reset is not None:
+        run_reset(named.reset)
+    display = choose_display(manner(), bundle=bundle)
+    watcher = Watcher(display)
+    try:
+        with _interruptible(watcher):
+            plugin = plugin_options(named, options, settings, bundle=bundle)
+            protocols = _judged(named, options, settings)
+            ended = run_pytest(plugin, cache=CACHE, plugins=[watcher], protocols=protocols)
+        return _conclude(watcher, ended, display, bundle=bundle, files=files)
+    except KitError as error:
+        display.fault(str(error))
+        raise
+    finally:
+        watcher.close()
+
+
+run = Command(
+    "run",
+    callback=_judge_target,
+    params=[click.Argument(["arguments"], nargs=-1, metavar="[URL] [IDS]..."), *run_options()],
+    help=inspect.getdoc(_judge_target),
+    examples=EXAMPLES,
+)
+
+
+def _judged(named: Named, options: RunOptions, settings: Settings) -> Iterable[str]:
+    """Return whose cases are collected: the target's, unless what is known of others counts."""
+    if options["last_failed"] or options["baseline"] or settings.baseline:
+        return PROTOCOLS
+    return [named.protocol or read_target(named.url).protocol]
+
+
+def _called(path: Path, name: str) -> Path:
+    """Return the path with a name behind that of the file."""
+    return path.with_name(f"{path.stem}{name}{path.suffix}") if name else path
+
+
+def bundle_place(given: Path | None, settings: Settings, *, name: str = "") -> Path:
+    """Return where the bundle goes; a file that is no bundle is not written over.
+
+    Raises:
+        UsageFault: nothing can be written there.
+    """
+    configured = Path(settings.bundle) if settings.bundle else None
+    asked = given or configured
+    path = _called(asked, name) if asked else _fresh(name)
+    refuse_unwritable({"bundle": path})
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+b") as file:
+            file.seek(0)
+            begins = file.read(len(BEGINNING))
+    except OSError as error:
+        raise UsageFault(f"--bundle {path}: cannot be written ({error.strerror})") from error
+    if begins and begins != BEGINNING:
+        raise UsageFault(f"--bundle {path}: the file is there and is no bundle; name another")
+    return path
+
+
+def _fresh(name: str) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") + name
+    path = OUT / f"run-{stamp}.jsonl"
+    number = 1
+    while path.exists():
+        number += 1
+        path = OUT / f"run-{stamp}-{number}.jsonl"
+    return path
+
+
+def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
+    asked = {
+        "html": options["html"] or settings.html,
+        "junit": options["junit"] or settings.junit,
+        "allure": options["allure"] or settings.allure,
+        "pcap": options["pcap"] or settings.pcap,
+        "pcap-all": options["pcap_all"],
+    }
+    return {name: Path(path) for name, path in asked.items() if path}
+
+
+def _dry_run(named: Named, options: RunOptions) -> int:
+    instances = _own(named, options)
+    chosen = select(instances, named.prefixes)
+    select(instances, options["exclude"])
+    for protocol in {item.id.partition("/")[0] for item in chosen}:
+        refuse_later(load_catalogue(protocol), options["spec_rev"])
+    kept = [
+        item
+        for item in chosen
+        if not any(item.is_selected_by(prefix) for prefix in options["exclude"])
+        and (options["spec_rev"] is None or item.clause.since <= options["spec_rev"])
+    ]
+    for item in kept:
+        click.echo(item.id)
+    click.echo(f"{len(kept)} cases would run, if the target offers what they need", err=True)
+    return 0 if kept else NOT_DONE
+
+
+def _own(named: Named, options: RunOptions) -> list[Instance]:
+    """Return the cases of the target's protocol, one for each thing that it has several of."""
+    if named.url == REFERENCE:
+        return list(collect(narrowing(options)))
+    protocol = read_target(named.url).protocol
+    collected = None if options["last_failed"] else protocol
+    found = collect([f"--broker-url={named.url}", *narrowing(options)], protocol=collected)
+    return [item for item in found if is_below(item.id, protocol)]
+
+
+@contextlib.contextmanager
+def _interruptible(watcher: Watcher) -> Generator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, watcher.interrupt) for number in ENDS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _conclude(
+    watcher: Watcher,
+    ended: Ended,
+    display: Display,
+    *,
+    bundle: Path,
+    files: dict[str, Path],
+) -> int:
+    if watcher.crash is not None:
+        remove_empty(bundle)
+        raise watcher.crash
+    if watcher.footer is None or watcher.header is None:
+        remove_empty(bundle)
+        if ended.code == NOT_DONE and not watcher.fault:
+            return INTERRUPTED
+        raise KitError(watcher.fault or ended.sentence())
+    if ended.said.strip() and manner().verbose:
+        sys.stderr.write(ended.said)
+    footer = watcher.footer
+    fault = _write_reports(bundle, files)
+    if fault is not None:
+        footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
+    display.end(Result(watcher.header, watcher.records, footer, bundle, files))
+    if fault is not None:
+        click.echo(f"wireproof: {fault}", err=True)
+    return footer.exit
+
+
+def _write_reports(bundle: Path, files: dict[str, Path]) -> KitError | None:
+    try:
+        for name, path in files.items():
+            write_report(name, bundle, path)
+    except KitError as error:
+        return error
+    return None

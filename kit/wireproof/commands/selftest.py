@@ -1,0 +1,124 @@
+"""``wireproof selftest``: prove the judge on references wrong, or different, on purpose."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+import msgspec
+
+from wireproof.options.global_options import manner
+from wireproof.options.lazy_group import Command
+from wireproof.view.selftest import RehearsalView, choose_view
+from wireproof_kit.protocols import referenced
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.selftest.matrix import Matrix, is_writable, write_matrix
+from wireproof_kit.selftest.plan import (
+    FAULT,
+    VARIANT,
+    Shown,
+    Trial,
+    listed,
+    mixes,
+    sample,
+    selected,
+)
+from wireproof_kit.selftest.worker_pool import Crew
+
+SEED = 1
+SIDE_BY_SIDE = 24
+
+EXAMPLES = (
+    ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
+    ("wireproof selftest --every-case", "and every case that must not turn red; takes long"),
+    ("wireproof selftest --sample", "a sample of them in less than a minute"),
+    ("wireproof selftest ext.dispatch", "the faults of some clauses"),
+    ("wireproof selftest dispatch-to-all-late -v", "one fault, and what it turned red"),
+    ("wireproof selftest --out docs/selftest.md", "write the matrix as a page, or .jsonl"),
+)
+
+
+@click.command("selftest", cls=Command, examples=EXAMPLES)
+@click.argument("ids", nargs=-1, metavar="[IDS…]")
+@click.option(
+    "--protocol",
+    type=click.Choice(referenced()),
+    default=referenced()[0],
+    show_default=True,
+    help="Whose reference and suites.",
+)
+@click.option("--sample", "sampled", is_flag=True, help="A sample: a fault of each clause.")
+@click.option(
+    "--every-case",
+    "every",
+    is_flag=True,
+    help="Try every case that must not turn red, not a part of them.",
+)
+@click.option(
+    "--seed", type=int, default=SEED, show_default=True, metavar="N", help="Of mixes and sample."
+)
+@click.option(
+    "-n",
+    "size",
+    type=click.IntRange(1, 64),
+    default=SIDE_BY_SIDE,
+    show_default=True,
+    metavar="N",
+    help="So many at a time.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the matrix: .md or .jsonl.",
+)
+def selftest(
+    ids: tuple[str, ...],
+    protocol: str,
+    *,
+    sampled: bool,
+    every: bool,
+    seed: int,
+    size: int,
+    out: Path | None,
+) -> int:
+    """Run the suites against faults, which must die, and legal variants, which must not.
+
+    IDS are names of faults, variants or mixes, or prefixes of clauses or cases whose faults
+    are meant. Exit 0: every fault died of its own clauses, nothing legal turned red or left a
+    case unjudged.
+    """
+    if out is not None:
+        is_writable(out)
+    trials = _trials(protocol, ids, sampled=sampled, seed=seed)
+    if not (every or ids):
+        trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
+    view = choose_view(manner(), total=len(trials))
+    started = time.monotonic()
+    matrix = Matrix(protocol, seed=seed, planned=len(trials))
+    try:
+        with closing(Crew(protocol, size).rehearse(trials)) as shown:
+            _watch(shown, matrix, view)
+    except KeyboardInterrupt:
+        matrix.interrupted = True
+    matrix.seconds = round(time.monotonic() - started, 1)
+    if out is not None:
+        write_matrix(out, matrix)
+    view.end(matrix, out)
+    return matrix.exit
+
+
+def _watch(shown: Iterator[Shown], matrix: Matrix, view: RehearsalView) -> None:
+    for each in shown:
+        matrix.add(each)
+        view.shown(each)
+
+
+def _trials(protocol: str, ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
+    variants = listed(protocol, VARIANT)
+    # What takes longest comes first, so that nothing is left running alone at the end.
+    trials = (*mixes(variants, seed=seed), *variants, *listed(protocol, FAULT))
+    if ids:
+        trials = selected(trials, ids, collect(protocol))
+    return sample(trials, seed=seed) if sampled else trials

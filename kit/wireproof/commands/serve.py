@@ -1,0 +1,48 @@
+"""``wireproof serve``: the reference broker, in this process."""
+
+from collections.abc import Callable
+from typing import cast
+
+import click
+
+from wireproof.options.lazy_group import HELP, Command
+from wireproof.options.suggestions import suggestion
+from wireproof_kit.protocols import PROTOCOLS, referenced, resolve
+
+EXAMPLES = (
+    ("wireproof serve nsq", "a broker on the usual ports"),
+    ("wireproof serve nsq --tcp 127.0.0.1:0 --json", "any free port, told on stdout"),
+    ("wireproof serve nsq --dialect deployed", "behave like the deployed broker"),
+    ("wireproof serve nsq --list-faults", "what it can do wrong on purpose"),
+    ("wireproof serve nsq --help", "all options of that broker"),
+    ("wireproof serve iggy", "an Iggy server, of the generation that the text describes"),
+)
+
+
+class _ServeCommand(Command):
+    """Hands everything behind the protocol's name through, ``--help`` included."""
+
+    has_manner = False
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-"):
+            ctx.params["protocol"], ctx.params["arguments"] = args[0], tuple(args[1:])
+            return []
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "serve",
+    cls=_ServeCommand,
+    examples=EXAMPLES,
+    context_settings={**HELP, "ignore_unknown_options": True},
+)
+@click.argument("protocol", metavar="|".join(referenced()))
+@click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")
+def serve(protocol: str, arguments: tuple[str, ...]) -> int:
+    """Run the reference broker until it is told to end (SIGTERM or Ctrl-C)."""
+    if protocol not in referenced():
+        hint = suggestion(protocol, list(referenced()))
+        raise click.UsageError(f"no reference broker {protocol!r}{hint}")
+    main = cast(Callable[[list[str]], int | None], resolve(PROTOCOLS[protocol].server))
+    return main(list(arguments)) or 0

@@ -1,0 +1,1 @@
+"""The files of a fuzzing user: corpus, reproducers, recorded findings."""

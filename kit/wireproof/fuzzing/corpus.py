@@ -1,0 +1,117 @@
+"""The folder of a fuzzing user: findings to be tried first, and where a campaign stopped."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.campaign.records import check_finding
+from wireproof_kit.version import KIT_VERSION
+from wireproof_spec.record import FindingRecord
+
+STATE = "campaign.json"
+SEEDS = 1_000_000
+
+
+class _Stopped(msgspec.Struct, frozen=True):
+    """Where a campaign was when it ended."""
+
+    seed: int
+    batch: int
+    interrupted: bool
+    wanted: str
+    kit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A folder, or none at all."""
+
+    folder: Path | None = None
+
+    def start(self, seed: int | None, wanted: str) -> tuple[int, int]:
+        """Return the seed and the batch to begin with: where an interrupted campaign stopped."""
+        stopped = self._stopped()
+        if stopped is not None and stopped.interrupted:
+            same = stopped.wanted == wanted and stopped.kit == KIT_VERSION
+            if same and seed in (None, stopped.seed):
+                return stopped.seed, stopped.batch
+        return (secrets.randbelow(SEEDS) if seed is None else seed), 0
+
+    def left_behind(self, seed: int, wanted: str) -> str:
+        """Say which interrupted campaign does not go on, and why; empty where none is left so."""
+        stopped = self._stopped()
+        if stopped is None or not stopped.interrupted:
+            return ""
+        reasons = {
+            f"this one has seed {seed}": stopped.seed != seed,
+            "this one has other --frames, --states or --drawn": stopped.wanted != wanted,
+            f"it was of kit {stopped.kit}": stopped.kit != KIT_VERSION,
+        }
+        why = " and ".join(words for words, holds in reasons.items() if holds)
+        where = f"--corpus {self.folder}: a campaign of seed {stopped.seed}"
+        return f"{where} was interrupted and does not go on: {why}" if why else ""
+
+    def findings(self) -> tuple[FindingRecord, ...]:
+        """Return all findings kept, in order of their names.
+
+        Raises:
+            UsageFault: a file is no finding.
+        """
+        return tuple(self._findings())
+
+    def keep(self, record: FindingRecord) -> None:
+        """Keep a finding."""
+        if self.folder is not None:
+            (self.folder / f"{record.id}.json").write_bytes(msgspec.json.encode(record))
+
+    def stop(self, seed: int, batch: int, *, interrupted: bool, wanted: str) -> None:
+        """Keep where the campaign stopped."""
+        if self.folder is not None:
+            stopped = _Stopped(seed, batch, interrupted, wanted, KIT_VERSION)
+            (self.folder / STATE).write_bytes(msgspec.json.encode(stopped))
+
+    def _findings(self) -> Iterator[FindingRecord]:
+        if self.folder is None:
+            return
+        for path in sorted(self.folder.glob("*.json")):
+            if path.name == STATE:
+                continue
+            try:
+                found = msgspec.json.decode(path.read_bytes(), type=FindingRecord)
+                check_finding(found)
+            except OSError as error:
+                raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+            except ValueError as error:
+                words = f"{path}: expected a finding; {error}; delete it, or keep it elsewhere"
+                raise UsageFault(words) from error
+            yield found
+
+    def _stopped(self) -> _Stopped | None:
+        path = self.folder / STATE if self.folder else None
+        if path is None or not path.exists():
+            return None
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=_Stopped)
+        except OSError as error:
+            raise UsageFault(f"{path}: cannot be read ({error.strerror})") from error
+        except msgspec.DecodeError as error:
+            words = f"{path}: expected where a campaign stopped; {error}; delete it to begin anew"
+            raise UsageFault(words) from error
+
+
+def open_corpus(folder: Path | None) -> Corpus:
+    """Make the folder if it is not there.
+
+    Raises:
+        UsageFault: that cannot be done.
+    """
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageFault(f"--corpus {folder}: cannot be used ({error.strerror})") from error
+    return Corpus(folder)

@@ -1,0 +1,214 @@
+"""The ledger of a campaign: news of the workers, the bundle under them, the conclusion."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import msgspec
+
+from wireproof.fuzzing.corpus import Corpus
+from wireproof.fuzzing.reproducers import write_files
+from wireproof.view.fuzzing import Conclusion, FuzzView, since_unwatched
+from wireproof_kit.bundle.file import BundleWriter, remove_empty
+from wireproof_kit.errors import KitError
+from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.workers import Ended, News, Opened, Status
+from wireproof_kit.verdicts.deviations import Deviation
+from wireproof_kit.version import KIT_VERSION
+from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.record import (
+    FORMAT,
+    CampaignRecord,
+    DeviationRecord,
+    FindingRecord,
+    FooterRecord,
+    HeaderRecord,
+    TargetRecord,
+)
+
+CLAUSE = "fuzz"
+"""What an entry of the deviations file names as its clause, for a finding."""
+FOUND, NOT_DONE, UNSURE, INTERRUPTED = 1, 2, 3, 130
+TOO_SHORT = "no case was executed: the time was over before the target was ready; give more --time"
+
+
+@dataclass(slots=True)
+class FuzzLedger:
+    """Collects what workers tell."""
+
+    bundle: Path
+    protocol: str
+    url: str
+    given: tuple[str, ...]
+    seed: int
+    deviations: Sequence[Deviation]
+    today: date
+    view: FuzzView
+    corpus: Corpus
+    workers: int
+    wanted: str
+    findings: dict[str, FindingRecord] = field(default_factory=dict[str, FindingRecord])
+    statuses: dict[int, Status] = field(default_factory=dict[int, Status])
+    coverage: Coverage = field(default_factory=Coverage)
+    failures: list[str] = field(default_factory=list[str])
+    header: HeaderRecord | None = None
+    _writer: BundleWriter | None = None
+    _started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _shared: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+
+    def hear(self, news: News) -> None:
+        """Take what a worker tells."""
+        if isinstance(news, Opened):
+            self._open(news)
+        elif isinstance(news, FindingRecord):
+            self._found(news)
+        elif isinstance(news, Status):
+            self.statuses[news.worker] = news
+            self.view.went_on(list(self.statuses.values()), list(self.findings.values()))
+        else:
+            self._ended(news)
+
+    def close(self, *, interrupted: bool) -> int:
+        """Draw the conclusion, close the bundle and return the exit code.
+
+        Raises:
+            KitError: nothing could be done, for the reason a worker gave.
+        """
+        if self._writer is None or self.header is None:
+            remove_empty(self.bundle)
+            if interrupted and not self.failures:
+                return INTERRUPTED
+            raise KitError(self.failures[0] if self.failures else TOO_SHORT)
+        campaign = self._campaign()
+        code = self._code(campaign, interrupted=interrupted)
+        for finding in self.findings.values():
+            self._writer.add(finding)
+        self._writer.add(campaign)
+        footer = FooterRecord(
+            verdicts=self._verdicts(),
+            groups=(),
+            coverage={"rows": len(self.coverage), "fields": len(self.coverage.fields())},
+            exit=code,
+            statement=_statement(campaign, self._verdicts()),
+            interrupted=interrupted,
+        )
+        self._writer.close(footer)
+        batch = campaign.next_batch
+        with self._told_of():
+            self.corpus.stop(self.seed, batch, interrupted=interrupted, wanted=self.wanted)
+        findings = tuple(self.findings.values())
+        failures = tuple(self.failures)
+        self.view.end(Conclusion(campaign, findings, footer, self.bundle, failures))
+        return code
+
+    def _open(self, news: Opened) -> None:
+        if self.header is not None:
+            return
+        self.header = HeaderRecord(
+            format=FORMAT,
+            kit=KIT_VERSION,
+            spec=load_catalogue(self.protocol).revisions,
+            seed=self.seed,
+            target=TargetRecord(self.url, self.protocol, news.fingerprint, self.given),
+            claims={},
+            readings={},
+            patience={"answer": round(news.patience_s, 3)},
+            started=self._started.isoformat(timespec="seconds"),
+            command="fuzz",
+        )
+        self._writer = BundleWriter(self.bundle, self.header)
+
+    def _found(self, record: FindingRecord) -> None:
+        known = self.findings.get(record.id)
+        record = self._listed(record)
+        is_new = known is None or (not known.shown and bool(record.shown))
+        if known is not None and not is_new:
+            seen = max(known.seen, record.seen)
+            self.findings[record.id] = msgspec.structs.replace(known, seen=seen)
+            return
+        self.findings[record.id] = record
+        if self._writer is not None and self.header is not None:
+            self._writer.add(record)
+            left_out = write_files(self.bundle, record, self.header)
+            self.view.found(record, left_out)
+        if record.shown:
+            with self._told_of():
+                self.corpus.keep(record)
+
+    @contextmanager
+    def _told_of(self) -> Generator[None]:
+        """Go on where the corpus cannot be written: what was found stands in the bundle, too."""
+        try:
+            yield
+        except OSError as error:
+            words = f"--corpus {self.corpus.folder}: cannot be written ({error.strerror})"
+            self.failures += [] if words in self.failures else [words]
+
+    def _ended(self, news: Ended) -> None:
+        self.statuses[news.status.worker] = news.status
+        self.coverage.merge(news.coverage)
+        if news.failure:
+            self.failures.append(news.failure)
+
+    def _listed(self, record: FindingRecord) -> FindingRecord:
+        """Return the finding, marked when the deviations file lists it."""
+        name = f"{self.protocol}/fuzz/{record.violated}/{record.id}"
+        for entry in self.deviations:
+            if (
+                entry.clause == CLAUSE
+                and entry.signature == record.id
+                and is_below(name, entry.id)
+            ):
+                expired = entry.expires < self.today
+                listed = DeviationRecord(entry.id, entry.expires.isoformat(), expired)
+                return msgspec.structs.replace(record, deviation=listed)
+        return record
+
+    def _code(self, campaign: CampaignRecord, *, interrupted: bool) -> int:
+        verdicts = self._verdicts()
+        if interrupted:
+            return INTERRUPTED
+        if verdicts["fail"]:
+            return FOUND
+        if not campaign.in_frame + campaign.reconnecting or self.failures:
+            return NOT_DONE
+        return UNSURE if verdicts["unstable"] else 0
+
+    def _verdicts(self) -> dict[str, int]:
+        counts = {"fail": 0, "known": 0, "unstable": 0}
+        for finding in self.findings.values():
+            listed = finding.deviation
+            if listed is not None and not listed.expired:
+                counts["known"] += 1
+            elif finding.shown:
+                counts["fail"] += 1
+            else:
+                counts["unstable"] += 1
+        return counts
+
+    def _campaign(self) -> CampaignRecord:
+        told = list(self.statuses.values())
+        return CampaignRecord(
+            seed=self.seed,
+            seconds=round((datetime.now(UTC) - self._started).total_seconds(), 3),
+            executed=sum(each.executed for each in told),
+            in_frame=sum(each.counts.piped for each in told),
+            in_frame_s=round(sum(each.counts.piped_s for each in told), 3),
+            reconnecting=sum(each.counts.single for each in told),
+            reconnecting_s=round(sum(each.counts.single_s for each in told), 3),
+            skipped=sum(each.skipped for each in told),
+            left_out=sum(each.left_out for each in told),
+            not_again=sum(each.not_again for each in told),
+            hunting_s=round(sum(each.hunting_s for each in told), 3),
+            next_batch=min((each.batch for each in told), default=0),
+            workers=self.workers,
+            unwatched_s=since_unwatched(told),
+            coverage=self.coverage.as_json(),
+        )
+
+
+def _statement(campaign: CampaignRecord, verdicts: dict[str, int]) -> str:
+    found = ", ".join(f"{count} {name}" for name, count in verdicts.items() if count)
+    return f"{campaign.executed} cases in {campaign.seconds:.1f} s; {found or 'nothing found'}"

@@ -1,0 +1,98 @@
+"""Repeating a finding of the fuzzer: its cases sent again and judged, on fresh connections."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from wireproof.options.global_options import manner
+from wireproof.options.target_choice import REFERENCE
+from wireproof.replaying.find_case import SHORTEST_SIGNATURE, newest_bundle
+from wireproof.view.exchange import whole_exchange
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.fuzz.campaign.workers import Place
+from wireproof_kit.fuzz.triage.confirm import Repeated, repeated
+from wireproof_kit.protocols import read_target
+from wireproof_kit.runner.engine import transcript_record
+from wireproof_spec.record import FindingRecord
+
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What is to be repeated where, how often."""
+
+    bundle: Bundle
+    finding: FindingRecord
+    to: str | None
+    keys: tuple[tuple[str, str], ...]
+    times: int
+    hazardous: bool
+
+
+def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
+    """Find a finding by its id or the beginning of it; None when there is none such.
+
+    Raises:
+        UsageFault: there are several such.
+    """
+    path = Path(what)
+    if path.is_file():
+        found = read_bundle(path)
+        alike = () if found.cases else found.findings
+    elif len(what) < SHORTEST_SIGNATURE:
+        return None
+    else:
+        found = read_bundle(bundle or newest_bundle())
+        alike = tuple(each for each in found.findings if each.id.startswith(what))
+    if len(alike) > 1:
+        named = ", ".join(each.id for each in alike[:MOST_NAMED])
+        more = ", …" * (len(alike) > MOST_NAMED)
+        raise UsageFault(f"{what}: expected one finding, found {len(alike)}: {named}{more}")
+    return (found, alike[0]) if alike else None
+
+
+def repeat_finding(repetition: Repetition) -> int:
+    """Send a finding's cases again; 0 when it shows every time, 1 when it does not."""
+    done = repeated(_place(repetition), repetition.finding, repetition.times)
+    return _told(repetition, done)
+
+
+def _place(repetition: Repetition) -> Place:
+    header = repetition.bundle.header
+    url = repetition.to or header.target.url
+    token = f"f{header.seed}"
+    if url == REFERENCE:
+        return Place(protocol=header.target.protocol, token=token)
+    target = read_target(url, repetition.keys)
+    if target.protocol != header.target.protocol:
+        raise UsageFault(f"{url}: expected a target of protocol {header.target.protocol}")
+    if not (target.is_loopback() or repetition.hazardous):
+        raise UsageFault(
+            f"finding {repetition.finding.id} may kill {url}; give --hazardous to send it"
+        )
+    return Place(url=url, keys=repetition.keys, token=token)
+
+
+def _told(repetition: Repetition, done: Repeated) -> int:
+    finding, shown = repetition.finding, done.shown
+    count = sum(shown)
+    if not shown:
+        raise KitError(f"finding {finding.id} could not be sent")
+    if manner().json:
+        told = {"finding": finding.id, "violated": finding.violated, "died": done.died}
+        click.echo(json.dumps({**told, "shown": count, "runs": len(shown)}, indent=2))
+    else:
+        case = finding.cases[-1]
+        click.echo(f"replay   {finding.id}  {finding.violated}  {case.frame} {case.field}")
+        if not manner().quiet:
+            protocol = repetition.bundle.header.target.protocol
+            record = transcript_record(done.transcript)
+            for line in whole_exchange(record, protocol, all_bytes=manner().verbose > 1):
+                click.echo(line)
+        more = "; the target is dead" if done.died else ""
+        click.echo(f"shown {count} of {len(shown)} times{more}")
+    return 0 if count == len(shown) else 1

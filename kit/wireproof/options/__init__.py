@@ -1,0 +1,1 @@
+"""Options, configuration and the choice of the target, shared by commands."""

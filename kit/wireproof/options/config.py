@@ -1,0 +1,185 @@
+"""Configuration: wireproof.toml or [tool.wireproof] of pyproject.toml, environment above it.
+
+Options of the command line stand above both; they are laid over where they are read.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from wireproof.options.suggestions import nearest_words, suggestion
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import target_keys
+
+_KEYS = target_keys()
+
+TABLES = {
+    "target": ("url", *_KEYS, "reset"),
+    "claims": (),
+    "run": ("profile", "reading", "baseline"),
+    "reports": ("bundle", "junit", "html", "allure", "pcap"),
+}
+PATHS = (
+    *(key for key, known in _KEYS.items() if known.form in ("directory", "file")),
+    *("baseline", "bundle", "junit", "html", "allure", "pcap"),
+)
+CHOICES = {
+    **{key: ("true", "false") for key, known in _KEYS.items() if known.form == "flag"},
+    "profile": ("must", "should", "may", "observed"),
+    "reading": ("any", "published", "deployed"),
+}
+PREFIX = "WIREPROOF_"
+FILE_KEY = "WIREPROOF_CONFIG"
+
+Values = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What file and environment say; None where neither says anything.
+
+    ``keys`` are target keys with their values, those of several values several times;
+    ``claims`` are NAME → true, false or probe; ``reset`` is a command run before the cases.
+    """
+
+    url: str | None = None
+    keys: tuple[tuple[str, str], ...] = ()
+    reset: str | None = None
+    profile: str | None = None
+    reading: str | None = None
+    baseline: str | None = None
+    bundle: str | None = None
+    junit: str | None = None
+    html: str | None = None
+    allure: str | None = None
+    pcap: str | None = None
+    claims: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def read_settings(
+    config: Path | None, *, folder: Path, environment: Mapping[str, str]
+) -> Settings:
+    """Read the configuration that holds in a folder.
+
+    Raises:
+        UsageFault: a file, table, key, value or environment variable is not right.
+    """
+    named = config or (Path(environment[FILE_KEY]) if environment.get(FILE_KEY) else None)
+    values: Values = {}
+    if named is not None:
+        values = _from_file(named, required=True)
+    else:
+        for name in ("wireproof.toml", "pyproject.toml"):
+            values = values or _from_file(folder / name, required=False)
+    from_environment = dict(_from_environment(environment))
+    if from_environment.get("url", values.get("url")) != values.get("url"):
+        # What the file says of its target must not be believed of another.
+        values = {key: value for key, value in values.items() if key not in TABLES["target"]}
+    values.update(from_environment)
+    keys = tuple(_target_keys(values))
+    others = {name: value for name, value in values.items() if name not in _KEYS}
+    return Settings(keys=keys, **others)  # type: ignore[arg-type]  # checked key by key
+
+
+def _target_keys(values: Values) -> Iterator[tuple[str, str]]:
+    for key in _KEYS:
+        value = values.get(key, ())
+        each = cast(tuple[str, ...], value if isinstance(value, tuple) else (value,))
+        yield from ((key, text) for text in each if text)
+
+
+def _from_file(path: Path, *, required: bool) -> Values:
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        if required:
+            raise UsageFault(f"configuration {path}: the file does not exist") from error
+        return {}
+    except OSError as error:
+        raise UsageFault(f"configuration {path}: cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageFault(f"configuration {path}: no TOML: {error}") from error
+    if path.name == "pyproject.toml":
+        document = document.get("tool", {}).get("wireproof", {})
+    return dict(_checked(path, document))
+
+
+def _checked(path: Path, document: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for table, content in document.items():
+        if table not in TABLES:
+            hint = suggestion(table, list(TABLES))
+            raise UsageFault(f"configuration {path}: [{table}] is no known table{hint}")
+        if not isinstance(content, dict):
+            raise UsageFault(f"configuration {path}: {table!r} expected to be a table")
+        keys = cast(Mapping[str, object], content)
+        if table == "claims":
+            yield "claims", dict(_claims(path, keys))
+        else:
+            yield from _keys(path, table, keys)
+
+
+def _keys(path: Path, table: str, content: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for key, value in content.items():
+        if key not in TABLES[table]:
+            hint = suggestion(key, TABLES[table])
+            raise UsageFault(f"configuration {path}: [{table}] {key} is no known key{hint}")
+        where = f"configuration {path}: [{table}] {key}"
+        form = _KEYS[key].form if key in _KEYS else None
+        if form == "servers":
+            yield key, _texts(where, value)
+            continue
+        said = str(value).lower() if form == "flag" and isinstance(value, bool) else value
+        text = _choice(where, key, _text(where, said))
+        yield key, str(path.parent / text) if key in PATHS and text else text
+
+
+def _claims(path: Path, content: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for name, value in content.items():
+        said = str(value).lower() if isinstance(value, bool) else value
+        if said not in ("true", "false", "probe"):
+            raise UsageFault(
+                f"configuration {path}: [claims] {name} expected true, false or "
+                f'"probe"; found {value!r}'
+            )
+        yield name, said
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    known = [key for keys in TABLES.values() for key in keys] + ["config"]
+    for name, value in environment.items():
+        key = name.removeprefix(PREFIX).lower()
+        if not name.startswith(PREFIX) or key == "config":
+            continue
+        if key in known:
+            yield key, _from_variable(name, key, value)
+            continue
+        # Variables that are not near one of ours may belong to someone else.
+        for near in nearest_words(key, known, cutoff=0.75):
+            hint = f"did you mean {PREFIX}{near.upper()}?"
+            raise UsageFault(f"environment variable {name} is not known; {hint}")
+
+
+def _from_variable(name: str, key: str, value: str) -> object:
+    if key in _KEYS and _KEYS[key].form == "servers":
+        return tuple(item for item in value.split(",") if item)
+    return _choice(f"environment variable {name}", key, value)
+
+
+def _text(where: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise UsageFault(f"{where} expected a text in quotes; found {value!r}")
+
+
+def _texts(where: str, value: object) -> tuple[str, ...]:
+    items = cast(list[object], value) if isinstance(value, list) else [value]
+    return tuple(_text(where, item) for item in items)
+
+
+def _choice(where: str, key: str, value: str) -> str:
+    choices = CHOICES.get(key)
+    if choices and value not in choices:
+        raise UsageFault(f"{where} expected one of {', '.join(choices)}; found {value!r}")
+    return value

@@ -1,0 +1,85 @@
+"""The options that every command understands, before or after its name."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Literal, TypeVar, cast
+
+import click
+
+Colour = Literal["auto", "always", "never"]
+
+T = TypeVar("T", click.Command, click.Group)
+
+_KEY = "wireproof.options.global_options"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a command is to speak.
+
+    ``verbose`` counts the letters v; ``json`` puts machine output on stdout and everything
+    else on stderr; ``no_input`` makes a question an error.
+    """
+
+    config: Path | None = None
+    quiet: bool = False
+    verbose: int = 0
+    color: Colour = "auto"
+    json: bool = False
+    no_input: bool = False
+
+    def is_coloured(self, stream: IO[str]) -> bool:
+        """Tell whether what goes to this stream is coloured."""
+        if self.color != "auto":
+            return self.color == "always"
+        return not os.environ.get("NO_COLOR") and stream.isatty()
+
+
+def manner() -> Manner:
+    """Return the manner of the command that is running."""
+    context = click.get_current_context(silent=True)
+    return Manner() if context is None else cast(Manner, context.meta.get(_KEY, Manner()))
+
+
+def add_manner(command: T) -> T:
+    """Give a command, and all below it, the options it does not have itself."""
+    taken = {name for param in command.params for name in param.opts}
+    for option in _options():
+        if taken.isdisjoint(option.opts):
+            command.params.append(option)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            add_manner(below)
+    return command
+
+
+class MannerOption(click.Option):
+    """An option of every command; kept beside the command's own parameters."""
+
+
+def _options() -> list[click.Option]:
+    return [
+        _option("--config", type=click.Path(path_type=Path), metavar="FILE", help=_CONFIG_HELP),
+        _option("-q", "--quiet", is_flag=True, help="Only the result."),
+        _option("-v", "--verbose", count=True, help="Exchanges of failing cases; -vv all bytes."),
+        _option("--color", type=click.Choice(("auto", "always", "never")), help=_COLOR_HELP),
+        _option("--json", is_flag=True, help="Machine output on stdout, all else on stderr."),
+        _option("--no-input", is_flag=True, help="Never ask; a missing answer is an error."),
+    ]
+
+
+_CONFIG_HELP = "Configuration instead of ./wireproof.toml or [tool.wireproof] of ./pyproject.toml."
+_COLOR_HELP = "Colour; auto: on a terminal, unless NO_COLOR is set."
+
+
+def _option(*names: str, **more: object) -> click.Option:
+    settings = {"expose_value": False, "callback": _remember, **more}
+    return MannerOption(names, **settings)  # type: ignore[arg-type]  # click's own keywords
+
+
+def _remember(context: click.Context, param: click.Parameter, value: object) -> None:
+    """Keep what was given; not giving an option after the command's name undoes nothing."""
+    if value and param.name:
+        meta = context.meta
+        meta[_KEY] = replace(meta.get(_KEY, Manner()), **{param.name: value})

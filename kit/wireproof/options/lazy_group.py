@@ -1,0 +1,133 @@
+"""Commands that are imported when used, and help that begins with examples."""
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import click
+
+from wireproof.commands.table import Entry
+from wireproof.options.global_options import MannerOption, add_manner
+from wireproof.options.suggestions import suggestion
+
+Examples = Sequence[tuple[str, str]]
+
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
+
+
+class Command(click.Command):
+    """A command whose help begins with examples; each is (command line, what it does).
+
+    ``has_manner`` is false where everything behind the name is another program's.
+    """
+
+    has_manner = True
+
+    def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
+        super().__init__(*args, **{"context_settings": HELP, **more})  # type: ignore[arg-type]
+        self.examples = examples
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write promise, examples, usage and options, in this order."""
+        _write_help(self, ctx, formatter, self.examples)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, then those of every command."""
+        write_options(self, ctx, formatter)
+
+
+class Group(click.Group):
+    """A group whose help begins with examples."""
+
+    def __init__(self, *args: object, examples: Examples = (), **more: object) -> None:
+        super().__init__(*args, **{"context_settings": HELP, **more})  # type: ignore[arg-type]
+        self.examples = examples
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write promise, examples, usage, commands and options, in this order."""
+        _write_help(self, ctx, formatter, self.examples)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, then the options."""
+        self.format_commands(ctx, formatter)
+        write_options(self, ctx, formatter)
+
+
+class LazyGroup(Group):
+    """The root: knows its commands by the table, imports one when it is used."""
+
+    def __init__(
+        self, name: str, table: Mapping[str, Entry], *, examples: Examples, **more: object
+    ) -> None:
+        super().__init__(name, examples=examples, **more)
+        self._table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        entry = self._table.get(cmd_name)
+        if entry is None:
+            return None
+        command = _load(entry)
+        return add_manner(command) if getattr(command, "has_manner", True) else command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names."""
+        if args and args[0] not in self._table and not args[0].startswith("-"):
+            raise click.UsageError(_unknown(args[0], self._table), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.promise) for name, entry in self._table.items()])
+
+
+def write_options(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write a command's own options, then those that every command has."""
+    own: list[tuple[str, str]] = []
+    shared: list[tuple[str, str]] = []
+    for param in command.get_params(ctx):
+        record = param.get_help_record(ctx)
+        if record is not None and isinstance(param, click.Option):
+            (shared if isinstance(param, MannerOption) else own).append(record)
+    for title, records in (("Options", own), ("Options of every command", shared)):
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def _write_help(
+    command: click.Command, ctx: click.Context, formatter: click.HelpFormatter, examples: Examples
+) -> None:
+    promise, _, rest = inspect.cleandoc(command.help or "").partition("\n")
+    formatter.write_text(promise)
+    if examples:
+        with formatter.section("Examples"):
+            for line, meaning in examples:
+                formatter.write(f"  {line}\n      {meaning}\n")
+    formatter.write_paragraph()
+    command.format_usage(ctx, formatter)
+    if rest.strip():
+        formatter.write_paragraph()
+        formatter.write_text(rest.strip())
+    command.format_options(ctx, formatter)
+
+
+def _unknown(name: str, table: Mapping[str, Entry]) -> str:
+    if "://" in name:
+        return f"no command given for {name}; did you mean `wireproof run {name}`?"
+    return f"no such command {name!r}{suggestion(name, list(table))}"
+
+
+def _load(entry: Entry) -> click.Command:
+    module, _, name = entry.command.partition(":")
+    return cast(click.Command, getattr(importlib.import_module(module), name))

@@ -1,0 +1,157 @@
+"""Which target a command line means: its arguments first, then environment and file."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, cast
+
+import click
+
+from wireproof.options.config import Settings, read_settings
+from wireproof.options.global_options import Manner
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import example_url, target_keys, url_of
+from wireproof_kit.targets.target import Form, is_url, option_of
+
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+"""Target keys with their values; a key of several values stands several times."""
+
+REFERENCE = "reference"
+
+NO_TARGET = (
+    f"no target named: give a URL such as {example_url()}, or [target] url in wireproof.toml, or "
+    "--reference"
+)
+EMPTY_URL = f"the broker URL is empty (a variable that is not set?); give e.g. {example_url()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A target as named; ``keys`` are what else was given about it, ``prefixes`` the rest.
+
+    ``protocol`` says whose reference is meant, where the target is one.
+    """
+
+    url: str
+    prefixes: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
+    reset: str | None = None
+    protocol: str | None = None
+
+
+_METAVARS: dict[Form, str] = {
+    "address": "HOST:PORT",
+    "servers": "HOST:PORT",
+    "directory": "DIR",
+    "file": "FILE",
+    "text": "VAR",
+}
+_GIVEN = "wireproof.keys"
+
+
+def key_options(*forms: Form) -> Iterator[click.Option]:
+    """Return the options of target keys, of some forms or all; `given_keys` has what was said."""
+    for key, known in target_keys().items():
+        if forms and known.form not in forms:
+            continue
+        yield click.Option(
+            [option_of(key), key],
+            multiple=known.form == "servers",
+            is_flag=known.form == "flag",
+            metavar=_METAVARS.get(known.form),
+            help=known.help,
+            expose_value=False,
+            callback=_remember,
+        )
+
+
+def given_keys() -> Pairs:
+    """Return the target keys on the command line that is running, each with its value."""
+    meta = click.get_current_context().meta
+    said: dict[str, tuple[str, ...]] = meta.get(_GIVEN, {})
+    return tuple((key, value) for key in target_keys() for value in said.get(key, ()))
+
+
+def _remember(context: click.Context, param: click.Parameter, value: object) -> None:
+    if value and param.name:
+        values = cast(tuple[str, ...], value) if isinstance(value, tuple) else (_text(value),)
+        context.meta.setdefault(_GIVEN, {})[param.name] = values
+
+
+def _text(value: object) -> str:
+    return "true" if value is True else str(value)
+
+
+def settings_for(manner: Manner) -> Settings:
+    """Return the configuration that holds here."""
+    return read_settings(manner.config, folder=Path.cwd(), environment=os.environ)
+
+
+def named_target(
+    arguments: Sequence[str],
+    settings: Settings,
+    *,
+    reference: bool = False,
+    given: Pairs = (),
+) -> Named:
+    """Find the target; ``given`` stands above the configuration.
+
+    Raises:
+        UsageFault: none is named, or more than one, or the URL is empty.
+    """
+    urls = [argument for argument in arguments if is_url(argument) or not argument.strip()]
+    prefixes = tuple(argument.rstrip("/") for argument in arguments if argument not in urls)
+    url = _one_url(urls, settings, reference=reference)
+    if url is None:
+        raise UsageFault(NO_TARGET + _hint(prefixes))
+    if not url.strip():
+        raise UsageFault(EMPTY_URL)
+    # What the configuration says of another target must not be believed of this one.
+    configured = settings if url == settings.url or settings.url is None else Settings()
+    if url == REFERENCE:
+        configured = Settings()
+        if given:
+            options = ", ".join(dict.fromkeys(option_of(key) for key, _ in given))
+            raise UsageFault(
+                f"--reference brings its own addresses and data directory; leave out {options}"
+            )
+    return Named(url, prefixes, tuple(_keys(configured, given)), configured.reset)
+
+
+def sole_target(
+    arguments: Sequence[str], settings: Settings, *, reference: bool = False, advice: str = ""
+) -> Named:
+    """Find the target of a command line on which nothing else may stand, but for its keys.
+
+    Raises:
+        UsageFault: as `named_target`; or there is an argument that is no URL.
+    """
+    named = named_target(arguments, settings, reference=reference, given=given_keys())
+    if named.prefixes:
+        raise UsageFault(f"{named.prefixes[0]!r}: expected one URL{advice}")
+    return named
+
+
+def _one_url(urls: Sequence[str], settings: Settings, *, reference: bool) -> str | None:
+    if reference and urls:
+        raise UsageFault("expected either a URL or --reference, found both; leave one out")
+    if len(urls) > 1:
+        raise UsageFault(f"expected one target, found {len(urls)}: {', '.join(urls)}")
+    if reference:
+        return REFERENCE
+    return urls[0] if urls else settings.url
+
+
+def _hint(prefixes: Sequence[str]) -> str:
+    for prefix in prefixes:
+        if ":" in prefix:
+            return f"; {prefix!r} has no protocol, did you mean {url_of(prefix.lstrip('/'))}?"
+    return f"; {prefixes[0]!r} is no URL" if prefixes else ""
+
+
+def _keys(settings: Settings, given: Pairs) -> Iterator[tuple[str, str]]:
+    said = {key for key, _ in given}
+    pairs = [*given, *(pair for pair in settings.keys if pair[0] not in said)]
+    for key in target_keys():
+        yield from (pair for pair in pairs if pair[0] == key)

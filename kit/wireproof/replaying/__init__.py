@@ -1,0 +1,1 @@
+"""Repeating a recorded exchange and comparing the answers."""

@@ -1,0 +1,61 @@
+"""Finding one case in a bundle."""
+
+from pathlib import Path
+
+from wireproof.options.suggestions import nearest_words
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_spec.record import CaseRecord
+
+OUT = Path("out")
+SHORTEST_SIGNATURE = 4
+
+
+def locate(what: str, bundle: Path | None) -> tuple[Bundle, CaseRecord]:
+    """Find a case by file, case id, signature or hash.
+
+    Raises:
+        UsageFault: there is no bundle, or no such case in it, or nothing was sent.
+    """
+    path = Path(what)
+    if path.is_file():
+        found = read_bundle(path)
+        if len(found.cases) != 1:
+            raise UsageFault(
+                f"{what} holds {len(found.cases)} cases; name one: "
+                f"wireproof replay ID --bundle {what}"
+            )
+        case = found.cases[0]
+    else:
+        found = read_bundle(bundle or newest_bundle())
+        case = _named(what, found)
+    if not any(step.kind in ("send", "request") for step in case.transcript.steps):
+        raise UsageFault(f"{case.case}: nothing was sent ({case.reason}); there is no exchange")
+    return found, case
+
+
+def newest_bundle() -> Path:
+    """Return the newest bundle in out/.
+
+    Raises:
+        UsageFault: there is none.
+    """
+    bundles = sorted(OUT.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    if not bundles:
+        raise UsageFault("there is no bundle in out/; name one with --bundle FILE")
+    return bundles[-1]
+
+
+def _named(what: str, bundle: Bundle) -> CaseRecord:
+    for case in bundle.cases:
+        if case.case == what:
+            return case
+    if len(what) >= SHORTEST_SIGNATURE:
+        for case in bundle.cases:
+            if (case.signature or "").startswith(what) or case.case_hash.startswith(what):
+                return case
+    names = [case.case for case in bundle.cases]
+    near = nearest_words(what, [*names, *(each.id for each in bundle.findings)], count=3)
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    kinds = "finding, case or signature" if bundle.findings else "case or signature"
+    raise UsageFault(f"{bundle.path}: no {kinds} {what!r}{hint}")

@@ -1,0 +1,119 @@
+"""What ``wireproof replay`` must know of a protocol; found in the protocols' table."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from wireproof.replaying.rename import Names
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import PROTOCOLS, resolve
+from wireproof_kit.targets.session import Session
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.outgoing import Outgoing
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import CaseRecord, StepRecord
+
+Steps = tuple[StepRecord, ...]
+Frames = Sequence[bytes]
+
+
+class Links(Protocol):
+    """The connections of one repetition, by the names they had in the record."""
+
+    @property
+    def transcript(self) -> Transcript:
+        """What was sent and received."""
+        ...
+
+    def open(self, name: str) -> None:
+        """Connect."""
+
+    def send(self, name: str, outgoing: Outgoing) -> None:
+        """Send bytes as they are."""
+
+    def request(self, name: str, data: bytes, what: str) -> None:
+        """Send an HTTP request on a connection of its own and take the answer."""
+
+    def receive(self, name: str) -> None:
+        """Take what comes next, or that there is nothing."""
+
+    def half_close(self, name: str) -> None:
+        """End the sending direction."""
+
+    def close(self, name: str) -> None:
+        """End a connection."""
+
+    def close_all(self) -> None:
+        """End every connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What is to be repeated how often and where; ``arguments`` are what the case takes.
+
+    Without arguments it is repeated as recorded: under the names it had, and nothing is made.
+    """
+
+    case: CaseRecord
+    arguments: tuple[str, ...] | None
+    target: Target
+    session: Session
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One repetition: what is sent, under which names for those recorded, and over what."""
+
+    steps: Steps
+    names: Names
+    links: Links
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """The rounds, and ``steps`` of the record that they are compared with."""
+
+    steps: Steps
+    rounds: tuple[Round, ...]
+
+
+def as_it_came(data: bytes, sent: Frames) -> bytes:
+    """Return what came: nothing in it may stand in any order."""
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """How a protocol's exchanges are repeated.
+
+    ``renewed`` takes bytes to be sent, all that was received before them in the record, and all
+    that came now: it puts what lives now in place of what was recorded. ``is_beat`` tells bytes
+    that come and go by the clock. ``rank`` orders answers that may come in any order. The fields
+    in ``volatile`` differ from run to run. ``not_replayed`` are arguments with which a case does
+    what its record does not hold, and what that is. ``settled`` takes what came and all that was
+    sent before it: it puts into an order of its own what may stand in any within an answer.
+    """
+
+    arrange: Callable[[Occasion], Arrangement]
+    renewed: Callable[[bytes, Frames, Frames], bytes]
+    is_beat: Callable[[bytes], bool]
+    rank: Callable[[bytes], bytes]
+    volatile: Set[str]
+    not_replayed: Mapping[str, str]
+    settled: Callable[[bytes, Frames], bytes] = as_it_came
+
+
+def replayer_of(protocol: str) -> Replayer:
+    """Import a protocol's replayer.
+
+    Raises:
+        UsageFault: what was recorded of it cannot be sent again.
+    """
+    entry = PROTOCOLS.get(protocol)
+    if entry is None or not entry.replayer:
+        raise UsageFault(
+            f"what was recorded of protocol {protocol!r} cannot be sent again; run the case again "
+            "instead: wireproof run URL CASE"
+        )
+    return cast(Replayer, resolve(entry.replayer)())

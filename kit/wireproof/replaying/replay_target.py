@@ -1,0 +1,93 @@
+"""Where an exchange is repeated: the target, opened, and what the record does not hold."""
+
+import contextlib
+import secrets
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from wireproof.options.target_choice import REFERENCE, Pairs
+from wireproof.replaying.protocol_replay import Occasion, Replayer, Round, Steps, replayer_of
+from wireproof.running.collection import collect
+from wireproof_kit.bundle.file import Bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import protocol_of, read_target, session_opener
+from wireproof_kit.targets.embedded import start_reference
+from wireproof_kit.targets.session import SessionOptions
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.transcript import IN_TLS
+from wireproof_spec.record import CaseRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is repeated and where, round by round; ``steps`` are what the rounds should give."""
+
+    case: CaseRecord
+    steps: Steps
+    protocol: str
+    target: Target
+    rounds: tuple[Round, ...]
+    replayer: Replayer
+
+
+@contextlib.contextmanager
+def open_scene(
+    bundle: Bundle,
+    case: CaseRecord,
+    to: str | None,
+    keys: Pairs,
+    *,
+    times: int,
+    as_recorded: bool,
+    hazardous: bool,
+) -> Generator[Scene]:
+    """Open the target, with what every round needs; all of it ends with the block."""
+    protocol = bundle.header.target.protocol
+    replayer = replayer_of(protocol)
+    url = to or bundle.header.target.url
+    with contextlib.ExitStack() as stack:
+        if url == REFERENCE:
+            reference = start_reference(protocol)
+            stack.callback(reference.close)
+            url = reference.url
+        target = read_target(url, keys)
+        _refuse(case, target, protocol, hazardous=hazardous)
+        options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
+        session = session_opener(protocol)(target, options)
+        stack.callback(session.close)
+        arguments = None if as_recorded else _arguments(case, replayer)
+        arranged = replayer.arrange(Occasion(case, arguments, target, session, times))
+        yield Scene(case, arranged.steps, protocol, target, arranged.rounds, replayer)
+
+
+def _refuse(case: CaseRecord, target: Target, protocol: str, *, hazardous: bool) -> None:
+    if target.protocol != protocol:
+        raise UsageFault(f"{target.url}: expected a target of protocol {protocol}")
+    if not target.host:
+        raise UsageFault(
+            f"{target.url}: replaying needs one node; expected {protocol}://HOST:PORT"
+        )
+    if any(step.note.startswith(IN_TLS) for step in case.transcript.steps):
+        raise UsageFault(
+            f"{case.case} was recorded in TLS, which a replay does not speak; run the case "
+            f"again instead: wireproof run URL {case.case} --tls"
+        )
+    if case.hazard and not (target.is_loopback() or hazardous):
+        raise UsageFault(f"{case.case} may kill {target.url}; give --hazardous to send it")
+
+
+def _arguments(case: CaseRecord, replayer: Replayer) -> tuple[str, ...]:
+    """Return what the case takes, as this kit knows it."""
+    instance = next(
+        (item for item in collect(protocol=protocol_of(case.case)) if item.id == case.case), None
+    )
+    if instance is None:
+        raise UsageFault(f"{case.case} is no case of this kit; replay it with --as-recorded")
+    for name in instance.arguments:
+        why = replayer.not_replayed.get(name)
+        if why is not None:
+            raise UsageFault(
+                f"{case.case} {why}, which the record does not hold; run the case again instead: "
+                f"wireproof run URL {case.case}"
+            )
+    return instance.arguments

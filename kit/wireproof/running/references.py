@@ -1,0 +1,60 @@
+"""Which references ``--reference`` means: that of each protocol selected, one after another."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wireproof.options.target_choice import REFERENCE, Named
+from wireproof.running.collection import collect
+from wireproof.running.request import RunOptions, narrowing
+from wireproof_kit.protocols import protocol_of, referenced
+from wireproof_spec.catalogue import is_below, load_catalogue
+
+Request = tuple[Named, RunOptions]
+
+
+def requests(named: Named, options: RunOptions) -> list[Request]:
+    """Return what is to be run: the target as named, or a reference of each protocol selected.
+
+    An id that no protocol knows goes with the first of them, so that its run refuses it.
+    """
+    if named.url != REFERENCE:
+        return [(named, options)]
+    first, *others = _selected(named.prefixes, options)
+    return [
+        _request(named, options, first, strange=True),
+        *(_request(named, options, protocol, strange=False) for protocol in others),
+    ]
+
+
+def _request(named: Named, options: RunOptions, protocol: str, *, strange: bool) -> Request:
+    def own(ids: Sequence[str]) -> tuple[str, ...]:
+        owners = {each: _owners(each) for each in ids}
+        return tuple(
+            each for each in ids if protocol in owners[each] or (strange and not owners[each])
+        )
+
+    part = options.copy()
+    part["exclude"] = own(options["exclude"])
+    return replace(named, protocol=protocol, prefixes=own(named.prefixes)), part
+
+
+def _selected(prefixes: Sequence[str], options: RunOptions) -> list[str]:
+    """Return the protocols of which something is selected; at least one."""
+    named = {protocol for prefix in prefixes for protocol in _owners(prefix)}
+    found = [each for each in referenced() if each in named] or list(referenced())
+    found = [each for each in found if each not in options["exclude"]] or found
+    narrowed = narrowing(options)
+    if len(found) > 1 and narrowed:
+        kept = {protocol_of(item.id) for item in collect(narrowed)}
+        found = [each for each in found if each in kept] or found
+    return found if named or not prefixes else found[:1]
+
+
+def _owners(prefix: str) -> list[str]:
+    """Return the protocols among whose cases and clauses a prefix may select."""
+    return [
+        protocol
+        for protocol in referenced()
+        if is_below(prefix, protocol)
+        or any(is_below(clause.id, prefix) for clause in load_catalogue(protocol).clauses())
+    ]

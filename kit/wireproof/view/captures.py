@@ -1,0 +1,69 @@
+"""Captures of a bundle's cases, one file each, to open in Wireshark."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from wireproof_kit import pcap
+from wireproof_kit.bundle.file import Bundle, read_bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.pcap.exchange import exchange_of
+from wireproof_spec.record import CaseRecord
+
+GREEN = ("pass", "reading", "unsupported")
+FORMATS = ("pcap", "pcap-all")
+
+
+def write_failing(bundle: Path, out: Path) -> None:
+    """Write a capture of what did not conform into a folder; raises as `write_all`."""
+    found = read_bundle(bundle)
+    _write(found, (case for case in _cases(found) if case.verdict not in GREEN), out)
+
+
+def write_all(bundle: Path, out: Path) -> None:
+    """Write a capture of each case, and of each finding of the fuzzer, into a folder.
+
+    Raises:
+        UsageFault: the bundle cannot be read, or the extra ``pcap`` is not installed.
+        OSError: a file cannot be written.
+    """
+    found = read_bundle(bundle)
+    _write(found, _cases(found), out)
+
+
+def lacking(asked: Mapping[str, Path]) -> str:
+    """Say what will be left out because the extra is not installed; empty if nothing is."""
+    if pcap.is_installed():
+        return ""
+    named = [f"--{name} {asked[name]}" for name in FORMATS if name in asked]
+    return f"{' and '.join(named)} left out: {pcap.MISSING}" if named else ""
+
+
+def _cases(bundle: Bundle) -> Iterator[CaseRecord]:
+    yield from bundle.cases
+    if not bundle.findings:
+        return
+    from wireproof_kit.fuzz.campaign.records import finding_case
+
+    for finding in bundle.findings:
+        yield finding_case(finding, bundle.header.target.protocol)
+
+
+def _write(bundle: Bundle, cases: Iterator[CaseRecord], out: Path) -> None:
+    if not pcap.is_installed():
+        raise UsageFault(pcap.MISSING)
+    out.mkdir(parents=True, exist_ok=True)
+    taken: set[str] = set()
+    for case in cases:
+        exchange = exchange_of(bundle.header, case)
+        if exchange is not None:
+            name = _file_name(case, taken)
+            taken.add(name)
+            pcap.write(out / name, [exchange])
+
+
+def _file_name(case: CaseRecord, taken: set[str]) -> str:
+    """Return a name for a case's file: its id, and its hash where another has that name."""
+    stem = re.sub(r"[^A-Za-z0-9.-]+", "_", case.case)
+    name = f"{stem}.pcapng"
+    return f"{stem}-{case.case_hash[:8]}.pcapng" if name in taken else name

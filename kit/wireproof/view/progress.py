@@ -1,0 +1,29 @@
+"""How far a command has come, told on stderr every few seconds while it works."""
+
+import sys
+import time
+
+from wireproof.options.global_options import manner
+from wireproof.view.output import write_lines
+
+EVERY_S = 5.0
+
+
+class Progress:
+    """Counts what is done; quiet where the user wants only the result."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._started = self._told_at = time.monotonic()
+        self._out = None if manner().quiet else sys.stderr
+
+    def told(self, done: int, total: int) -> None:
+        """Take in how much is done; tell it when nothing was told for a while."""
+        now = time.monotonic()
+        if self._out is None or now - self._told_at < EVERY_S or not done:
+            return
+        self._told_at = now
+        spent = now - self._started
+        left = spent / done * (total - done)
+        told = f"{done}/{total} {self._noun}, {spent:.0f} s, about {left:.0f} s left"
+        write_lines(self._out, [f"progress [ {told} ]"])

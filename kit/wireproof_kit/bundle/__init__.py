@@ -1,0 +1,1 @@
+"""The bundle: the one file a run leaves, and captures made of it."""

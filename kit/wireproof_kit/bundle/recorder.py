@@ -1,0 +1,55 @@
+"""The run's ledger: records as they come, the bundle under them, the conclusion at the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from wireproof_kit.bundle.file import BundleWriter
+from wireproof_kit.verdicts.deviations import Deviation, apply
+from wireproof_kit.verdicts.outcome import Standing, conclude
+from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Collects judged records; the header may come after the first of them."""
+
+    bundle: Path | None
+    deviations: Sequence[Deviation] = ()
+    allow_unstable: bool = False
+    header: HeaderRecord | None = None
+    _writer: BundleWriter | None = None
+    _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
+
+    def begin(self, header: HeaderRecord) -> None:
+        """Take the header and start the bundle."""
+        self.header = header
+        if self.bundle is not None:
+            self._writer = BundleWriter(self.bundle, header)
+            for record in self._records:
+                self._writer.add(record)
+
+    def add(self, record: CaseRecord) -> None:
+        """Take a judged record."""
+        self._records.append(record)
+        if self._writer is not None:
+            self._writer.add(record)
+
+    def close(self, *, today: date, interrupted: bool = False) -> FooterRecord | None:
+        """Draw the conclusion and close the bundle; None when no run ever began."""
+        if self.header is None:
+            return None
+        version = self.header.target.fingerprint.get("version", "")
+        applied = apply(self._records, self.deviations, version=version, today=today)
+        standing = Standing(
+            profile=self.header.profile,
+            stale=applied.stale,
+            expired=applied.expired,
+            interrupted=interrupted,
+            allow_unstable=self.allow_unstable,
+        )
+        catalogue = load_catalogue(self.header.target.protocol)
+        footer = conclude(self.header, self._records, catalogue, standing)
+        return self._writer.close(footer) if self._writer is not None else footer

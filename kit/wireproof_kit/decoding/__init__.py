@@ -1,0 +1,1 @@
+"""Decoded values, annotated dumps, and text that is safe to print."""

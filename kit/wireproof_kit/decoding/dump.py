@@ -1,0 +1,193 @@
+"""Annotated hex dumps in 80 columns: for decoded bytes, sent frames and failing answers.
+
+A dump has three columns: a title or the offset, eight bytes in hex, and what they mean. Long
+runs and long texts are elided in the middle, many parts too; a part that was made wrong on
+purpose is never left out. Everything that comes from bytes is made printable, so that no
+content can reach a terminal as a control sequence.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from wireproof_kit.decoding.printable import clipped, padded, printable, width, wrapped
+from wireproof_kit.wire.transcript import Part
+
+COLUMNS = 80
+HEAD = 12
+BYTES = 8
+LABEL = 40
+MARK = "<-- made wrong here"
+ELLIPSIS = "…"
+WIDE_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where received bytes differ from what was due, and how."""
+
+    offset: int
+    length: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """How much a dump shows: rows for one part, parts for one dump."""
+
+    rows: int = 1
+    parts: int = 40
+
+
+BRIEF = Measure()
+
+
+def dump_parts(
+    title: str, data: bytes, parts: Sequence[Part] = (), *, measure: Measure = BRIEF
+) -> list[str]:
+    """Return the lines of bytes with their parts, headed by a title (``sent``)."""
+    lines = list(_lines(data, parts, measure=measure, base=None))
+    return _headed(title, lines)
+
+
+def dump_numbered(
+    data: bytes, parts: Sequence[Part] = (), *, base: int = 0, measure: Measure = BRIEF
+) -> list[str]:
+    """Return the lines of bytes with their parts, each headed by its offset from ``base``."""
+    return list(_lines(data, parts, measure=measure, base=base))
+
+
+def dump_bytes(
+    title: str, data: bytes, *, pointer: Pointer | None = None, rows: int = 4
+) -> list[str]:
+    """Return rows of sixteen bytes; carets stand under the bytes a pointer names."""
+    row_count = -(-len(data) // WIDE_BYTES) or 1
+    place = 0 if pointer is None else min(pointer.offset, len(data))
+    aim = None if pointer is None else min(place // WIDE_BYTES, row_count - 1)
+    lines: list[str] = []
+    before = -1
+    for row in _kept_rows(row_count, rows, aim=aim):
+        if row > before + 1:
+            lines.append(_left_out((row - before - 1) * WIDE_BYTES))
+        start = row * WIDE_BYTES
+        lines.append(" " * HEAD + data[start : start + WIDE_BYTES].hex(" "))
+        if pointer is not None and row == aim:
+            lines.extend(_carets(pointer, place - start, len(data) - start))
+        before = row
+    return _headed(title, lines)
+
+
+def whole(data: bytes, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts in order, with unnamed bytes between them as parts of their own."""
+    complete: list[Part] = []
+    end = 0
+    for part in sorted(parts, key=lambda part: (part.offset, -part.length)):
+        if part.offset > end:
+            complete.append(_unnamed(data, end, part.offset))
+        complete.append(part)
+        end = max(end, part.offset + part.length)
+    if end < len(data):
+        complete.append(_unnamed(data, end, len(data)))
+    return complete
+
+
+def _unnamed(data: bytes, start: int, end: int) -> Part:
+    text = data[start : min(end, start + 4 * LABEL)].decode("ascii", "replace")
+    readable = "".join(sign if " " <= sign <= "~" else "." for sign in text)
+    return Part(start, end - start, readable)
+
+
+def _lines(
+    data: bytes, parts: Sequence[Part], *, measure: Measure, base: int | None
+) -> Iterator[str]:
+    complete = whole(data, parts)
+    before = -1
+    for index in _kept_parts(complete, measure.parts):
+        if index > before + 1:
+            skipped = complete[before + 1 : index]
+            count = sum(part.length for part in skipped)
+            yield _left_out(count, what=f"{len(skipped)} parts, ")
+        yield from _part_lines(data, complete[index], rows=measure.rows, base=base)
+        before = index
+
+
+def _kept_parts(parts: Sequence[Part], most: int) -> Iterable[int]:
+    count = len(parts)
+    if count <= most:
+        return range(count)
+    head = most - most // 3
+    kept = {*range(head), *range(count - (most - head), count)}
+    kept |= {index for index, part in enumerate(parts) if part.wrong}
+    return sorted(kept)
+
+
+def _part_lines(data: bytes, part: Part, *, rows: int, base: int | None) -> Iterator[str]:
+    hex_rows = _hex_rows(data, part, rows)
+    label_rows = wrapped(printable(part.label), columns=COLUMNS - LABEL, rows=rows) or [""]
+    if part.wrong:
+        label_rows[:1] = _marked(label_rows[0])
+    missing = len(label_rows) - len(hex_rows)
+    hex_rows += [(None, "")] * missing
+    label_rows += [""] * -missing
+    for (offset, text), label in zip(hex_rows, label_rows, strict=True):
+        head = "" if base is None or offset is None else f"{base + offset:>10}"
+        yield f"{head:<{HEAD}}{text:<{LABEL - HEAD}}{label}".rstrip()
+
+
+def _marked(label: str) -> list[str]:
+    """Return the label with the mark behind it, or below it when it does not fit."""
+    if LABEL + width(label) + 2 + len(MARK) > COLUMNS:
+        return [label, MARK]
+    return [padded(label, max(17, width(label) + 2)) + MARK]
+
+
+def _hex_rows(data: bytes, part: Part, rows: int) -> list[tuple[int | None, str]]:
+    """Return (offset, hex) for the rows of one part; a row of elision has no offset."""
+    end = min(part.offset + part.length, len(data))
+    starts = range(part.offset, end, BYTES)
+
+    def shown(start: int) -> tuple[int | None, str]:
+        return start, data[start : min(start + BYTES, end)].hex(" ")
+
+    if len(starts) <= rows:
+        return [shown(start) for start in starts] or [(part.offset, "")]
+    if rows == 1:
+        offset, text = shown(part.offset)
+        return [(offset, f"{text} {ELLIPSIS}")]
+    head = rows // 2
+    tail = rows - 1 - head
+    hidden = starts[head : len(starts) - tail]
+    last = hidden[-1] + BYTES if tail else end
+    gap = f"{ELLIPSIS} {last - hidden[0]} bytes left out"
+    after = starts[len(starts) - tail :]
+    return [*map(shown, starts[:head]), (None, gap), *map(shown, after)]
+
+
+def _kept_rows(count: int, most: int, *, aim: int | None) -> list[int]:
+    if count <= most:
+        return list(range(count))
+    head = most - most // 3
+    kept = {*range(head), *range(count - (most - head), count)}
+    return sorted(kept if aim is None else kept | {aim})
+
+
+def _carets(pointer: Pointer, first: int, size: int) -> list[str]:
+    """Return carets from byte ``first`` of a row, to the row's end at most, and the text."""
+    last = min(first + pointer.length, size, WIDE_BYTES)
+    carets = "^" * max(3 * (last - first) - 1, 2)
+    line = f"{'':{HEAD + 3 * first}}{carets}"
+    text = printable(pointer.text)
+    if width(line) + 1 + width(text) <= COLUMNS:
+        return [f"{line} {text}"]
+    rows = wrapped(text, columns=COLUMNS - HEAD, rows=3)
+    return [line, *(" " * HEAD + row for row in rows)]
+
+
+def _left_out(count: int, *, what: str = "") -> str:
+    return f"{'':{HEAD}}{ELLIPSIS} {what}{count} bytes left out"
+
+
+def _headed(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return [f"  {title}".rstrip()]
+    head = f"  {clipped(printable(title), HEAD - 3)}"
+    return [f"{head:<{HEAD}}{lines[0][HEAD:]}".rstrip(), *lines[1:]]

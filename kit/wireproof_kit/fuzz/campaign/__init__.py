@@ -1,0 +1,1 @@
+"""A campaign: its target, workers, batches, coverage and records."""

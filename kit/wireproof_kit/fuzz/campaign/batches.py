@@ -1,0 +1,107 @@
+"""A worker's batches: which cases are in each, which of them may be sent, what they cover."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from wireproof_kit.fuzz.campaign.blocklist import Avoided
+from wireproof_kit.fuzz.campaign.coverage import Coverage
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Generation
+from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter
+
+BATCH: Final = 256
+PIECE: Final = 16
+"""Cases made between two looks at what the target sends."""
+WATCHED: Final = 2
+"""Of so many batches, one is watched for deliveries."""
+QUIET: Final = 8
+"""In one of so many, no two cases meet: whoever waits for another one's doing waits in vain."""
+
+Meanwhile: TypeAlias = Iterator[None]
+"""Work in small pieces, done while the target is busy."""
+
+
+@dataclass(slots=True)
+class Made:
+    """The cases of a batch as far as they are made; those that may be sent are ready."""
+
+    number: int
+    ready: Sorted | None
+    cases: list[Case] = field(default_factory=list[Case])
+
+
+@dataclass(slots=True)
+class Batches:
+    """The batches that are this worker's, and what became of their cases.
+
+    `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
+    that was found to cost much.
+    """
+
+    plan: Plan
+    generation: Generation | None = None
+    avoided: Avoided = field(default_factory=Avoided)
+    coverage: Coverage = field(default_factory=Coverage)
+    skipped: int = 0
+    left_out: int = 0
+
+    @property
+    def first(self) -> int:
+        """The number of the first batch."""
+        return self.plan.first + self.plan.worker
+
+    @property
+    def step(self) -> int:
+        """From one batch to the next: those between are other workers'."""
+        return self.plan.workers
+
+    def is_behind(self, batch: int) -> bool:
+        """Tell whether a batch lies behind the last case that is wanted."""
+        return self.plan.cases is not None and batch * BATCH >= self.plan.cases
+
+    def is_quiet(self, batch: int) -> bool:
+        """Tell whether no two cases of a batch may meet."""
+        return batch // self.step % QUIET == 1
+
+    def begun(self, batch: int, sorter: Sorter | None) -> Made:
+        """Begin to make a batch; without a sorter nothing of it is made ready."""
+        watch = batch // self.step % WATCHED == 0
+        return Made(batch, sorter.sorted((), watch=watch) if sorter is not None else None)
+
+    def making(self, made: Made) -> Meanwhile:
+        """Make the cases of a batch, and sort those that may be sent, piece by piece."""
+        generation = self.generation
+        assert generation is not None, "the campaign is open"
+        first = made.number * BATCH
+        last = first + BATCH if self.plan.cases is None else min(first + BATCH, self.plan.cases)
+        for index in range(first, last):
+            case = generation.case(index)
+            made.cases.append(case)
+            if made.ready is not None and self._is_sent(case):
+                made.ready.add(case)
+            if index % PIECE == PIECE - 1:
+                yield
+
+    def kept(self, made: Made, sorter: Sorter | None) -> Sorted | None:
+        """Leave out what may not be sent, or has been found to be fatal since it was made."""
+        allowed = self.allowed(made.cases)
+        kept = [case for case in allowed if self._is_sent(case)]
+        self.skipped += len(allowed) - len(kept)
+        for case in kept:
+            self.coverage.add(case)
+        ready = made.ready
+        if sorter is None or ready is None or len(ready.batch) == len(kept):
+            return ready
+        return sorter.sorted(kept, watch=ready.is_watched)
+
+    def allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
+        """Return those cases that may be sent to this target, and count the others."""
+        found = [case for case in cases if self.plan.hazardous or not case.hazardous]
+        self.left_out += len(cases) - len(found)
+        return found
+
+    def _is_sent(self, case: Case) -> bool:
+        is_allowed = self.plan.hazardous or not case.hazardous
+        return is_allowed and not self.avoided.holds(case, self.generation)

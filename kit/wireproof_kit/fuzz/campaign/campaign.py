@@ -1,0 +1,305 @@
+"""One worker's part of a campaign: batch after batch, and what follows from what they raise."""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, Protocol
+
+from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
+from wireproof_kit.fuzz.campaign.plan import Arena, Plan
+from wireproof_kit.fuzz.campaign.records import cases_of, renaming
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Generation, Grounds
+from wireproof_kit.fuzz.oracle.resource_growth import Watch
+from wireproof_kit.fuzz.oracle.rules import (
+    DEAD,
+    DELIVERY,
+    FILES,
+    HUNG,
+    MEMORY,
+    NEIGHBOUR,
+    ROUND_TRIP,
+)
+from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter
+from wireproof_kit.fuzz.send.engine import Counts, Engine
+from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
+from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.consequences import (
+    ALIKE,
+    ILL,
+    STUCK,
+)
+from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.fuzz.triage.findings import Findings
+from wireproof_kit.fuzz.triage.triage import Pursuit
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import FindingRecord
+
+RECORD_S: Final = 10.0
+"""Seconds at most for recording an exchange of many cases."""
+
+
+class Audience(Protocol):
+    """Hears how a campaign goes."""
+
+    def went_on(self, campaign: "Campaign") -> None:
+        """Hear that a batch is done."""
+
+    def found(self, campaign: "Campaign", finding: Finding) -> None:
+        """Hear of something found; again when it was seen again."""
+
+
+@dataclass(slots=True)
+class Campaign:
+    """A worker's campaign under way."""
+
+    plan: Plan
+    arena: Arena
+    audience: Audience
+    is_interrupted: Callable[[], bool] = lambda: False
+    batch: int = 0
+    executed: int = 0
+    died: bool = False
+    counts: Counts = field(default_factory=Counts)
+    fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+    patience_s: float = 0.0
+    unwatched_s: float | None = None
+    batches: Batches = field(init=False)
+    findings: Findings = field(init=False)
+    _pursuit: Pursuit = field(init=False)
+    _names: Mapping[str, str] = field(default_factory=dict[str, str])
+    _engine: Engine | None = None
+    _watch: Watch | None = None
+    _started: float = 0.0
+    _ends_at: float = math.inf
+    _revival_s: float = 0.0
+    is_watched: bool = False
+
+    def __post_init__(self) -> None:
+        self.batches = Batches(self.plan)
+        self.findings = Findings(self.plan.choice.seed, self._tell)
+        self._pursuit = Pursuit(self)
+
+    def run(self) -> None:
+        """Go on until time, cases or patience of the user end."""
+        self._started = time.monotonic()
+        if self.plan.time_s is not None:
+            self._ends_at = self._started + self.plan.time_s
+        self.open()
+        try:
+            for record in self.plan.corpus:
+                if self._engine is not None and not self.is_over():
+                    cases = self.batches.allowed(self.cases_of(record))
+                    self._perform(self._engine.sorted(cases, watch=True))
+            self._run_batches()
+        finally:
+            engine = self._engine
+            self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
+
+    def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
+        """Return the cases of a finding, under the names that are there now.
+
+        Raises:
+            UsageFault: the record is damaged, or a state is none of this protocol.
+        """
+        generation = self.batches.generation
+        assert generation is not None, "the campaign is open"
+        return cases_of(record, self._names, generation.enter)
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the end."""
+        return self._ends_at - time.monotonic()
+
+    @property
+    def hunting_s(self) -> float:
+        """Seconds that suspicions took."""
+        return self._pursuit.spent_s
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What cases name on the target."""
+        return self._names
+
+    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        """Perform cases on fresh connections; return a suspicion of that kind if they raise it."""
+        engine, watch = self._engine, self._watch
+        if engine is None:
+            return None
+        engine.close()
+        if violated in (FILES, MEMORY):
+            trouble = watch.probed(violated, cases, self._send) if watch else None
+            return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
+        # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
+        # some die of what they deliver, and only when somebody receives it.
+        beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
+        receiving = beside or (violated == DEAD and self.is_watched)
+        engine.is_brief = violated in (DEAD, HUNG)
+        found = engine.perform(cases, watch=receiving, patient=beside)
+        engine.is_brief = False
+        engine.close()
+        self.heal(found)
+        return _alike(found, violated)
+
+    def probe_apart(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+        """Perform each on connections of its own, one more request behind it, as `probe` does.
+
+        What loses the place in the stream, or a message of whoever publishes next, shows in that
+        request only, and the campaign may have learned of a case that it ends its connection,
+        which nobody else knows.
+        """
+        engine = self._engine
+        if engine is None:
+            return None
+        found = engine.perform_apart(cases)
+        self.heal(found)
+        return _alike(found, violated)
+
+    def disturbs(self, cases: Sequence[Case]) -> bool:
+        """Perform one after the other; tell whether the bystanders behind them lack something."""
+        engine = self._engine
+        if engine is None:
+            return False
+        for case in cases:
+            engine.perform_one(case)
+        return not engine.is_well()
+
+    def _run_batches(self) -> None:
+        batches = self.batches
+        made = batches.begun(batches.first, self._sorter())
+        making = batches.making(made)
+        for batch in count(batches.first, batches.step):
+            self.batch = batch
+            if self.is_over():
+                break
+            for _ in making:
+                pass
+            kept = batches.kept(made, self._sorter())
+            made = batches.begun(batch + batches.step, self._sorter())
+            making = batches.making(made)
+            self._perform(kept, making, quiet=batches.is_quiet(batch))
+            self.audience.went_on(self)
+            if self._has_enough():
+                break
+
+    def _sorter(self) -> Sorter | None:
+        return self._engine.sorter if self._engine is not None else None
+
+    def _perform(
+        self, batch: Sorted | None, meanwhile: Meanwhile | None = None, *, quiet: bool = False
+    ) -> None:
+        engine, watching = self._engine, self._watch
+        if batch is None or not batch.batch or engine is None:
+            return
+        self.is_watched = batch.is_watched
+        found = engine.perform_sorted(batch, patient=False, quiet=quiet, meanwhile=meanwhile)
+        cases = batch.batch
+        self.executed += len(cases)
+        if not found and watching is not None:
+            trouble = watching.climbs(cases)
+            found = [Suspicion(trouble, tuple(cases))] if trouble else []
+        self._pursuit.follow_all(found, self._has_enough)
+
+    def _send(self, cases: Sequence[Case]) -> None:
+        """Send cases without a look at what comes of them but their connections' ends."""
+        if self._engine is not None:
+            self._engine.perform(cases, watch=False, patient=False)
+            self._engine.close()
+
+    def _tell(self, finding: Finding) -> None:
+        self.audience.found(self, finding)
+
+    def recorded(self, cases: Sequence[Case]) -> Transcript:
+        """Return the exchange of cases sent once more, one by one, while there is time."""
+        transcript = Transcript()
+        if self._engine is not None:
+            now = time.monotonic()
+            until = max(now, min(now + RECORD_S, self._ends_at))
+            for case in cases:
+                self._engine.perform_one(case, transcript)
+                if time.monotonic() > until:
+                    break
+            if self.is_over():
+                self.close(leave=True)
+            elif not self._engine.is_well() and not self._engine.is_well():
+                self._revive(stuck=True)
+        return transcript
+
+    def _has_enough(self) -> bool:
+        """Tell whether the first finding is there, and no other is wanted."""
+        return self.plan.stop_at_first and self.findings.are_confirmed
+
+    def is_over(self) -> bool:
+        """Tell whether time, cases or the user's patience have ended."""
+        if self.died or self.is_interrupted() or time.monotonic() >= self._ends_at:
+            return True
+        return self.batches.is_behind(self.batch)
+
+    def heal(self, found: Sequence[Suspicion]) -> bool:
+        """Bring the target back if it died of cases, or is stuck; tell whether it is well."""
+        kinds = {each.trouble.violated for each in found}
+        if DEAD in kinds:
+            return self._revive()
+        is_stuck = bool(kinds & STUCK) and self.arena.can_restart
+        if kinds & ILL and self._engine is not None and not self.is_over():
+            is_stuck = is_stuck or not self._engine.is_well()
+        return self._revive(stuck=True) if is_stuck else True
+
+    def _revive(self, *, stuck: bool = False) -> bool:
+        self.close(leave=True)
+        started = time.monotonic()
+        if started + self._revival_s >= self._ends_at:
+            self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
+        if self.is_over():
+            return False
+        if self.arena.revive(stuck=stuck):
+            with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
+                self.open()
+                self._revival_s = time.monotonic() - started
+                return True
+        self.died = True
+        return False
+
+    def open(self) -> None:
+        """Open the target, and learn what cases name there."""
+        grounds = self.arena.open()
+        self.fingerprint = grounds.fingerprint
+        self.patience_s = grounds.patience_s
+        generation = self._made_for(grounds)
+        now = Renaming(renaming(self._names, grounds.names))
+        self._engine = Engine(
+            grounds, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
+        )
+        pid = self.arena.pid
+        if pid is None and self._watch is not None:
+            self.unwatched_s = round(self.elapsed_s, 3)
+        self._watch = Watch(pid) if pid is not None else None
+
+    def _made_for(self, grounds: Grounds) -> Generation:
+        """Return the cases; those made for names as long are good for the new ones."""
+        if self.batches.generation is None or not are_as_long(self._names, grounds.names):
+            self._names = grounds.names
+            self.batches.generation = grounds.generation(self.plan.choice)
+        return self.batches.generation
+
+    def close(self, *, leave: bool = False) -> None:
+        """End all connections, and delete what was made unless it must be left."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine.grounds.close(leave=leave)
+            self._engine = None
+
+
+def _alike(found: Sequence[Suspicion], violated: str) -> Suspicion | None:
+    """Return the first suspicion of that kind, or of one that it may look like."""
+    alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
+    return next((each for each in found if each.trouble.violated in alike), None)

@@ -1,0 +1,193 @@
+"""Findings and campaigns as a bundle keeps them, and cases out of one again."""
+
+from collections.abc import Callable, Mapping
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.case import (
+    BYTE_BY_BYTE,
+    HALF_CLOSE,
+    TOGETHER,
+    WHOLE,
+    ByteByByte,
+    Case,
+    HalfClose,
+    Manner,
+    Slow,
+    SplitAt,
+    Step,
+    Together,
+)
+from wireproof_kit.fuzz.oracle.rules import MEANINGS
+from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.runner.engine import transcript_record
+from wireproof_spec.record import (
+    CaseRecord,
+    FindingRecord,
+    FuzzCaseRecord,
+    SentRecord,
+    packed,
+)
+
+_PLAIN: Mapping[str, Manner] = {
+    "whole": WHOLE,
+    "bytewise": BYTE_BY_BYTE,
+    "together": TOGETHER,
+    "half-close": HALF_CLOSE,
+}
+_NAMES: Mapping[type, str] = {
+    ByteByByte: "bytewise",
+    Together: "together",
+    HalfClose: "half-close",
+}
+_MANNERS = (*_PLAIN, "split", "slow")
+
+
+def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
+    """Return what a bundle keeps of a finding."""
+    signature = finding.signature
+    return FindingRecord(
+        id=finding.id,
+        violated=signature.violated,
+        words=finding.trouble.words,
+        state=signature.state,
+        frame=signature.frame_kind,
+        field=signature.field,
+        answer=signature.answer,
+        seed=finding.seed,
+        shown=finding.shown,
+        runs=finding.runs,
+        seen=finding.seen,
+        at_s=finding.at_s,
+        unconfirmed=finding.unconfirmed,
+        cases=tuple(map(case_record, finding.cases)),
+        names=dict(names),
+        transcript=transcript_record(finding.transcript),
+    )
+
+
+def case_record(case: Case) -> FuzzCaseRecord:
+    """Return what is kept of a case."""
+    return FuzzCaseRecord(
+        index=case.index,
+        state=case.state,
+        frame=case.frame_kind,
+        field=case.field,
+        mutation=case.mutation,
+        sent=tuple(map(_sent, case.steps)),
+        delimited=case.delimited,
+        hazardous=case.hazardous,
+    )
+
+
+def cases_of(
+    record: FindingRecord, names: Mapping[str, str], enter: Callable[[str], object]
+) -> tuple[Case, ...]:
+    """Return a kept finding's cases, with the names that are there now.
+
+    `enter` knows the states of the protocol.
+
+    Raises:
+        UsageFault: the record is damaged, or a state is none of this protocol.
+    """
+    try:
+        check_finding(record)
+    except ValueError as error:
+        raise UsageFault(f"finding {record.id}: {error}") from error
+    for case in record.cases:
+        try:
+            enter(case.state)
+        except KeyError as error:
+            words = f"expected a state of the target's protocol, found {case.state!r}"
+            raise UsageFault(f"finding {record.id}: {words}; is it another's corpus?") from error
+    changed = renaming(record.names, names)
+    return tuple(_case_of(case, changed) for case in record.cases)
+
+
+def check_finding(record: FindingRecord) -> None:
+    """Refuse a kept finding that cannot be sent again.
+
+    Raises:
+        ValueError: it cannot; says which part of it, what was expected and found.
+    """
+    _expect(bool(record.cases), "cases", "one or more", "none")
+    for number, case in enumerate(record.cases):
+        _expect(bool(case.sent), f"cases[{number}].sent", "one step or more", "none")
+        for at, sent in enumerate(case.sent):
+            place = f"cases[{number}].sent[{at}]"
+            _expect(sent.conn >= 0, f"{place}.conn", "0 or more", str(sent.conn))
+            known = ", ".join(_MANNERS)
+            _expect(sent.manner in _MANNERS, f"{place}.manner", f"one of {known}", sent.manner)
+            try:
+                sent.data()
+            except ValueError as error:
+                raise ValueError(f"{place}: expected bytes; {error}") from error
+
+
+def _expect(holds: bool, place: str, due: str, found: str) -> None:
+    if not holds:
+        raise ValueError(f"{place}: expected {due}, found {found}")
+
+
+def _case_of(record: FuzzCaseRecord, names: Mapping[bytes, bytes]) -> Case:
+    """Return a kept case, with other names where it names what was there."""
+    steps: list[Step] = []
+    for sent in record.sent:
+        data = sent.data()
+        for old, new in names.items():
+            data = data.replace(old, new)
+        steps.append(Step(data, _manner(sent), sent.conn, sent.label))
+    return Case(
+        record.index,
+        record.state,
+        record.frame,
+        record.field,
+        record.mutation,
+        tuple(steps),
+        record.delimited,
+        record.hazardous,
+    )
+
+
+def _sent(step: Step) -> SentRecord:
+    manner = step.manner
+    slow = isinstance(manner, Slow)
+    name = "slow" if slow else "split" if isinstance(manner, SplitAt) else "whole"
+    return SentRecord(
+        conn=step.connection,
+        length=len(step.data),
+        manner=_NAMES.get(type(manner), name),
+        cuts=manner.offsets if isinstance(manner, Slow | SplitAt) else (),
+        seconds=manner.seconds if isinstance(manner, Slow) else 0.0,
+        label=step.label,
+        **packed(step.data),
+    )
+
+
+def _manner(sent: SentRecord) -> Manner:
+    if sent.manner == "slow":
+        return Slow(sent.seconds, sent.cuts)
+    return SplitAt(sent.cuts) if sent.manner == "split" else _PLAIN[sent.manner]
+
+
+def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
+    """Return a finding in the form of a case, for whatever shows cases."""
+    return CaseRecord(
+        case=f"{protocol}/fuzz/{finding.violated}/{finding.id}",
+        case_hash=finding.id,
+        clause="fuzz",
+        level="must",
+        title=MEANINGS.get(finding.violated, finding.violated),
+        observation=finding.answer,
+        verdict="fail",
+        reason=finding.words,
+        signature=finding.id,
+        hazard=True,
+        transcript=finding.transcript,
+    )
+
+
+def renaming(old: Mapping[str, str], new: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Return which names stand for which now, the longest first."""
+    pairs = [(old[key].encode(), new[key].encode()) for key in old if key in new]
+    changed = [(before, after) for before, after in pairs if before and before != after]
+    return dict(sorted(changed, key=lambda pair: -len(pair[0])))

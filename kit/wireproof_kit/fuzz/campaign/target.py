@@ -1,0 +1,153 @@
+"""Where a campaign finds its target: at an address, or a reference of its own."""
+
+import socket
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.fuzz.driver import Grounds, GroundsOptions, OpenGrounds
+from wireproof_kit.fuzz.oracle.process import born
+from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
+from wireproof_kit.runner.patience import Patience
+from wireproof_kit.targets.embedded import EmbeddedReference, first_line, reference_url, started
+from wireproof_kit.targets.target import Target
+
+UP_WITHIN_S = 30.0
+COMES_BACK_S = 0.5
+POLL_S = 0.1
+CONNECT_S = 2.0
+
+
+@dataclass(slots=True)
+class AddressArena:
+    """A target somewhere; `restart` brings it back and tells whether that worked."""
+
+    target: Target
+    options: GroundsOptions
+    restart: Callable[[], bool] | None = None
+    process: int | None = None
+    _openings: int = field(default=0, init=False)
+    _patience: Patience | None = field(default=None, init=False)
+    _born: int | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._born = born(self.process) if self.process is not None else None
+
+    @property
+    def can_restart(self) -> bool:
+        """Tell whether the user gave a command for that."""
+        return self.restart is not None
+
+    @property
+    def pid(self) -> int | None:
+        """The process the user named, while it is that one; what was started since is unknown."""
+        if self.process is None or self._born is None or born(self.process) != self._born:
+            return None
+        return self.process
+
+    def open(self) -> Grounds:
+        """Open the target; what was learned of it the first time holds later on."""
+        options = replace(self.options, opening=self._openings, patience=self._patience)
+        self._openings += 1
+        grounds = open_grounds(self.target, options)
+        self._patience = grounds.patience
+        return grounds
+
+    def revive(self, *, stuck: bool = False) -> bool:
+        """Bring it back with the user's command, or find that it came back by itself."""
+        if not stuck and _is_up(self.target, COMES_BACK_S):
+            return True  # another worker, or whoever watches over it, was faster
+        if self.restart is None:
+            return False
+        return self.restart() and _is_up(self.target)
+
+
+@dataclass(slots=True)
+class ReferenceArena:
+    """A reference, started anew whenever it died."""
+
+    protocol: str
+    options: GroundsOptions
+    extra: tuple[str, ...] = ()
+    _running: EmbeddedReference | None = field(default=None, init=False)
+
+    @property
+    def can_restart(self) -> bool:
+        """It always can."""
+        return True
+
+    @property
+    def pid(self) -> int | None:
+        """Its process."""
+        return self._running.process.pid if self._running else None
+
+    def open(self) -> Grounds:
+        """Open it; the first time, start it."""
+        if self._running is None or self._running.process.poll() is not None:
+            self.revive()
+        assert self._running is not None, "it was just started"
+        options = replace(self.options, passing=True)
+        return open_grounds(read_target(self._running.url), options)
+
+    def revive(self, *, stuck: bool = False) -> bool:
+        """Start another one in its place."""
+        self.close()
+        self._running = start_alone(self.protocol, self.extra)
+        return True
+
+    def close(self) -> None:
+        """End it."""
+        if self._running is not None:
+            self._running.close()
+            self._running = None
+
+
+def start_alone(protocol: str, extra: Sequence[str] = ()) -> EmbeddedReference:
+    """Start a reference without a cluster around it, over TCP and HTTP.
+
+    Raises:
+        TargetUnreachable: it did not say that it is ready in time.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
+    places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
+    process = started(protocol, (*places, *extra), mute=True)
+    running = EmbeddedReference("", process, folder)
+    try:
+        import msgspec
+
+        ready = msgspec.json.decode(first_line(process, protocol))
+    except (ValueError, TargetUnreachable) as error:
+        running.close()
+        raise TargetUnreachable(f"the {protocol} reference did not start: {error}") from error
+    running.url = reference_url(protocol, ready)
+    return running
+
+
+def open_grounds(target: Target, options: GroundsOptions) -> Grounds:
+    """Open a target for fuzzing.
+
+    Raises:
+        UsageFault: its protocol cannot be fuzzed, or it has no address.
+    """
+    entry = PROTOCOLS[target.protocol]
+    if not entry.fuzzing:
+        raise UsageFault(f"{target.url}: protocol {target.protocol} cannot be fuzzed")
+    if not target.host:
+        raise UsageFault(f"{target.url}: fuzzing needs one node; give HOST:PORT")
+    return cast(OpenGrounds, resolve(entry.fuzzing))(target, options)
+
+
+def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
+    """Wait until connections are accepted."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection((target.host, target.port), CONNECT_S).close()
+        except OSError:
+            time.sleep(POLL_S)
+        else:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Cases out of a grammar: frames, mutations, values, conversations."""

@@ -1,0 +1,22 @@
+"""The two ways to make cases: a mutator between draws, or each case drawn by Hypothesis."""
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.fuzz.driver import Choice, Generation
+from wireproof_kit.fuzz.generate.drawn_cases import DrawnCases
+from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.generate.grammar import Grammar
+
+
+def made(grammar: Grammar, choice: Choice) -> Generation:
+    """Return the cases that were chosen.
+
+    Raises:
+        UsageFault: there is no frame or state of a name that was given.
+    """
+    kind = DrawnCases if choice.drawn else Generator
+    try:
+        return kind(grammar, choice.seed, frames=choice.frames, states=choice.states)
+    except ValueError as error:
+        frames = ", ".join(each.name for each in grammar.kinds)
+        states = ", ".join(grammar.entry)
+        raise UsageFault(f"{error}; frames: {frames}; states: {states}") from error

@@ -1,0 +1,128 @@
+"""Conversations: commands in order, out of order and broken, over several connections.
+
+A model of the protocol's states says what is due on each connection; what is owed for it is the
+oracle's matter, as for every case.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from wireproof_kit.fuzz.case import Case, Frame, Step
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.mutations import Mutant
+
+CONVERSATION = "conversation"
+"""The kind of frame that such a case is counted under."""
+IN_ORDER = "all in order"
+OUT_OF_ORDER = "out of order"
+BROKEN = "with broken frames"
+MOST_CONNECTIONS = 3
+MOST_STEPS = 12
+FEWEST_STEPS = 3
+
+Choose = Callable[[int], int]
+"""Returns a number from 0 to one less than given; where there is a simplest choice, 0 is it."""
+Break = Callable[[int], tuple[Mutant, str]]
+"""Breaks the frame of that number somehow; returns what came of it, and its name."""
+
+
+@dataclass(slots=True)
+class Script:
+    """A conversation being written.
+
+    `states` are those of the connections, by the model; None once nothing certain can be said
+    of one, or it has ended: then no more is sent there.
+    """
+
+    grammar: Grammar
+    start: str
+    states: list[str | None]
+    steps: list[Step] = field(default_factory=list[Step])
+    out_of_order: int = 0
+    broken: int = 0
+    hazardous: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether no connection is left to go on with."""
+        return all(state is None for state in self.states)
+
+    def going_on(self) -> list[int]:
+        """Return the connections that can go on."""
+        return [number for number, state in enumerate(self.states) if state is not None]
+
+    def is_due(self, connection: int, kind: Kind) -> bool:
+        """Tell whether a kind of frame is in order on a connection."""
+        return self.states[connection] in kind.states
+
+    def say(self, connection: int, kind: Kind, frame: Frame) -> None:
+        """Send a right frame, in order or not."""
+        state = self.states[connection]
+        assert state is not None, "the connection can go on"
+        in_order = self.is_due(connection, kind)
+        self.out_of_order += not in_order
+        self.states[connection] = self.grammar.moves(state, frame)
+        self._add(connection, kind, frame.data, "" if in_order else f" {OUT_OF_ORDER}")
+
+    def say_broken(self, connection: int, kind: Kind, mutant: Mutant, how: str) -> None:
+        """Send a broken frame; the connection goes on where the next one's beginning is known."""
+        self.broken += 1
+        if not self.grammar.is_delimited(kind.name, mutant.data):
+            self.states[connection] = None
+        self._add(connection, kind, mutant.data, f" {how}")
+
+    def case(self, index: int) -> Case:
+        """Return what was written as a case."""
+        count = len({step.connection for step in self.steps})
+        mutation = BROKEN if self.broken else OUT_OF_ORDER if self.out_of_order else IN_ORDER
+        many = f"{count} connection{'s' * (count > 1)}"
+        return Case(
+            index,
+            self.start,
+            CONVERSATION,
+            many,
+            mutation,
+            tuple(self.steps),
+            delimited=False,
+            hazardous=self.hazardous,
+        )
+
+    def _add(self, connection: int, kind: Kind, data: bytes, how: str) -> None:
+        self.hazardous = self.hazardous or self.grammar.is_hazardous(kind.name, data)
+        label = f"{connection}: {kind.name}{how}"
+        self.steps.append(Step(data, connection=connection, label=label))
+
+
+def written(
+    grammar: Grammar,
+    frames: Sequence[tuple[Kind, Frame]],
+    broken: Break,
+    *,
+    starts: Sequence[str],
+    choose: Choose,
+) -> Script:
+    """Write a conversation out of right frames, most of them in order."""
+    count = 1 + choose(MOST_CONNECTIONS)
+    start = starts[choose(len(starts))]
+    script = Script(grammar, start, [start] * count)
+    for _ in range(FEWEST_STEPS + choose(MOST_STEPS - FEWEST_STEPS + 1)):
+        there = script.going_on()
+        if not there:
+            break
+        connection = there[choose(len(there))]
+        turn = choose(8)
+        due = [
+            number
+            for number, (kind, _) in enumerate(frames)
+            if script.is_due(connection, kind) or turn == 7
+        ]
+        if not due:
+            break
+        which = due[choose(len(due))]
+        kind, frame = frames[which]
+        if turn == 6:
+            mutant, how = broken(which)
+            script.say_broken(connection, kind, mutant, how)
+        else:
+            script.say(connection, kind, frame)
+    return script

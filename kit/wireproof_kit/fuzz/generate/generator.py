@@ -1,0 +1,201 @@
+"""Cases out of a grammar: a pure function of seed and index, cheap to begin anywhere.
+
+Hypothesis draws some frames of every kind, once for many cases (an epoch); which field of which
+frame is then made wrong, and how, follows from seed and index alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+
+from hypothesis import strategies as st
+
+from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
+from wireproof_kit.fuzz.generate.conversations import CONVERSATION, written
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.mutations import FRAME, Mutant
+from wireproof_kit.fuzz.generate.random_source import Chance, mixed
+from wireproof_kit.fuzz.generate.seed_frames import (
+    Places,
+    SeedFrame,
+    case_of,
+    next_mutant,
+    places_of,
+    seed_frame,
+)
+from wireproof_kit.fuzz.generate.values import Drawer
+
+DRAWS = 3
+"""Frames of each kind in an epoch, at least."""
+FRAMES = 60
+"""Frames in an epoch, at least: few of a kind may all be such as brokers differ over."""
+VISITS = 100
+"""Cases of each frame in an epoch."""
+LEAST = 20_000
+"""Cases of an epoch at least: frames cost more to draw than to change."""
+CALM = 1.0
+"""Cases of wrong content in right form, for each case of any kind: many go over a connection."""
+TALKS = 2
+"""Conversations for each round of one case a frame."""
+IN_ORDER, OF = 3, 4
+"""So many of so many cases come in a state where their frame is in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The frames of an epoch: all, those with calm things to do, those for conversations."""
+
+    all: tuple[SeedFrame, ...]
+    calm: tuple[SeedFrame, ...]
+    talking: tuple[SeedFrame, ...]
+
+
+class Generator:
+    """All cases of a seed, for some kinds of frames and states."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        seed: int,
+        *,
+        frames: Sequence[str] = (),
+        states: Sequence[str] = (),
+    ) -> None:
+        """Frames are chosen by the beginnings of their kinds, states by name; empty means all.
+
+        Raises:
+            ValueError: there is no such frame, or none in such a state.
+        """
+        self.grammar = grammar
+        self.kinds = chosen(grammar, frames, states)
+        self._stream = mixed(seed)
+        self._starts = starts(grammar, frames, states)
+        alone = bool(frames) and set(frames) == {CONVERSATION}
+        self._draws = max(DRAWS, -(-FRAMES // len(self.kinds)))
+        self._singles = 0 if alone else len(self.kinds) * self._draws
+        self._calm = self._singles + int(self._singles * CALM)
+        self._round = self._calm + (TALKS if self._starts else 0)
+        self.epoch = self._round * max(VISITS, -(-LEAST // self._round))
+        self._drawer = Drawer(st.tuples(*(kind.strategy for kind, _ in self.kinds)))
+        self._pool = lru_cache(maxsize=2)(self._drawn)
+
+    def enter(self, state: str) -> tuple[Step, ...]:
+        """Return what brings a connection into a state."""
+        return self.grammar.entry[state]
+
+    def cases(self, first: int = 0) -> Iterator[Case]:
+        """Make all cases from an index on, without end."""
+        index = first
+        while True:
+            yield self.case(index)
+            index += 1
+
+    def right(self, case: Case) -> Case | None:
+        """Return the frame that a case was made from, as it should be; none of a conversation."""
+        epoch, place = divmod(case.index, self.epoch)
+        which = place % self._round
+        if which >= self._calm:
+            return None
+        pool = self._pool(epoch)
+        calm = pool.calm or pool.all
+        frame = pool.all[which] if which < self._singles else calm[place % len(calm)]
+        return replace(
+            case,
+            field=FRAME,
+            mutation=GRAMMAR,
+            steps=(Step(frame.frame.data, label=frame.kind.name),),
+            delimited=frame.delimited,
+            hazardous=frame.hazardous,
+        )
+
+    def case(self, index: int) -> Case:
+        """Make one case."""
+        epoch, place = divmod(index, self.epoch)
+        visit, which = divmod(place, self._round)
+        pool = self._pool(epoch)
+        chance = Chance(self._stream, index)
+        if which >= self._calm:
+            return self._conversation(index, pool, chance)
+        if which >= self._singles:
+            return self._calm_case(index, pool, place, chance)
+        frame = pool.all[which]
+        done = next_mutant(frame.prepared, frame.entries, visit, chance)
+        state = _state(frame.places, chance)
+        return case_of(
+            self.grammar, index, frame, done, state=state, mates=pool.all, chance=chance
+        )
+
+    def _calm_case(self, index: int, pool: Pool, place: int, chance: Chance) -> Case:
+        calm = pool.calm or pool.all
+        visit, which = divmod(place, len(calm))
+        frame = calm[which]
+        done = next_mutant(frame.prepared, frame.calm or frame.entries, visit, chance)
+        state = chance.one_of(frame.places.in_order or frame.places.all)
+        return case_of(
+            self.grammar, index, frame, done, state=state, mates=pool.all, chance=chance
+        )
+
+    def _conversation(self, index: int, pool: Pool, chance: Chance) -> Case:
+        def broken(which: int) -> tuple[Mutant, str]:
+            frame, at = pool.talking[which], chance.below(1 << 16)
+            entry, mutant = next_mutant(frame.prepared, frame.entries, at, chance)
+            return mutant, f"{entry.row} {entry.mutation.name}"
+
+        frames = [(each.kind, each.frame) for each in pool.talking]
+        script = written(self.grammar, frames, broken, starts=self._starts, choose=chance.below)
+        return script.case(index)
+
+    def _drawn(self, epoch: int) -> Pool:
+        chance = Chance(self._stream, -1 - epoch)
+        order = Random(chance.below(1 << 63))
+        rounds = [self._drawer.draw(chance.below(1 << 63)) for _ in range(self._draws)]
+        frames = tuple(
+            seed_frame(self.grammar, kind, places, frame, order)
+            for drawn in rounds
+            for (kind, places), frame in zip(self.kinds, drawn, strict=True)
+        )
+        calm = tuple(each for each in frames if each.calm)
+        talking = self.grammar.talking
+        return Pool(frames, calm, tuple(e for e in frames if e.kind.interface == talking))
+
+
+def chosen(
+    grammar: Grammar, frames: Sequence[str], states: Sequence[str]
+) -> tuple[tuple[Kind, Places], ...]:
+    """Return the kinds wanted, and where their cases come.
+
+    Raises:
+        ValueError: there is no such frame or state, or no such frame in such a state.
+    """
+    _refuse_unknown(grammar, frames, states)
+    every = not frames or CONVERSATION in frames
+    wanted = [each for each in grammar.kinds if every or each.name.startswith(tuple(frames))]
+    found = ((each, places_of(grammar, each, states)) for each in wanted)
+    kinds = tuple((kind, places) for kind, places in found if places.all)
+    if not kinds:
+        raise ValueError("no frame of that kind in that state")
+    return kinds
+
+
+def _refuse_unknown(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> None:
+    kinds = (CONVERSATION, *(each.name for each in grammar.kinds))
+    for frame in frames:
+        if not any(kind.startswith(frame) for kind in kinds):
+            raise ValueError(f"no frame's kind begins with {frame!r}")
+    for state in states:
+        if state not in grammar.entry:
+            raise ValueError(f"no state is called {state!r}")
+
+
+def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
+    """Return the states that conversations begin in; none where no conversation is wanted."""
+    if frames and CONVERSATION not in frames:
+        return ()
+    there = grammar.states[grammar.talking]
+    return tuple(each for each in there if not states or each in states)
+
+
+def _state(places: Places, chance: Chance) -> str:
+    in_order = places.in_order and chance.below(OF) < IN_ORDER
+    return chance.one_of(places.in_order if in_order else places.all)

@@ -1,0 +1,204 @@
+"""JSON documents that readers stumble over: texts that are none, and values of the wrong kind."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.text_traps import Trap
+
+Members: TypeAlias = dict[str, object]
+
+
+def _instead(text: bytes) -> Trap:
+    return lambda _, chance: text
+
+
+def _opened(depth: int) -> Trap:
+    """Return the trap that opens so many arrays and closes none."""
+    return lambda _, chance: b'{"a":' + b"[" * depth
+
+
+def _nested(depth: int) -> Trap:
+    return lambda _, chance: b'{"a":' + b"[" * depth + b"]" * depth + b"}"
+
+
+def _nested_objects(depth: int) -> Trap:
+    return lambda _, chance: b'{"a":' * depth + b"1" + b"}" * depth
+
+
+def _first_value(written: bytes) -> Trap:
+    """Return the trap that writes something in the place of a member's value."""
+
+    def make(text: bytes, chance: Chance) -> bytes:
+        there = _written(text) or _SOME
+        name = chance.one_of(list(there))
+        rest = (member for key, member in there.items() if key != name)
+        return _object(*rest, _named(name, written))
+
+    return make
+
+
+def _member(name: bytes, value: bytes = b'"v"') -> Trap:
+    """Return the trap that adds a member whose name is written so."""
+
+    def make(text: bytes, chance: Chance) -> bytes:
+        return _object(*(_written(text) or {}).values(), name + b":" + value)
+
+    return make
+
+
+def _twice(text: bytes, chance: Chance) -> bytes:
+    there = _written(text) or _SOME
+    name = chance.one_of(list(there))
+    return _object(*there.values(), _named(name, b'"other"'))
+
+
+def _dropped(text: bytes, chance: Chance) -> bytes:
+    there = _written(text) or {}
+    name = chance.one_of(list(there)) if there else ""
+    return _object(*(member for key, member in there.items() if key != name))
+
+
+def sized(size: int) -> Trap:
+    """Return the trap that makes an object of a size, with what was there where it fits."""
+
+    def make(text: bytes, chance: Chance) -> bytes:
+        inner = b",".join((_written(text) or {}).values())
+        inner += b"," * bool(inner)
+        if len(inner) + len(b'{"_":""}') > size:
+            inner = b""
+        return (b'{%b"_":"' % inner).ljust(size - 2, b"a")[: max(size - 2, 0)] + b'"}'
+
+    return make
+
+
+def _cut(text: bytes, chance: Chance) -> bytes:
+    return text[: chance.below(max(len(text), 1))]
+
+
+def _around(before: bytes, behind: bytes) -> Trap:
+    return lambda text, chance: before + text + behind
+
+
+def _single_quoted(text: bytes, chance: Chance) -> bytes:
+    return text.replace(b'"', b"'")
+
+
+def _trailing_comma(text: bytes, chance: Chance) -> bytes:
+    return text[:-1] + b",}" if len(text) > 2 else b'{"a":"b",}'
+
+
+NUMBERS = (
+    *(b"0", b"1", b"-1", b"-2", b"-3", b"-0", b"0.5", b"1e5", b"1E400", b"-1e400", b"1e-400"),
+    *(b"255", b"256", b"-128", b"-129", b"32767", b"65535", b"65536", b"2147483647"),
+    *(b"2147483648", b"-2147483648", b"-2147483649", b"4294967295", b"4294967296"),
+    *(b"9007199254740993", b"9223372036854775807", b"9223372036854775808"),
+    *(b"-9223372036854775808", b"-9223372036854775809", b"18446744073709551615"),
+    *(b"18446744073709551616", b"1" + b"0" * 400, b"0" * 20 + b"1", b"+1", b".5", b"1."),
+    *(b"0x10", b"NaN", b"Infinity", b"-Infinity"),
+)
+"""How numbers may be written, and how they may not."""
+
+
+def _number(text: bytes, chance: Chance) -> bytes:
+    """Write another number for a member that is one; else for any."""
+    members = _members(text) or {"a": 1}
+    numbers = [name for name, value in members.items() if type(value) is int]
+    name = chance.one_of(numbers or list(members))
+    rest = (_named(key, _dumped(value)) for key, value in members.items() if key != name)
+    return _object(*rest, _named(name, chance.one_of(NUMBERS)))
+
+
+_WIDE = b"{" + b",".join(b'"k%d":""' % number for number in range(1000)) + b"}"
+
+JSON: Mapping[str, Trap] = {
+    "JSON: nothing": _instead(b""),
+    "JSON: blanks": _instead(b" \t\r\n"),
+    "JSON: null": _instead(b"null"),
+    "JSON: a bool": _instead(b"true"),
+    "JSON: a number": _instead(b"12"),
+    "JSON: a string": _instead(b'"text"'),
+    "JSON: an array": _instead(b'[{"a":"b"}]'),
+    "JSON: an empty object": _instead(b"{}"),
+    "JSON: words": _instead(b"not json"),
+    "JSON: cut": _cut,
+    "JSON: text behind": _around(b"", b"x"),
+    "JSON: another behind": _around(b"", b"{}"),
+    "JSON: blanks around": _around(b" \r\n\t", b"\n "),
+    "JSON: a byte order mark": _around(b"\xef\xbb\xbf", b""),
+    "JSON: UTF-16": _instead('{"a":"b"}'.encode("utf-16")),
+    "JSON: a comment": _around(b"/**/", b""),
+    "JSON: single quotes": _single_quoted,
+    "JSON: trailing comma": _trailing_comma,
+    "JSON: no quotes": _instead(b"{a:b}"),
+    "JSON: a name twice": _twice,
+    "JSON: a name less": _dropped,
+    "JSON: an empty name": _member(b'""'),
+    "JSON: a name with blanks": _member(b'"a b"'),
+    "JSON: a name with NUL": _member(b'"a\\u0000"'),
+    "JSON: a name no text": _member(b"1"),
+    "JSON: a name twice, spelt otherwise": _member(b'"\\u0061"'),
+    "JSON: a raw NUL": _first_value(b'"\0"'),
+    "JSON: a raw line feed": _first_value(b'"\n"'),
+    "JSON: no UTF-8": _first_value(b'"\xff\xfe"'),
+    "JSON: a cut sequence": _first_value(b'"\xe2\x82"'),
+    "JSON: an overlong sequence": _first_value(b'"\xc0\x80"'),
+    "JSON: a lone surrogate": _first_value(b'"\\ud800"'),
+    "JSON: a surrogate in UTF-8": _first_value(b'"\xed\xa0\x80"'),
+    "JSON: a bad escape": _first_value(b'"\\x41\\q"'),
+    "JSON: a cut escape": _first_value(b'"\\u12"'),
+    "JSON: an escaped NUL": _first_value(b'"\\u0000"'),
+    "JSON: an open string": _first_value(b'"'),
+    "JSON: an open escape": _first_value(b'"\\'),
+    "JSON: value an object": _first_value(b"{}"),
+    "JSON: value an array": _first_value(b"[]"),
+    "JSON: value null": _first_value(b"null"),
+    "JSON: value a bool": _first_value(b"true"),
+    "JSON: value other bool": _first_value(b"false"),
+    "JSON: value a text": _first_value(b'"text"'),
+    "JSON: value an empty text": _first_value(b'""'),
+    "JSON: value a long text": _first_value(b'"' + b"a" * 5000 + b'"'),
+    "JSON: value missing": _first_value(b""),
+    "JSON: another number": _number,
+    "JSON: many names": _instead(_WIDE),
+    "JSON: 299 deep": _nested(299),
+    "JSON: 300 deep": _nested(300),
+    "JSON: 5000 deep": _nested(5000),
+    "JSON: 1000 objects deep": _nested_objects(1000),
+    "JSON: 20000 opened": _opened(20000),
+}
+
+
+def _members(text: bytes) -> Members | None:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return dict(cast(Members, value)) if isinstance(value, dict) else None
+
+
+@lru_cache(maxsize=256)
+def _written(text: bytes) -> Mapping[str, bytes] | None:
+    """Return the members of an object by name, as they are written; many cases have the same."""
+    members = _members(text)
+    if members is None:
+        return None
+    return {name: _named(name, _dumped(value)) for name, value in members.items()}
+
+
+def _named(name: str, written: bytes) -> bytes:
+    return _dumped(name) + b":" + written
+
+
+def _object(*members: bytes) -> bytes:
+    return b"{" + b",".join(members) + b"}"
+
+
+def _dumped(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+_SOME: Mapping[str, bytes] = {"a": b'"a":"b"'}

@@ -1,0 +1,321 @@
+"""What may be made wrong in a frame: the table of mutations, by what a field is for.
+
+Each has a name and does what the name says to its field, and nothing else: where it makes a field
+longer or shorter, the lengths around follow, so that only the field is wrong. The same under
+the name with `KEPT` behind it leaves the lengths as they were: then they lie.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import accumulate
+from typing import Literal, NamedTuple, TypeAlias
+
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Manner, Role
+from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
+from wireproof_kit.fuzz.generate.edits import Edits, Prepared, applied, growth
+from wireproof_kit.fuzz.generate.field_map import pattern
+from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
+from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
+from wireproof_kit.fuzz.send import write_styles
+
+Change: TypeAlias = Callable[[Prepared, Field, Chance], Edits | None]
+"""What becomes of the bytes; None where nothing would."""
+
+KEPT = ", lengths as before"
+FRAME = "frame"
+"""The name of the field that is all of a frame."""
+_ITEM = "item"
+IN_QUERY = "query"
+"""The place of parts of a path and values of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A way to make a field, or the way a frame is sent, wrong.
+
+    `lengths` around the field follow what becomes of it, and counts change by `items`; or they are
+    kept, and lie; or the change itself sees to them. `copies` of the frame go out in one write;
+    with a `mate` a right frame of another kind goes behind it in the same one. Of the `heavy`
+    there are fewer.
+    """
+
+    name: str
+    change: Change | None = None
+    manner: write_styles.Way = write_styles.whole
+    lengths: Literal["follow", "kept", "seen to"] = "follow"
+    items: int = 0
+    copies: int = 1
+    mate: bool = False
+    heavy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mutation of one field of a frame; `row` is the field's pattern."""
+
+    field: Field
+    mutation: Mutation
+    row: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What came of a mutation."""
+
+    data: bytes
+    manner: Manner = WHOLE
+
+
+def mutated(prepared: Prepared, entry: Entry, chance: Chance) -> Mutant | None:
+    """Do what an entry says; None where it would change nothing."""
+    mutation, field = entry.mutation, entry.field
+    data = prepared.frame.data
+    if mutation.change is not None:
+        edits = mutation.change(prepared, field, chance)
+        if edits is None:
+            return None
+        if mutation.lengths == "follow" and field.measured_by:
+            edits = (*prepared.repairs(field, growth(edits), mutation.items), *edits)
+        data = applied(data, edits)
+    manner = mutation.manner(field, len(data), chance)
+    return None if manner is None else Mutant(data, manner)
+
+
+class Column(NamedTuple):
+    """What decides which mutations a field may have; `filled` is its own length's width.
+
+    `place` says where a field of HTTP stands, and tells all of a frame and its items apart;
+    `traps` are the protocol's own.
+    """
+
+    role: Role
+    place: str = ""
+    digits: bool = False
+    measured: bool = False
+    reaching: bool = False
+    filled: int = 0
+    limits: tuple[int, ...] = ()
+    traps: tuple[tuple[str, Trap], ...] = ()
+
+
+def columns(
+    prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps = NO_TRAPS
+) -> Iterator[tuple[Field, str, Column]]:
+    """Yield the fields of a frame, itself and its items among them, each with its pattern."""
+    yield Field(FRAME, 0, len(prepared.frame.data), "body"), FRAME, Column("body", FRAME)
+    for field in prepared.fields:
+        row, place = pattern(field.path), _place(field)
+        column = Column(
+            field.role,
+            place,
+            field.role in _DECIMAL and not field.order,
+            bool(field.measured_by),
+            field.covers is not None and field.role == "length",
+            _filled(prepared, field),
+            limits.get(row, ()),
+            tuple(trap for where in (field.role, place) for trap in traps.get(where, {}).items()),
+        )
+        yield field, row, column
+    for item in structure.items(prepared):
+        measured = bool(item.measured_by)
+        yield item, pattern(item.path), Column("body", _ITEM, measured=measured)
+
+
+class Menu:
+    """All that may be done to a frame; an entry is made when it is asked for."""
+
+    __slots__ = ("_ends", "_found")
+
+    def __init__(self, found: Sequence[tuple[Field, str, Sequence[Mutation]]]) -> None:
+        self._found = found
+        self._ends = list(accumulate(len(mutations) for _, _, mutations in found))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, at: int) -> Entry:
+        """Return one entry.
+
+        Raises:
+            IndexError: there are not so many.
+        """
+        which = bisect_right(self._ends, at)
+        field, row, mutations = self._found[which]
+        return Entry(field, mutations[at - self._ends[which]], row)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self[at] for at in range(len(self)))
+
+
+def menu(
+    prepared: Prepared,
+    limits: Mapping[str, tuple[int, ...]],
+    traps: Traps = NO_TRAPS,
+    *,
+    wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
+) -> Menu:
+    """Return all that may be done to a frame, or what is wanted of it, by column.
+
+    `limits` are numbers for fields, by pattern; `traps` are the protocol's own.
+    """
+    chosen = wanted or mutations_of
+    there = columns(prepared, limits, traps)
+    return Menu([(field, row, chosen(column)) for field, row, column in there])
+
+
+@cache
+def mutations_of(column: Column) -> tuple[Mutation, ...]:
+    """Return what may be done to a field of a column."""
+    if column.place == FRAME:
+        return WHOLE_FRAME
+    found = ITEMS if column.place == _ITEM else tuple(_of_field(column))
+    return tuple(each for each in found if column.measured or each.lengths != "kept")
+
+
+def _of_field(column: Column) -> Iterator[Mutation]:
+    if column.role == "json" and column.place == IN_QUERY:
+        yield from JSONIN_QUERY
+    else:
+        yield from IN_DIGITS if column.digits else BY_ROLE[column.role]
+    yield from _ESCAPES if column.place == IN_QUERY else IN_HEAD.get(column.place, ())
+    yield from _traps(dict(column.traps))
+    yield from ANY_FIELD
+    if column.reaching:
+        yield from REACHING
+    if column.limits:
+        yield Mutation("about a limit", numbers.listed(column.limits))
+    if column.filled:
+        yield from _FILLING[column.role][column.filled - 1]
+
+
+def _filled(prepared: Prepared, field: Field) -> int:
+    """Return the width of a length that measures this field alone, if any may be filled."""
+    if not field.measured_by or field.role not in _GROWN:
+        return 0
+    length = prepared.by_path[field.measured_by[-1]]
+    width = length.end - length.start
+    alone = length.covers == (field.start, field.end) and length.order
+    return width if alone and width < _WIDE else 0
+
+
+def _place(field: Field) -> str:
+    if field.path.startswith(("path", "query.")):
+        return IN_QUERY
+    return field.path if field.path in IN_HEAD else ""
+
+
+def _trapped(trap: Trap) -> Change:
+    """Return the change that lets a field fall into a trap."""
+
+    def change(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+        right = prepared.bytes_of(field)
+        wrong = trap(right, chance)
+        return None if wrong == right else ((field.start, field.end, wrong),)
+
+    return change
+
+
+def _traps(*tables: Mapping[str, Trap]) -> Iterator[Mutation]:
+    for table in tables:
+        for name, trap in table.items():
+            mutation = Mutation(name, _trapped(trap))
+            yield mutation
+            yield replace(mutation, name=name + KEPT, lengths="kept")
+
+
+def _large() -> Iterator[Mutation]:
+    """Yield the large sizes, under lengths that tell them: one that lies need not be large."""
+    for name, trap in text_traps.LARGE_SIZES.items():
+        yield Mutation(name, _trapped(trap), heavy=True)
+
+
+def _structural(change: Change, name: str, items: int = 0) -> Iterator[Mutation]:
+    yield Mutation(name, change, items=items)
+    yield Mutation(name + KEPT, change, lengths="kept")
+
+
+def _cuts(name: str, change: Change) -> Iterator[Mutation]:
+    yield Mutation(name, change, lengths="seen to")
+    yield Mutation(f"{name}, then closed", change, write_styles.half_close, "seen to")
+
+
+_DECIMAL: frozenset[Role] = frozenset(("length", "count", "number", "enumerator"))
+
+_NUMBERS = tuple(
+    Mutation(name, numbers.changed_number(change)) for name, change in numbers.NUMBERS.items()
+)
+_BYTES = tuple(_traps(text_traps.CHANGES))
+_SIZED = (*_traps(text_traps.SIZES), *_large())
+
+JSONIN_QUERY = (*_BYTES, *_traps(http_traps.escaped(json_traps.JSON)))
+IN_DIGITS = (*_NUMBERS, *_traps(text_traps.DIGITS, text_traps.CHANGES))
+BY_ROLE: Mapping[Role, tuple[Mutation, ...]] = {
+    "length": _NUMBERS,
+    "count": _NUMBERS,
+    "number": _NUMBERS,
+    "enumerator": _NUMBERS,
+    "text": (*_BYTES, *_traps(text_traps.WORDS, text_traps.SIZES)),
+    "json": (*_BYTES, *_traps(json_traps.JSON), *_SIZED),
+    "body": (*_BYTES, *_traps(text_traps.BODIES), *_SIZED),
+    "fixed": (*_BYTES, *_traps(text_traps.WORDS)),
+    "line": _BYTES,
+}
+_WIDE = 3  # bytes of a length that no frame fills
+_LESS = {0: "", 1: ", less one", 2: ", less two"}
+_GROWN: Mapping[Role, Callable[[int], Trap]] = {
+    "body": text_traps.sized,
+    "text": text_traps.sized,
+    "json": json_traps.sized,
+}
+_FILLING: Mapping[Role, tuple[tuple[Mutation, ...], ...]] = {
+    role: tuple(
+        tuple(
+            Mutation(
+                f"as long as its length tells{words}", _trapped(grown((1 << bits) - 1 - less))
+            )
+            for less, words in _LESS.items()
+        )
+        for bits in (8, 16)
+    )
+    for role, grown in _GROWN.items()
+}
+_ESCAPES = tuple(_traps(http_traps.ESCAPES))
+IN_HEAD: Mapping[str, tuple[Mutation, ...]] = {
+    METHOD: tuple(_traps(http_traps.METHODS)),
+    VERSION: tuple(_traps(http_traps.VERSIONS)),
+    END_OF_HEAD: tuple(_traps(http_traps.ENDS)),
+}
+REACHING = (
+    Mutation("to the end of the frame", numbers.reaching(0)),
+    Mutation("one beyond the end of the frame", numbers.reaching(1)),
+    Mutation("far beyond the end of the frame", numbers.reaching(70_000)),
+)
+ITEMS = (
+    *_structural(structure.dropped, "dropped", items=-1),
+    *_structural(structure.doubled, "doubled", items=1),
+    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+)
+ANY_FIELD = (
+    *_structural(structure.dropped, "dropped"),
+    *_structural(structure.doubled, "doubled"),
+    Mutation("swapped with the next", structure.swapped, lengths="seen to"),
+    *_cuts("cut before it", structure.cut_before),
+    *_cuts("cut inside it", structure.cut_inside),
+    Mutation("the frame ends before it", structure.ends_before, lengths="seen to"),
+    Mutation("the frame ends inside it", structure.ends_inside, lengths="seen to"),
+    Mutation("two writes, cut before it", manner=write_styles.split_before),
+    Mutation("two writes, cut inside it", manner=write_styles.split_inside),
+)
+WHOLE_FRAME = (
+    Mutation(GRAMMAR),
+    Mutation("byte by byte", manner=write_styles.byte_by_byte),
+    Mutation("many writes", manner=write_styles.split),
+    Mutation("then closed", manner=write_styles.half_close),
+    Mutation("slowly", manner=write_styles.slow, heavy=True),
+    Mutation("twice in one write", copies=2),
+    Mutation("many in one write", copies=20),
+    Mutation("another behind it", mate=True),
+)

@@ -1,0 +1,134 @@
+"""Frames to make cases from, and the making of one case."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from wireproof_kit.fuzz.case import (
+    GRAMMAR,
+    HALF_CLOSE,
+    TOGETHER,
+    Case,
+    Frame,
+    Step,
+)
+from wireproof_kit.fuzz.generate.edits import Prepared
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.mutations import Entry, Mutant, Mutation, mutated
+from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.weights import Turns, calm_turns, turns
+
+OUT_OF_ORDER = "out of order"
+"""The mutation of a right frame in a state where none of its kind is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The states that cases of a kind come in: those where it is in order, and all."""
+
+    in_order: tuple[str, ...]
+    all: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFrame:
+    """A frame to make cases from, and what is done to it, turn by turn.
+
+    The `calm` things leave the frame whole, and their connection most likely in its state: their
+    content is wrong, not their form. Of commands that change the state only those have some that
+    say JSON: there is more to be got wrong in it than the turns of a frame come to.
+    """
+
+    kind: Kind
+    places: Places
+    prepared: Prepared
+    entries: Turns
+    calm: Turns
+    delimited: bool
+    hazardous: bool
+
+    @property
+    def frame(self) -> Frame:
+        """The frame itself."""
+        return self.prepared.frame
+
+
+def places_of(grammar: Grammar, kind: Kind, states: Sequence[str]) -> Places:
+    """Return where cases of a kind come, of the states wanted; empty means all."""
+    there = tuple(each for each in grammar.states[kind.interface] if not states or each in states)
+    return Places(tuple(each for each in there if each in kind.states), there)
+
+
+def seed_frame(
+    grammar: Grammar, kind: Kind, places: Places, frame: Frame, order: Random | None = None
+) -> SeedFrame:
+    """Prepare a frame; without an order, nothing has its turn."""
+    prepared = Prepared(frame)
+    delimited = grammar.is_delimited(kind.name, frame.data)
+    hazardous = grammar.is_hazardous(kind.name, frame.data)
+    calm = entries = Turns(())
+    if order is not None:
+        entries = turns(prepared, grammar.limits, grammar.traps, order)
+        says_json = kind.interface == grammar.talking and _says_json(frame)
+        if places.in_order and (kind.is_calm(frame) or says_json):
+            calm = calm_turns(prepared, grammar.limits, grammar.traps, order)
+    return SeedFrame(kind, places, prepared, entries, calm, delimited, hazardous)
+
+
+def _says_json(frame: Frame) -> bool:
+    return any(field.role == "json" for field in frame.fields)
+
+
+def next_mutant(
+    prepared: Prepared, entries: Turns, at: int, chance: Chance
+) -> tuple[Entry, Mutant]:
+    """Do what a turn says, or the next one where that would change nothing."""
+    while True:
+        entry = entries[at]
+        mutant = mutated(prepared, entry, chance)
+        if mutant is not None:
+            return entry, mutant
+        at += 1
+
+
+def case_of(
+    grammar: Grammar,
+    index: int,
+    frame: SeedFrame,
+    done: tuple[Entry, Mutant],
+    *,
+    state: str,
+    mates: Sequence[SeedFrame],
+    chance: Chance,
+) -> Case:
+    """Return the case of a mutant in a state; a mate, where one is wanted, is one of `mates`."""
+    entry, mutant = done
+    kind, mutation, data = frame.kind.name, entry.mutation, mutant.data
+    name = mutation.name
+    if name == GRAMMAR and state not in frame.places.in_order:
+        name = OUT_OF_ORDER
+    label = f"{kind}: {entry.row} {name}"
+    if mutation.copies == 1 and not mutation.mate:
+        steps: tuple[Step, ...] = (Step(data, mutant.manner, 0, label),)
+    else:
+        mate = _mate(frame, mates, chance) if mutation.mate else None
+        steps = _steps(mutant, mutation, mate, label)
+    right = data is frame.frame.data
+    delimited = frame.delimited if right else grammar.is_delimited(kind, data)
+    hazardous = frame.hazardous if right else grammar.is_hazardous(kind, data)
+    delimited = delimited and mutant.manner is not HALF_CLOSE
+    return Case(index, state, kind, entry.row, name, steps, delimited, hazardous)
+
+
+def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], chance: Chance) -> Frame:
+    there = [each for each in mates if each.kind.interface == frame.kind.interface]
+    return chance.one_of(there or [frame]).frame
+
+
+def _steps(mutant: Mutant, mutation: Mutation, mate: Frame | None, label: str) -> tuple[Step, ...]:
+    """Return the copies of a frame, or a frame and its mate, in one write."""
+    first = Step(mutant.data, TOGETHER, 0, label)
+    if mate is not None:
+        return first, Step(mate.data, mutant.manner, 0, mate.kind)
+    last = Step(mutant.data, mutant.manner, 0, label)
+    return (*(first,) * (mutation.copies - 1), last)

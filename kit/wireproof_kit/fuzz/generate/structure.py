@@ -1,0 +1,85 @@
+"""Changes of a frame's structure: fields dropped, doubled, swapped, cut short."""
+
+import re
+from collections.abc import Iterator
+
+from wireproof_kit.fuzz.case import Field
+from wireproof_kit.fuzz.generate.edits import Edits, Prepared, number_edit
+from wireproof_kit.fuzz.generate.random_source import Chance
+
+_ITEM = re.compile(r".*?\]")
+
+
+def items(prepared: Prepared) -> Iterator[Field]:
+    """Yield each of the repeated things of a frame (`messages[1]`) as one field."""
+    found: dict[str, list[Field]] = {}
+    for field in prepared.fields:
+        end = 0
+        while match := _ITEM.match(field.path, end):
+            end = match.end()
+            found.setdefault(field.path[:end], []).append(field)
+    for path, inside in found.items():
+        if [each.path for each in inside] == [path]:
+            continue
+        outer = tuple(by for by in inside[0].measured_by if not by.startswith(f"{path}."))
+        yield Field(path, inside[0].start, inside[-1].end, "body", measured_by=outer)
+
+
+def dropped(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """Leave a field out."""
+    return ((field.start, field.end, b""),) if field.end > field.start else None
+
+
+def doubled(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """Send a field twice."""
+    data = prepared.bytes_of(field)
+    return ((field.end, field.end, data),) if data else None
+
+
+def swapped(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """Send a field behind the one that follows it."""
+    following = (other for other in prepared.fields if other.start >= field.end > field.start)
+    other = next((each for each in following if each.end > each.start), None)
+    if other is None:
+        return None
+    first, second = prepared.bytes_of(field), prepared.bytes_of(other)
+    return None if first == second else ((field.start, other.end, second + first),)
+
+
+def cut_before(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """End the frame where a field begins."""
+    return _cut(prepared, field.start)
+
+
+def cut_inside(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """End the frame within a field."""
+    size = field.end - field.start
+    return _cut(prepared, field.start + 1 + chance.below(size - 1)) if size > 1 else None
+
+
+def ends_before(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """End the frame where a field begins, with lengths that are true of what is left."""
+    return _ended(prepared, field.start)
+
+
+def ends_inside(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    """End the frame within a field, with lengths that are true of what is left."""
+    size = field.end - field.start
+    return _ended(prepared, field.start + 1 + chance.below(size - 1)) if size > 1 else None
+
+
+def _cut(prepared: Prepared, at: int) -> Edits | None:
+    end = len(prepared.frame.data)
+    return ((at, end, b""),) if 0 < at < end else None
+
+
+def _ended(prepared: Prepared, at: int) -> Edits | None:
+    """Cut the frame; None where no length is left that could tell of it."""
+    if not 0 < at < len(prepared.frame.data):
+        return None
+    edits = [
+        number_edit(each, max(at - each.covers[0], 0))
+        for each in prepared.fields
+        if each.role == "length" and each.covers and each.end <= at < each.covers[1]
+    ]
+    return (*edits, (at, len(prepared.frame.data), b"")) if edits else None

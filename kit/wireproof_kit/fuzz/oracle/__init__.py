@@ -1,0 +1,1 @@
+"""Judging answers, bystanders and resources by what was owed."""

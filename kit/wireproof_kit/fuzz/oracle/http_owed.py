@@ -1,0 +1,139 @@
+"""HTTP requests of cases: reading what is answered, and what is owed for the bytes of one."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import h11
+
+from wireproof_kit.fuzz.case import Case, HalfClose
+from wireproof_kit.fuzz.driver import Answer, Expectation, Owed, Volume
+
+METHODS: Final = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")
+STATUSES: Final = frozenset(f"HTTP {status}" for status in range(200, 600))
+BODY_LIMIT: Final = 16 * 1024 * 1024
+TOLD_TIMES: Final = 8
+"""What JSON says of a message of a few bytes is so many times as long as what was sent of it."""
+OWN_FAULT: Final = 500
+"""From here on a status blames the broker; both protocols say in the body what went wrong."""
+UNEXPLAINED: Final = "without a word of what went wrong"
+_BEGINNING: Final = b"HTTP/1."
+_LINE = re.compile(rb"(GET|POST|PUT|DELETE) (/[!-~]*) HTTP/1\.1")
+_FIELD = re.compile(rb"([A-Za-z0-9#_-]+):[ \t]*([ -~]*?)[ \t]*")
+
+
+def is_http(case: Case) -> bool:
+    """Tell whether a case is a request over HTTP."""
+    return case.frame_kind.partition(" ")[0] in METHODS
+
+
+class HttpReader:
+    """Responses out of a stream; each is an answer of the kind `HTTP` and its status.
+
+    Brokers answer 500 to bad input as well, and name the error; one that says nothing is of a
+    kind of its own, which nobody is owed.
+    """
+
+    def __init__(self, method: str = "POST", volume: Volume | None = None) -> None:
+        """Without a body for the answer when the method is HEAD; `volume` may be told at once."""
+        self._method = "HEAD" if method == "HEAD" else "POST"
+        self.fault = ""
+        self.pending: bytes = b""
+        self._peer = _peer(self._method)
+        self._volume = volume or Volume()
+        self._status = 0
+        self._size = 0
+        self._is_telling = False
+
+    def feed(self, data: bytes) -> Sequence[Answer]:
+        """Take bytes, empty at the end; return the responses that are whole now.
+
+        One that the end cuts off stays pending.
+        """
+        if self.fault:
+            return ()
+        if len(self.pending) < BODY_LIMIT:  # of a longer one the beginning is enough
+            self.pending += data
+        try:
+            self._peer.receive_data(data)
+            return self._found()
+        except h11.RemoteProtocolError as error:
+            if data or not self.pending.startswith(_BEGINNING[: len(self.pending)]):
+                self.fault = f"no HTTP response ({error})"
+        return ()
+
+    def _found(self) -> list[Answer]:
+        found: list[Answer] = []
+        while True:
+            event = self._peer.next_event()
+            if isinstance(event, h11.Response):
+                self._status = event.status_code
+            elif isinstance(event, h11.Data):
+                self._size += len(event.data)
+                self._is_telling = self._is_telling or bool(bytes(event.data).strip())
+                if self._size > BODY_LIMIT + TOLD_TIMES * self._volume.sent:
+                    self.fault = "the response never ends"
+            elif isinstance(event, h11.EndOfMessage):
+                found.append(Answer(self._kind(), self.pending))
+                rest, _ = self._peer.trailing_data
+                self.pending, self._size, self._is_telling = rest, 0, False
+                self._peer = _peer(self._method)
+                if not rest:
+                    return found
+                self._peer.receive_data(rest)
+            elif not isinstance(event, h11.InformationalResponse):
+                return found
+
+    def _kind(self) -> str:
+        kind = f"HTTP {self._status}"
+        is_silent = self._status >= OWN_FAULT and not self._is_telling and self._method != "HEAD"
+        return f"{kind} {UNEXPLAINED}" if is_silent else kind
+
+
+def expect_http(data: bytes, case: Case | None = None) -> Expectation:
+    """Return what is owed for a request: one answer when it is whole, as long as it is one.
+
+    Many servers give up a request when the client's side ends before it is answered.
+    """
+    if case is not None and any(isinstance(step.manner, HalfClose) for step in case.steps):
+        return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
+    head, mark, rest = data.partition(b"\r\n\r\n")
+    line, *fields = head.split(b"\r\n")
+    values = headers_of(fields) or {}
+    length = values.get(b"content-length", b"0")
+    sound = (
+        bool(mark)
+        and _LINE.fullmatch(line) is not None
+        and b"host" in values
+        and b"transfer-encoding" not in values
+        and b"expect" not in values
+        and length.isdigit()
+        and len(length) < 10
+    )
+    if not sound:
+        return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
+    if int(length) > len(rest):
+        return Expectation((Owed(STATUSES, "may", optional=True),), certain=False, waits=True)
+    owed = Owed(STATUSES)
+    if int(length) < len(rest):
+        return Expectation((owed,), certain=False)
+    return Expectation((owed,))
+
+
+def headers_of(fields: Sequence[bytes]) -> dict[bytes, bytes] | None:
+    """Return headers by name in lower case; None when one is not whole, or is there twice."""
+    pairs = [found for field in fields if (found := _FIELD.fullmatch(field))]
+    values = {pair[1].lower(): pair[2] for pair in pairs}
+    return values if len(pairs) == len(fields) == len(values) else None
+
+
+def reader(case: Case, volume: Volume | None = None) -> HttpReader:
+    """Return a reader for what is answered to a case, by a target that keeps such a volume."""
+    return HttpReader("HEAD" if case.steps[0].data.startswith(b"HEAD ") else "POST", volume)
+
+
+def _peer(method: str) -> h11.Connection:
+    peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
+    peer.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
+    peer.send(h11.EndOfMessage())
+    return peer

@@ -1,0 +1,126 @@
+"""Whether a process climbs: in memory or open files, over cases that leave nothing behind."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Trouble
+from wireproof_kit.fuzz.oracle.process import Usage, usage
+from wireproof_kit.fuzz.oracle.rules import FILES, MEMORY
+
+SETTLE_S = 1.5
+SELDOM_S = 6.0
+POLL_S = 0.05
+FILES_STEP = 32
+"""So many more open files are looked into; topics that cases make have some of their own."""
+MEMORY_STEP = 512 * 1024
+"""Bytes more than other batches take, that make one suspicious."""
+MUCH = 8 * 1024 * 1024
+"""Bytes over one batch that are suspicious, though others may take as many."""
+ROUND_STEP = 800 * 1024
+"""Bytes over each of some rounds of the same cases that show it."""
+REMEMBERED = 32
+ROUNDS = 3
+LEAST_CASES = 16
+KEPT_EACH = 4096
+"""Bytes beside its own that a broker may keep of each request that it has stored."""
+
+Send = Callable[[Sequence[Case]], None]
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a process after every batch."""
+
+    pid: int
+    _files: int = field(default=0, init=False)
+    _memory: int = field(default=0, init=False)
+    _look_at: float = field(default=0.0, init=False)
+    _grown: deque[int] = field(default_factory=lambda: deque[int](maxlen=REMEMBERED), init=False)
+    _pause_s: float = field(default=SELDOM_S / 2, init=False)
+    _weigh_at: float = field(default=0.0, init=False)
+    _step: int = field(default=FILES_STEP, init=False)
+
+    def climbs(self, cases: Sequence[Case]) -> Trouble | None:
+        """Say what has climbed over a batch beyond what it may; what has is the new level."""
+        now = usage(self.pid)
+        if now is None:
+            return None
+        if not self._files:
+            self._files, self._memory = now.files + self._step, now.memory
+            return None
+        is_due = time.monotonic() >= self._look_at
+        if is_due and now.files > self._files:
+            # A server may keep for a moment what it has ended.
+            self._look_at = time.monotonic() + SELDOM_S
+            now = self._settled(self._files) or now
+        grown = now.memory - self._memory
+        self._memory = max(self._memory, now.memory)
+        if is_due and now.files > self._files:
+            grew = now.files - self._files + self._step
+            self._step *= 2
+            self._files = now.files + self._step
+            return Trouble(FILES, f"{grew} more open files after {len(cases)} cases")
+        usual = median(self._grown) if len(self._grown) > 2 else grown
+        self._grown.append(grown)
+        size = _size(cases)
+        is_much = grown > usual + MEMORY_STEP + size // 4 or grown > MUCH + 8 * size
+        if is_much and time.monotonic() >= self._weigh_at:
+            # Each time that it was nothing, it is longer until the next look.
+            self._pause_s *= 1.3
+            self._weigh_at = time.monotonic() + self._pause_s
+            return Trouble(MEMORY, f"{grown} more bytes after {len(cases)} cases")
+        return None
+
+    def probed(self, violated: str, cases: Sequence[Case], send: Send) -> Trouble | None:
+        """Send cases again and again; say what climbs every time."""
+        if violated == FILES:
+            return self._climbing_files(cases, send)
+        return self._climbing_memory(cases, send)
+
+    def _climbing_files(self, cases: Sequence[Case], send: Send) -> Trouble | None:
+        send(cases)
+        before = usage(self.pid)
+        for _ in range(ROUNDS):
+            send(cases)
+            now = self._settled(before.files) if before else None
+            if before is None or now is None or now.files <= before.files:
+                return None
+            before = now
+        return Trouble(FILES, f"open files climb with every {len(cases)} cases")
+
+    def _climbing_memory(self, cases: Sequence[Case], send: Send) -> Trouble | None:
+        many = list(cases) * max(1, -(-LEAST_CASES // len(cases)))
+        least = ROUND_STEP
+        if len(cases) <= LEAST_CASES:
+            # Among more than these, one that leaks must not be lost in what others may leave.
+            least += _size(many) + KEPT_EACH * sum(len(case.steps) for case in many)
+        send(many)
+        before = usage(self.pid)
+        first = before
+        for _ in range(ROUNDS):
+            send(many)
+            now = usage(self.pid)
+            if before is None or now is None or now.memory - before.memory < least:
+                return None
+            before = now
+        if first is None or before is None:
+            return None
+        grown = before.memory - first.memory
+        return Trouble(MEMORY, f"{grown} more bytes after {ROUNDS * len(many)} cases")
+
+    def _settled(self, level: int) -> Usage | None:
+        """Return the usage once files are down to a level, or after a while."""
+        deadline = time.monotonic() + SETTLE_S
+        while True:
+            now = usage(self.pid)
+            if now is None or now.files <= level or time.monotonic() > deadline:
+                return now
+            time.sleep(POLL_S)
+
+
+def _size(cases: Sequence[Case]) -> int:
+    return sum(len(step.data) for case in cases for step in case.steps)

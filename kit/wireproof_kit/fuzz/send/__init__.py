@@ -1,0 +1,1 @@
+"""Sending cases: connections, pipelines, conversations, write styles."""

@@ -1,0 +1,206 @@
+"""One connection of a case: bytes out in pieces, answers in, never blocking."""
+
+import select
+import socket
+import sys
+from collections import deque
+from collections.abc import Sequence
+from functools import lru_cache
+
+from wireproof_kit.fuzz.driver import Answer, AnswerReader, Listener
+from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.transcript import Transcript
+
+CHUNK = 262_144
+CONNECT_S = 5.0
+REFUSED = "refused"
+"""How a connection ended that never was."""
+
+
+_Place = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
+_Resolved = tuple[socket.AddressFamily, socket.SocketKind, int, str, _Place]
+
+
+class Talk:
+    """A connection that is being talked on; `answers` are those that were asked for.
+
+    ``ended`` says how the target ended it (``end``, ``reset``, ``refused``); empty while open.
+    `prompt`: what comes is acknowledged at once, for a target that writes many small answers may
+    keep the next one back until then. Linux only; elsewhere such a target is waited for.
+    """
+
+    __slots__ = (
+        "_half_closing",
+        "_last",
+        "_listener",
+        "_out",
+        "_prompt",
+        "_reader",
+        "_transcript",
+        "answers",
+        "ended",
+        "events",
+        "half_closed",
+        "name",
+        "port",
+        "sock",
+    )
+
+    def __init__(
+        self,
+        address: Address,
+        reader: AnswerReader,
+        listener: Listener,
+        *,
+        transcript: Transcript | None = None,
+        prompt: bool = False,
+    ) -> None:
+        self._reader = reader
+        self._listener = listener
+        self._transcript = transcript
+        self._prompt = prompt
+        self._out: deque[bytes | memoryview] = deque()
+        self._half_closing = False
+        self._last = b""
+        self.half_closed = False
+        self.answers: list[Answer] = []
+        self.ended = ""
+        self.events = select.POLLIN
+        self.name = transcript.connection_label() if transcript else ""
+        self.sock = _connected(address)
+        self.port: int = self.sock.getsockname()[1] if self.sock is not None else 0
+        if self.sock is None:
+            self.ended = REFUSED
+        if transcript is not None:
+            transcript.add("open", self.name, note=f"{address[0]}:{address[1]}")
+
+    @property
+    def fault(self) -> str:
+        """Say what is wrong with the stream of answers; empty while nothing is.
+
+        Who sees our side end may give up what it was about to say; an answer that was owed is
+        missed by whoever judges.
+        """
+        is_cut = self.ended == "end" and not self.half_closed
+        if not self._reader.fault and is_cut and self._reader.pending:
+            return f"it ends {len(self._reader.pending)} bytes into an answer"
+        return self._reader.fault
+
+    @property
+    def is_sent(self) -> bool:
+        """Tell whether nothing is left to be sent."""
+        return not self._out or bool(self.ended)
+
+    def send(self, *pieces: bytes) -> None:
+        """Send pieces, each in a write of its own, as soon as they are taken."""
+        for piece in filter(None, pieces):
+            if self._transcript is not None:
+                self._transcript.add("send", self.name, data=piece)
+            self._out.append(piece)
+        self.write()
+
+    def half_close(self) -> None:
+        """End this side's stream behind all that is to be sent."""
+        self._half_closing = True
+        if not self._out:
+            self._shut()
+
+    def write(self) -> None:
+        """Write the next piece as far as it is taken; one write for each call."""
+        if self._out and not self.ended and self.sock is not None:
+            piece = self._out.popleft()
+            try:
+                sent = self.sock.send(piece)
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                # What it said before it stopped reading is still there to be read.
+                self._out.clear()
+                sent = len(piece)
+            if sent < len(piece):
+                self._out.appendleft(memoryview(piece)[sent:])
+        self.events = select.POLLIN | select.POLLOUT if self._out else select.POLLIN
+        if self._half_closing and not self._out:
+            self._shut()
+
+    def read(self) -> bool:
+        """Take what has come; tell whether anything did, the end included."""
+        if self.ended or self.sock is None:
+            return False
+        try:
+            data = self.sock.recv(CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._end("reset")
+            return True
+        if not data:
+            self._end("end")
+        elif self._prompt and sys.platform == "linux":
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        self._take(self._reader.feed(data))
+        return True
+
+    def close(self) -> None:
+        """End the connection."""
+        if self.sock is not None:
+            self.sock.close()
+            self.sock = None
+            if self._transcript is not None and not self.ended:
+                self._transcript.add("close", self.name, note="by the kit")
+        self._out.clear()
+
+    def _take(self, found: Sequence[Answer]) -> None:
+        is_pushed = self._listener.is_pushed
+        for answer in found:
+            if self._transcript is not None:
+                self._transcript.add("receive", self.name, data=answer.data)
+            if is_pushed(answer.kind):
+                if reply := self._listener.unasked(answer):
+                    self.send(reply)  # at once: nobody may come to write for who only listens
+            else:
+                self.answers.append(answer)
+
+    def _shut(self) -> None:
+        if self.half_closed or self.sock is None or self.ended:
+            return
+        self.half_closed = True
+        if self._transcript is not None:
+            self._transcript.add("close", self.name, note="sending direction only")
+        try:
+            self.sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._end("reset")
+
+    def _end(self, how: str) -> None:
+        self.ended = how
+        self._out.clear()
+        self.events = select.POLLIN
+        if self._transcript is not None:
+            if pending := self._reader.pending:
+                self._transcript.add("receive", self.name, data=pending, note="cut off")
+            self._transcript.add("close", self.name, note=f"by the target ({how})")
+
+
+def _connected(address: Address) -> socket.socket | None:
+    try:
+        for family, kind, number, _, place in _resolved(address):
+            sock = socket.socket(family, kind, number)
+            try:
+                sock.settimeout(CONNECT_S)
+                sock.connect(place)
+            except OSError:
+                sock.close()
+                continue
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+    except OSError:
+        return None
+    return None
+
+
+@lru_cache(maxsize=16)
+def _resolved(address: Address) -> Sequence[_Resolved]:
+    """Return the places of an address; looking it up costs as much as connecting."""
+    return socket.getaddrinfo(*address, type=socket.SOCK_STREAM)

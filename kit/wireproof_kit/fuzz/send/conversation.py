@@ -1,0 +1,281 @@
+"""One case on connections of its own: step by step, each behind the answers to the one before."""
+
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wireproof_kit.fuzz.case import (
+    ByteByByte,
+    Case,
+    HalfClose,
+    Slow,
+    SplitAt,
+    Step,
+    Together,
+)
+from wireproof_kit.fuzz.driver import End, Expectation, Owed, Referee, Sentinel, Trouble
+from wireproof_kit.fuzz.oracle.rules import (
+    CLOSED,
+    NO_ANSWER,
+    NOT_CLOSED,
+    NOTHING,
+    WRONG_ANSWER,
+    Judgement,
+    Seen,
+    judge,
+    owed_count,
+)
+from wireproof_kit.fuzz.send.connection import REFUSED, Talk
+from wireproof_kit.wire.transcript import Transcript
+
+SINGLY = 96
+"""Bytes at the beginning of a step that are sent one by one at most; the rest in larger pieces."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """One connection of the case: what was sent behind what opened it, what is owed so far."""
+
+    talk: Talk
+    before: bytes
+    entered: Expectation
+    sent: bytes = b""
+    unsent: bytes = b""
+    expected: Expectation = field(default_factory=lambda: Expectation(()))
+    due: int = 0
+    sentinel: Sentinel | None = None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A case under way. `advance` is called after anything happened, until it is over."""
+
+    case: Case
+    referee: Referee
+    enter: Sequence[Step]
+    patience_s: float
+    number: int = 0
+    transcript: Transcript | None = None
+    deadline: float = 0.0
+    wake: float = 0.0
+    over: bool = False
+    _lines: dict[int, _Line] = field(default_factory=dict[int, _Line])
+    _next: int = 0
+    _slow: list[bytes] = field(default_factory=list[bytes])
+    _ending: bool = False
+
+    def start(self) -> None:
+        """Open the connections and send the first step."""
+        for connection in sorted({step.connection for step in self.case.steps}):
+            self._line(connection)
+        self._refresh()
+        self.advance()
+
+    def talks(self) -> list[Talk]:
+        """Return the connections on which something may still happen."""
+        return [line.talk for line in self._lines.values() if not line.talk.ended]
+
+    def advance(self) -> None:
+        """Send what is next once what was owed has come; end when everything has."""
+        if self._slow:
+            self._go_on_slowly()
+        while not (self.over or self._slow) and self._is_settled():
+            if self._next < len(self.case.steps):
+                self._step(self.case.steps[self._next])
+                self._next += 1
+            elif not self._ending:
+                self._end()
+            else:
+                self.over = True
+
+    def expire(self) -> None:
+        """Wait no longer."""
+        if not self._ending and not self._lacks_answers():
+            self._end()
+            self._refresh()
+        else:
+            self.over = True
+
+    def close(self) -> None:
+        """End all connections."""
+        for line in self._lines.values():
+            line.talk.close()
+
+    def judgement(self) -> Judgement:
+        """Judge what came on all connections; the first thing violated stands for all."""
+        stored: tuple[bytes, ...] = ()
+        for line in self._lines.values():
+            found = self._judged(line)
+            if found.trouble is not None:
+                return found
+            stored += found.stored
+        return Judgement(stored=stored)
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether the target was seen to have read everything: it answered, or ended."""
+        return all(self._has_answered(line) for line in self._lines.values())
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether a connection was refused."""
+        return any(line.talk.ended == REFUSED for line in self._lines.values())
+
+    @property
+    def ends(self) -> list[End]:
+        """Return where its connections went, and from which port."""
+        address = self.referee.address(self.case)
+        return [(address, line.talk.port) for line in self._lines.values()]
+
+    @property
+    def is_slow(self) -> bool:
+        """Tell whether pieces are held back until `wake`."""
+        return bool(self._slow)
+
+    @property
+    def is_certain(self) -> bool:
+        """Tell whether it is known what every byte meant."""
+        return all(line.expected.certain for line in self._lines.values())
+
+    def _line(self, connection: int) -> _Line:
+        line = self._lines.get(connection)
+        if line is None:
+            talk = Talk(
+                self.referee.address(self.case),
+                self.referee.reader(self.case),
+                self.referee,
+                transcript=self.transcript,
+            )
+            steps = [step for step in self.enter if step.connection == connection]
+            before = b"".join(step.data for step in steps or self.enter)
+            entered = self.referee.expect(self.case, b"", before) if before else Expectation(())
+            line = self._lines[connection] = _Line(talk, before, entered, unsent=before)
+            self._expect(line, b"")
+            line.due = 0  # what opens it goes with its first step
+        return line
+
+    def _step(self, step: Step) -> None:
+        line = self._line(step.connection)
+        self._expect(line, step.data)
+        if isinstance(step.manner, Slow):
+            first, *self._slow = _cut(step.data, step.manner.offsets)
+            line.talk.send(line.unsent, first)
+            self.wake = time.monotonic() + step.manner.seconds
+        else:
+            first, *others = _pieces(step)
+            whole = [line.unsent, first] if others else [line.unsent + first]
+            line.talk.send(*whole, *others)
+        line.unsent = b""
+        if isinstance(step.manner, HalfClose):
+            line.talk.half_close()
+        self._refresh()
+        if isinstance(step.manner, Together):
+            line.due = 0
+
+    def _go_on_slowly(self) -> None:
+        if time.monotonic() < self.wake:
+            return
+        step = self.case.steps[self._next - 1]
+        assert isinstance(step.manner, Slow), "only slow steps leave pieces behind"
+        self._line(step.connection).talk.send(self._slow.pop(0))
+        self.wake = time.monotonic() + step.manner.seconds
+        self._refresh()
+
+    def _expect(self, line: _Line, data: bytes) -> None:
+        line.sent += data
+        entered = line.entered
+        after = self.referee.expect(self.case, line.before, line.sent)
+        line.expected = Expectation(
+            entered.owed + after.owed, after.certain, after.waits, after.moves, after.opaque
+        )
+        line.due = owed_count(line.expected)
+
+    def _end(self) -> None:
+        """Ask once more where that is clear, end our side, and let the target end its own."""
+        self._ending = True
+        for line in self._lines.values():
+            self._ask_once_more(line)
+            line.talk.half_close()
+        self._refresh()
+
+    def _ask_once_more(self, line: _Line) -> None:
+        expected = line.expected
+        in_doubt = not expected.certain or expected.waits or expected.opaque
+        if in_doubt or line.talk.half_closed or line.talk.ended:
+            return
+        line.sentinel = self.referee.sentinel(self.case, self.number)
+        if line.sentinel is not None:
+            line.talk.send(line.sentinel.data)
+
+    def _is_settled(self) -> bool:
+        if self._ending:
+            return all(line.talk.ended for line in self._lines.values())
+        return all(self._has_all(line) for line in self._lines.values())
+
+    def _has_all(self, line: _Line) -> bool:
+        talk = line.talk
+        return bool(talk.ended) or (talk.is_sent and len(talk.answers) >= line.due)
+
+    def _has_answered(self, line: _Line) -> bool:
+        answers = line.talk.answers
+        if len(answers) < line.due:
+            return False
+        if line.sentinel is not None:
+            return bool(answers) and line.sentinel.answers(answers[-1])
+        # Where nothing need be answered, only the end of the connection shows life.
+        return bool(line.talk.ended)
+
+    def _lacks_answers(self) -> bool:
+        return any(not self._has_all(line) for line in self._lines.values())
+
+    def _refresh(self) -> None:
+        self.deadline = time.monotonic() + self.patience_s
+
+    def _judged(self, line: _Line) -> Judgement:
+        talk = line.talk
+        answers = talk.answers
+        seen = Seen(answers, talk.ended, talk.fault)
+        if line.sentinel is None:
+            found = judge(line.expected, seen)
+        else:
+            found = self._with_sentinel(line, seen, line.sentinel)
+        if found.trouble is None and not talk.ended:
+            return Judgement(
+                Trouble(NOT_CLOSED, "it stays open though our side has ended"), "open"
+            )
+        return found
+
+    def _with_sentinel(self, line: _Line, seen: Seen, sentinel: Sentinel) -> Judgement:
+        """Judge the answer to the last request apart from the others."""
+        answers = seen.answers
+        if answers and sentinel.answers(answers[-1]):
+            return judge(line.expected, Seen(answers[:-1], "", seen.fault))
+        found = judge(line.expected, seen)
+        if found.trouble is not None:
+            return found
+        if any(owed.ends != "no" for owed in line.expected.owed):
+            return found
+        if not line.talk.ended and len(answers) <= _mandatory(line.expected.owed):
+            words = "one more request on the same connection is not answered"
+            return Judgement(Trouble(NO_ANSWER, words), NOTHING, len(line.expected.owed))
+        what = answers[-1].kind if len(answers) > _mandatory(line.expected.owed) else CLOSED
+        words = "one more request on the same connection is not answered as it should be"
+        return Judgement(Trouble(WRONG_ANSWER, words), what, len(line.expected.owed))
+
+
+def _mandatory(owed: Sequence[Owed]) -> int:
+    return sum(not each.optional for each in owed)
+
+
+def _pieces(step: Step) -> list[bytes]:
+    if isinstance(step.manner, SplitAt):
+        return _cut(step.data, step.manner.offsets)
+    if isinstance(step.manner, ByteByByte):
+        return _cut(step.data, range(1, min(len(step.data), SINGLY)))
+    return [step.data]
+
+
+def _cut(data: bytes, offsets: Sequence[int]) -> list[bytes]:
+    edges = sorted({0, len(data), *(at for at in offsets if 0 < at < len(data))})
+    return [data[start:end] for start, end in itertools.pairwise(edges)] or [data]

@@ -1,0 +1,365 @@
+"""Sends batches of cases and judges every answer.
+
+Cases that leave their connection as it was go many at a time over one connection for each state
+(in-frame). All others get connections of their own, some dozens side by side (reconnecting).
+After each batch the bystanders are asked, and what was acknowledged is waited for.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from wireproof_kit.fuzz.campaign.batches import Meanwhile
+from wireproof_kit.fuzz.case import Case, Slow
+from wireproof_kit.fuzz.driver import End, Generation, Grounds, Trouble
+from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
+from wireproof_kit.fuzz.send import pump
+from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter, trigger
+from wireproof_kit.fuzz.send.conversation import Conversation
+from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
+from wireproof_kit.fuzz.send.pipeline import Lane, Piped, may_end
+from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.wire.transcript import Transcript
+
+SIDE_BY_SIDE = 32
+BRIEF = 0.25
+"""The share of patience that answers get while only a death or a hang is looked for."""
+SILENCES = 3
+"""So many answers are waited for in vain in one batch before the rest of it is left."""
+LAST_S = 1.0
+"""So long what was found is recorded, though time is over."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many cases were executed, over what, in how many seconds."""
+
+    piped: int = 0
+    piped_s: float = 0.0
+    single: int = 0
+    single_s: float = 0.0
+    answers: int = 0
+    left: int = 0
+
+
+@dataclass(slots=True)
+class Engine:
+    """Performs batches on one target, nothing after `ends_at`, on the monotonic clock.
+
+    `is_brief`: answers are not waited for with all patience, since the bystanders are asked.
+    `was_cut`: time was over while some were waited for.
+    """
+
+    grounds: Grounds
+    generation: Generation
+    is_stopped: Callable[[], bool] = lambda: False
+    ends_at: float = math.inf
+    counts: Counts = field(default_factory=Counts)
+    renaming: Renaming = NO_RENAMING
+    is_brief: bool = False
+    was_cut: bool = False
+    sorter: Sorter = field(init=False)
+    _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    _answer_s: float = 0.0
+    _number: int = 0
+    _silences: int = 0
+    _meanwhile: Meanwhile = field(default_factory=lambda: iter(()))
+    _unfinished: list[Conversation] = field(default_factory=list[Conversation])
+    _ended: dict[End, Case] = field(default_factory=dict[End, Case])
+
+    def __post_init__(self) -> None:
+        self.sorter = Sorter(self.grounds.referee, self.generation, self.renaming)
+
+    def perform(
+        self, batch: Sequence[Case], *, watch: bool, patient: bool = True
+    ) -> list[Suspicion]:
+        """Send a batch; return what was violated, most telling first. `watch`: deliveries too.
+
+        `patient`: wait for what bystanders are owed, however late it may come.
+        """
+        return self.perform_sorted(self.sorted(batch, watch=watch), patient=patient)
+
+    def sorted(self, batch: Sequence[Case], *, watch: bool) -> Sorted:
+        """Return a batch ready to be performed; more cases may be added to it."""
+        return self.sorter.sorted(batch, watch=watch)
+
+    def perform_sorted(
+        self,
+        batch: Sorted,
+        *,
+        patient: bool = True,
+        quiet: bool = False,
+        meanwhile: Meanwhile | None = None,
+    ) -> list[Suspicion]:
+        """Send a batch that is ready. `meanwhile` is done to its end while the target is busy.
+
+        `quiet`: no case on a connection of its own has others beside it, which might wake a
+        target that waits for somebody.
+        """
+        health = self.grounds.health
+        whole = tuple(batch.batch)
+        if batch.is_watched and (trouble := health.begin_watch()) is not None:
+            return [Suspicion(trouble, whole)]
+        if batch.sorter is not self.sorter or not batch.is_up_to_date:
+            batch = self.sorted(batch.batch, watch=batch.is_watched)
+        self._answer_s = self.grounds.patience_s
+        self._silences = 0
+        self._unfinished = []
+        self._ended = {}
+        found: list[Suspicion] = []
+        stored: list[bytes] = []
+        single = list(batch.single)
+        self._meanwhile = meanwhile or iter(())
+        self._perform_piped(batch.piped, found, stored, single)
+        in_lane = len(found)
+        for _ in self._meanwhile:
+            pass
+        alone = [case for case in single if not _is_slow(case)] if quiet else []
+        self._perform_single(alone, found, stored, side_by_side=1)
+        beside = [case for case in single if _is_slow(case)] if quiet else single
+        self._perform_single(beside, found, stored)
+        found = [
+            Suspicion(each.trouble, whole, each.case and batch.original(each.case), each.answer)
+            for each in found
+        ]
+        found += self._lingering(batch, whole)
+        if self._is_cut():
+            return found
+        is_watched = batch.is_watched and not found
+        if is_watched and (trouble := health.end_watch(stored)) is not None:
+            sender = self._sender(batch.sent, trouble.lost)
+            found.append(Suspicion(trouble, whole, sender and batch.original(sender)))
+        trouble = health.check(patient=patient)
+        if trouble is None:
+            return found
+        return self._blamed(trouble, batch, found, in_lane)
+
+    def _blamed(
+        self, trouble: Trouble, batch: Sorted, found: list[Suspicion], in_lane: int
+    ) -> list[Suspicion]:
+        """Return what is suspected of what the bystanders noticed.
+
+        All else that was seen may have come of it; what was not answered, and was sent first, is
+        the likeliest cause.
+        """
+        whole = tuple(batch.batch)
+        late = sorted(self._unfinished, key=lambda talk: talk.number)
+        first = found[0].case if found else None
+        if late and not in_lane:
+            first = batch.original(late[0].case)
+        suspects = [each.case for each in found[:in_lane] if each.case is not None]
+        suspects += [batch.original(talk.case) for talk in late]
+        if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
+            others = [case for case in whole if all(case is not each for each in suspects)]
+            return [Suspicion(trouble, (*suspects, *others), first, likely=len(suspects))]
+        return [Suspicion(trouble, whole, first), *found]
+
+    def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
+        """Send one case on connections of its own, recorded if so asked."""
+        self._answer_s = self.grounds.patience_s
+        talk = self._conversation(self.renaming.case(case), transcript)
+        try:
+            talk.start()
+            until = max(self.ends_at, time.monotonic() + LAST_S)
+            pump.converse([talk], until, self.ends_at)
+            judgement = talk.judgement()
+        finally:
+            talk.close()
+        if judgement.trouble is None:
+            return None
+        return Suspicion(judgement.trouble, (case,), case, judgement.answer)
+
+    def perform_apart(self, cases: Sequence[Case]) -> list[Suspicion]:
+        """Send each case on connections of its own, side by side; bystanders are not asked."""
+        self._answer_s = self.grounds.patience_s
+        self._silences = 0
+        self._unfinished = []
+        found: list[Suspicion] = []
+        self._perform_single([self.renaming.case(case) for case in cases], found, [])
+        return [replace(each, batch=tuple(cases)) for each in found]
+
+    def is_well(self) -> bool:
+        """Tell whether the bystanders find the target well."""
+        return self.grounds.health.check() is None
+
+    def close(self) -> None:
+        """End the connections of all lanes."""
+        for lane in self._lanes.values():
+            lane.close()
+        self._lanes.clear()
+
+    def _sender(self, cases: Sequence[Case], lost: bytes) -> Case | None:
+        """Return the case that sent a message; None when nobody can tell."""
+        expect = self.grounds.referee.expect
+        for case in cases:
+            data = b"".join(step.data for step in case.steps if not step.connection)
+            owed = expect(case, self.sorter.entry(case.state), data).owed
+            if any(lost in each.stored for each in owed):
+                return case
+        return None
+
+    def _perform_piped(
+        self,
+        piped: Mapping[str, list[Piped]],
+        found: list[Suspicion],
+        stored: list[bytes],
+        single: list[Case],
+    ) -> None:
+        started = time.monotonic()
+        todo = dict(piped)
+        while todo and not self.is_stopped():
+            lanes = {state: self._lane(state) for state in todo}
+            for state, lane in lanes.items():
+                lane.begin(todo[state])
+            self._wait_for_lanes(list(lanes.values()))
+            if self._is_cut():
+                self.was_cut = True
+                break
+            todo = {
+                state: rest
+                for state, lane in lanes.items()
+                if (rest := self._finished(lane, todo[state], found, stored, single))
+            }
+        self.counts.piped_s += time.monotonic() - started
+
+    def _finished(
+        self,
+        lane: Lane,
+        cases: Sequence[Piped],
+        found: list[Suspicion],
+        stored: list[bytes],
+        single: list[Case],
+    ) -> list[Piped]:
+        """Judge what came on a lane; return what must be sent again on a fresh connection."""
+        outcome = lane.finish()
+        stored += outcome.stored
+        self._count_piped(cases[: outcome.executed])
+        rest = list(cases[outcome.executed :])
+        if outcome.wrong is not None and outcome.wrong.trouble is not None:
+            trouble, case = outcome.wrong.trouble, cases[outcome.executed - 1].case
+            found.append(Suspicion(trouble, (), case, outcome.wrong.answer))
+            if self._is_given_up(trouble):
+                self.counts.left += len(rest)
+                return []
+        elif rest:
+            # One of them, or the one before, ended the connection, as it may.
+            for piped in [*cases[max(outcome.executed - 1, 0) : outcome.executed], *rest]:
+                if may_end(piped):
+                    self.sorter.closers.add(trigger(piped.case))
+                    break
+            single += [piped.case for piped in rest if may_end(piped)]
+            rest = [piped for piped in rest if not may_end(piped)]
+        return rest
+
+    def _count_piped(self, cases: Sequence[Piped]) -> None:
+        self.counts.piped += len(cases)
+        self.counts.answers += sum(len(each.owed) for each in cases)
+
+    def _is_given_up(self, trouble: Trouble) -> bool:
+        if trouble.violated in (NO_ANSWER, NOT_CLOSED, DELIVERY):
+            self._silences += 1
+        return self._silences >= SILENCES
+
+    def _lane(self, state: str) -> Lane:
+        lane = self._lanes.get(state)
+        if lane is None:
+            lane = Lane(self.grounds.referee, self.grounds.patience_s, self.sorter.entry(state))
+            self._lanes[state] = lane
+        return lane
+
+    def _wait_for_lanes(self, lanes: Sequence[Lane]) -> None:
+        patience_s = self._patience_s
+        deadline = min(time.monotonic() + patience_s, self.ends_at)
+        while talks := [talk for lane in lanes for talk in lane.talks()]:
+            is_busy = any(True for _ in islice(self._meanwhile, 1))
+            if pump.moved(talks, 0.0 if is_busy else deadline - time.monotonic()):
+                deadline = min(time.monotonic() + patience_s, self.ends_at)
+            if time.monotonic() >= deadline:
+                return
+
+    def _perform_single(
+        self,
+        cases: Sequence[Case],
+        found: list[Suspicion],
+        stored: list[bytes],
+        *,
+        side_by_side: int = SIDE_BY_SIDE,
+    ) -> None:
+        started = time.monotonic()
+        waiting = list(reversed(cases))
+        active: list[Conversation] = []
+        while (waiting or active) and not (self.is_stopped() and not active):
+            if self._is_cut():
+                self._abandon(active, waiting)
+                break
+            while waiting and len(active) < side_by_side and self._silences < SILENCES:
+                active.append(self._started(waiting.pop()))
+            if any(each.is_refused for each in active):
+                waiting.clear()
+            if not active:
+                self.counts.left += len(waiting)
+                break
+            pump.turn(active, self.ends_at)
+            for each in [talk for talk in active if talk.over]:
+                active.remove(each)
+                self._conclude(each, found, stored)
+        self.counts.single_s += time.monotonic() - started
+
+    def _started(self, case: Case) -> Conversation:
+        talk = self._conversation(case, None)
+        talk.start()
+        return talk
+
+    def _conversation(self, case: Case, transcript: Transcript | None) -> Conversation:
+        self._number += 1
+        return Conversation(
+            case,
+            self.grounds.referee,
+            self.renaming.steps(self.generation.enter(case.state)),
+            self._patience_s,
+            number=self._number,
+            transcript=transcript,
+        )
+
+    def _conclude(self, talk: Conversation, found: list[Suspicion], stored: list[bytes]) -> None:
+        judgement = talk.judgement()
+        if not talk.is_complete:
+            self._unfinished.append(talk)
+        talk.close()
+        self.counts.single += 1
+        self._ended.update(dict.fromkeys(talk.ends, talk.case))
+        stored += judgement.stored
+        if judgement.trouble is not None:
+            self._is_given_up(judgement.trouble)
+            found.append(Suspicion(judgement.trouble, (), talk.case, judgement.answer))
+
+    def _lingering(self, batch: Sorted, whole: tuple[Case, ...]) -> list[Suspicion]:
+        """Suspect the cases whose connections the target tells of though they have ended."""
+        ends = self.grounds.health.lingering(self._ended.keys())
+        cases = {trigger(self._ended[end]): self._ended[end] for end in sorted(ends)}
+        trouble = Trouble(LINGERS, "our side and its own have ended; its client is still told")
+        return [
+            Suspicion(trouble, whole, batch.original(case), LINGERS) for case in cases.values()
+        ]
+
+    def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
+        """Leave what time is over for."""
+        self.was_cut = True
+        self.counts.left += len(active) + len(waiting)
+        for each in active:
+            each.close()
+
+    @property
+    def _patience_s(self) -> float:
+        """Seconds an answer may take, as the machine was busy when the batch began."""
+        return self._answer_s * (BRIEF if self.is_brief else 1.0)
+
+    def _is_cut(self) -> bool:
+        """Tell whether time is over."""
+        return time.monotonic() >= self.ends_at
+
+
+def _is_slow(case: Case) -> bool:
+    return any(isinstance(step.manner, Slow) for step in case.steps)

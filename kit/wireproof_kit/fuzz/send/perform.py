@@ -1,0 +1,63 @@
+"""A target on which a test of one's own performs cases, and hears when one was not owed so."""
+
+from collections.abc import Generator as Yields
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from wireproof_kit.fuzz.campaign.target import open_grounds
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Choice, GroundsOptions
+from wireproof_kit.fuzz.generate.generator import Generator
+from wireproof_kit.fuzz.generate.grammar import Grammar
+from wireproof_kit.fuzz.send.engine import Engine
+from wireproof_kit.protocols import read_target
+
+
+class Violated(AssertionError):
+    """A broker did not do what it owes; says what was violated, and how."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTarget:
+    """A target with topics of its own, which the grammar's frames name."""
+
+    grammar: Grammar
+    engine: Engine
+    hazardous: bool
+
+    def perform(self, case: Case) -> None:
+        """Send a case on fresh connections, and let the bystanders complete a round trip.
+
+        A hazardous case is left out unless such were asked for.
+
+        Raises:
+            Violated: an answer was not owed, or missing, or somebody else was disturbed.
+        """
+        if case.hazardous and not self.hazardous:
+            return
+        try:
+            found = self.engine.perform([case], watch=False)
+        finally:
+            self.engine.close()
+        if found:
+            raise Violated(f"{found[0].trouble.violated}: {found[0].trouble.words}")
+
+
+@contextmanager
+def opened(
+    url: str, *, token: str = "fuzz", hazardous: bool = False
+) -> Yields[CaseTarget, None, None]:
+    """Open a target; what was made there bears the token in its names, and is deleted at the end.
+
+    Raises:
+        UsageFault: the URL is none, or of a protocol that cannot be fuzzed.
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it does not speak its protocol.
+    """
+    grounds = open_grounds(read_target(url), GroundsOptions(token))
+    try:
+        generation = grounds.generation(Choice(seed=0))
+        assert isinstance(generation, Generator), "cases are not drawn unless asked for"
+        yield CaseTarget(generation.grammar, Engine(grounds, generation), hazardous)
+    finally:
+        grounds.close()

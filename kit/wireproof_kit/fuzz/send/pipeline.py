@@ -1,0 +1,164 @@
+"""Many cases on one connection, one behind the other without waiting; all answers are judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from wireproof_kit.fuzz.case import Case, Together, Whole
+from wireproof_kit.fuzz.driver import Expectation, Owed, Referee, Trouble
+from wireproof_kit.fuzz.oracle.rules import (
+    CLOSED,
+    NO_ANSWER,
+    NONSENSE,
+    NOTHING,
+    Judgement,
+    wrong_answer,
+)
+from wireproof_kit.fuzz.send.connection import Talk
+
+LONGEST = 2_000
+"""Cases on one connection, after which another one is opened."""
+
+
+class Piped(NamedTuple):
+    """A case for a lane: its bytes, and what is owed for them, each with an answer."""
+
+    case: Case
+    data: bytes
+    owed: tuple[Owed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many cases were executed, what must be delivered, how the last one went wrong, if so."""
+
+    executed: int
+    stored: list[bytes]
+    wrong: Judgement | None = None
+
+
+def is_pipeable(case: Case, expected: Expectation) -> bool:
+    """Tell whether a case leaves its connection as it was, every request with one answer.
+
+    One that the target may end the connection over may be among them.
+    """
+    if len(case.steps) != 1 or not expected.certain or not expected.owed:
+        return False
+    step = case.steps[0]
+    if step.connection or not isinstance(step.manner, Whole | Together):
+        return False
+    if expected.waits or expected.moves or expected.opaque:
+        return False
+    return all(owed.ends != "must" and not owed.optional for owed in expected.owed)
+
+
+@dataclass(slots=True)
+class Lane:
+    """A connection in one state, used again and again."""
+
+    referee: Referee
+    patience_s: float
+    before: bytes
+    talk: Talk | None = None
+    _used: int = 0
+    _skip: int = 0
+    _due: int = 0
+    _cases: list[Piped] = field(default_factory=list[Piped])
+
+    def begin(self, cases: Sequence[Piped]) -> None:
+        """Send cases; what the sockets do not take now is sent while answers are waited for."""
+        self._cases = list(cases)
+        if not self._cases:
+            return
+        if self.talk is not None:
+            self.talk.read()  # it may have been ended for having been silent
+        if self.talk is None or self.talk.ended or self._used >= LONGEST:
+            self._open(self._cases[0].case)
+        assert self.talk is not None, "it was just opened"
+        self._used += len(self._cases)
+        self._due = self._skip + sum(len(each.owed) for each in self._cases)
+        self.talk.send(b"".join(each.data for each in self._cases))
+
+    def talks(self) -> list[Talk]:
+        """Return the connection, while answers are missing."""
+        is_waiting = self.talk is not None and not self.talk.ended and not self.is_done
+        return [self.talk] if is_waiting and self.talk is not None else []
+
+    @property
+    def is_done(self) -> bool:
+        """Tell whether every answer owed has come."""
+        talk = self.talk
+        if talk is None or not self._cases:
+            return True
+        return bool(talk.ended or talk.fault) or len(talk.answers) >= self._due
+
+    def finish(self) -> Outcome:
+        """Judge the answers; after anything but all of them the connection is given up."""
+        stored: list[bytes] = []
+        talk = self.talk
+        if talk is None or not self._cases:
+            return Outcome(0, stored)
+        at = self._skip
+        answers = talk.answers
+        for executed, piped in enumerate(self._cases):
+            for number, owed in enumerate(piped.owed):
+                if at >= len(answers):
+                    return self._cut_short(executed, number, stored)
+                wrong = wrong_answer(owed, answers[at], number)
+                if wrong is not None:
+                    self.close()
+                    return Outcome(executed + 1, stored, wrong)
+                if answers[at].kind in owed.success:
+                    stored += owed.stored
+                at += 1
+        if len(answers) > at or talk.fault:
+            extra = answers[at].kind if len(answers) > at else NONSENSE
+            trouble = Trouble(NONSENSE, f"{extra} came, which nobody asked for")
+            self.close()
+            return Outcome(len(self._cases), stored, Judgement(trouble, extra))
+        talk.answers.clear()
+        self._skip = 0
+        return Outcome(len(self._cases), stored)
+
+    def _cut_short(self, executed: int, number: int, stored: list[bytes]) -> Outcome:
+        """Say why answers are missing.
+
+        Where the target may have ended the connection over a later request, the reset may have
+        cost us answers to earlier ones: nothing is wrong then, and they are to be sent again.
+        """
+        talk = self.talk
+        self.close()
+        rest = self._cases[max(executed - 1, 0) :]
+        if talk is not None and talk.ended and not talk.fault and any(map(may_end, rest)):
+            return Outcome(executed, stored)
+        return Outcome(executed + 1, stored, self._missing(talk, number))
+
+    def close(self) -> None:
+        """End the connection."""
+        if self.talk is not None:
+            self.talk.close()
+        self.talk = None
+
+    def _open(self, case: Case) -> None:
+        self.close()
+        reader = self.referee.reader(case)
+        self.talk = Talk(self.referee.address(case), reader, self.referee, prompt=True)
+        self._used = 0
+        expected = self.referee.expect(case, b"", self.before) if self.before else Expectation(())
+        self._skip = sum(not owed.optional for owed in expected.owed)
+        if self.before:
+            self.talk.send(self.before)
+
+    def _missing(self, talk: Talk | None, number: int) -> Judgement:
+        if talk is not None and talk.fault:
+            return Judgement(Trouble(NONSENSE, talk.fault), NONSENSE, number)
+        if talk is None or talk.ended:
+            words = "the connection ended over a request that is as it should be"
+            return Judgement(Trouble(CLOSED, words), CLOSED, number)
+        words = f"an answer was due, none came within {self.patience_s:g} s"
+        return Judgement(Trouble(NO_ANSWER, words), NOTHING, number)
+
+
+def may_end(piped: Piped) -> bool:
+    """Tell whether the target may end the connection over a case."""
+    return any(owed.ends != "no" for owed in piped.owed)

@@ -1,0 +1,90 @@
+"""A state machine that holds conversations and has them performed."""
+
+from collections.abc import Callable, Sequence
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.generate.conversations import MOST_CONNECTIONS, Script
+from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
+from wireproof_kit.fuzz.generate.seed_frames import Places, seed_frame
+from wireproof_kit.fuzz.generate.strategies import breaks
+
+Perform = Callable[[Case], None]
+"""Sends a case and raises an error when it was not answered as owed."""
+
+
+class ConversationMachine(RuleBasedStateMachine):
+    """Writes a conversation, whose model says what is due on each connection.
+
+    At the end it is performed; when that raises, the rules shrink to the fewest that still do.
+    """
+
+    grammar: Grammar
+    perform: Perform
+    script: Script
+
+    @initialize(data=st.data(), count=st.integers(1, MOST_CONNECTIONS))
+    def begin(self, data: st.DataObject, count: int) -> None:
+        """Open connections in a state."""
+        start = data.draw(st.sampled_from(self.grammar.states[self.grammar.talking]))
+        self.script = Script(self.grammar, start, [start] * count)
+
+    @precondition(lambda self: not self.script.is_over)
+    @rule(data=st.data())
+    def say_what_is_due(self, data: st.DataObject) -> None:
+        """Send a right frame in order."""
+        connection = self._connection(data)
+        self._say(data, connection, [k for k in self._kinds() if self._is_due(connection, k)])
+
+    @precondition(lambda self: not self.script.is_over)
+    @rule(data=st.data())
+    def say_what_is_not_due(self, data: st.DataObject) -> None:
+        """Send a right frame out of order."""
+        connection = self._connection(data)
+        self._say(data, connection, [k for k in self._kinds() if not self._is_due(connection, k)])
+
+    @precondition(lambda self: not self.script.is_over)
+    @rule(data=st.data())
+    def say_something_broken(self, data: st.DataObject) -> None:
+        """Send a frame with something wrong in it."""
+        connection = self._connection(data)
+        kind = data.draw(st.sampled_from(self._kinds()))
+        frame = data.draw(kind.strategy)
+        prepared = seed_frame(self.grammar, kind, Places((), ()), frame)
+        mutant, how = data.draw(breaks(prepared, self.grammar))
+        self.script.say_broken(connection, kind, mutant, how)
+
+    @precondition(lambda self: self.script.is_over)
+    @rule()
+    def say_no_more(self) -> None:
+        """Go to the end: no connection is left."""
+
+    def teardown(self) -> None:
+        """Have the conversation performed."""
+        if hasattr(self, "script") and self.script.steps:
+            type(self).perform(self.script.case(0))
+
+    def _kinds(self) -> list[Kind]:
+        return [each for each in self.grammar.kinds if each.interface == self.grammar.talking]
+
+    def _connection(self, data: st.DataObject) -> int:
+        return data.draw(st.sampled_from(self.script.going_on()))
+
+    def _is_due(self, connection: int, kind: Kind) -> bool:
+        return self.script.is_due(connection, kind)
+
+    def _say(self, data: st.DataObject, connection: int, kinds: Sequence[Kind]) -> None:
+        if kinds:
+            kind = data.draw(st.sampled_from(kinds))
+            self.script.say(connection, kind, data.draw(kind.strategy))
+
+
+def conversation_machine(grammar: Grammar, perform: Perform) -> type[ConversationMachine]:
+    """Return the state machine for a grammar.
+
+    Run it with `hypothesis.stateful.run_state_machine_as_test`, or give its `TestCase` to pytest.
+    """
+    members = {"grammar": grammar, "perform": staticmethod(perform)}
+    return type("Conversation", (ConversationMachine,), members)

@@ -1,0 +1,1 @@
+"""From an anomaly to a confirmed, minimized and folded finding."""

@@ -1,0 +1,70 @@
+"""Whether a finding shows again: its cases sent once more, on their own target or another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wireproof_kit.fuzz.campaign.campaign import Campaign
+from wireproof_kit.fuzz.campaign.plan import Plan
+from wireproof_kit.fuzz.campaign.workers import Place, arena_at
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import Choice
+from wireproof_kit.fuzz.oracle.rules import DEAD
+from wireproof_kit.fuzz.triage.consequences import ANSWERED
+from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import FindingRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """What came of each run, and the exchange of one more; `died`: the target did, of this."""
+
+    shown: tuple[bool, ...]
+    transcript: Transcript
+    died: bool = False
+
+
+def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool = True) -> Repeated:
+    """Send a finding's cases so often, on fresh connections of one target.
+
+    Raises:
+        UsageFault: the finding is damaged, or of another protocol.
+    """
+    shown: list[bool] = []
+    transcript = Transcript()
+    with arena_at(place) as arena:
+        campaign = Campaign(Plan(Choice(finding.seed)), arena, Deaf())
+        campaign.is_watched = True  # some targets die of what they deliver
+        campaign.open()
+        try:
+            cases = campaign.cases_of(finding)
+            for _ in range(times):
+                shown.append(_shows(campaign, cases, finding.violated))
+                if campaign.died:
+                    break
+            if record and not campaign.died:
+                transcript = campaign.recorded(cases)
+        finally:
+            campaign.close()
+    return Repeated(tuple(shown), transcript, campaign.died and finding.violated == DEAD)
+
+
+def _shows(campaign: Campaign, cases: Sequence[Case], violated: str) -> bool:
+    if campaign.probe(cases, violated) is not None:
+        return True
+    if violated not in ANSWERED:
+        return False
+    if campaign.probe_apart(cases, violated) is not None:
+        return True
+    # What is wrong with the request of somebody else shows with that of whoever comes next.
+    return campaign.disturbs(cases)
+
+
+class Deaf:
+    """Listens to nothing."""
+
+    def went_on(self, campaign: Campaign) -> None:
+        """Hear that a batch is done."""
+
+    def found(self, campaign: Campaign, finding: Finding) -> None:
+        """Hear of something found."""

@@ -1,0 +1,1 @@
+"""Decoding Iggy streams and logs for people and for JSON."""

@@ -1,0 +1,71 @@
+"""Spans of the grammar as labelled parts of a dump: ``field = value``, for people."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from wireproof_kit.wire.transcript import Part
+from wireproof_spec.decoding import Span
+from wireproof_spec.iggy.bodies.identifier import NUMERIC, STRING
+from wireproof_spec.iggy.commands import COMMANDS
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, GROUP_KIND, PARTITIONING_NAMES, STRATEGIES
+from wireproof_spec.iggy.states import STATES
+from wireproof_spec.iggy.statuses import OK, STATUSES
+from wireproof_spec.wire_error import WireError
+
+STATUS_NAMES: Final = {OK: "ok", **STATUSES}
+_IDENTIFIERS: Final = {NUMERIC: "numeric", STRING: "string"}
+_CONSUMERS: Final = {CONSUMER_KIND: "consumer", GROUP_KIND: "consumer group"}
+_NAMED: Final[Mapping[str, Mapping[int, str]]] = {
+    "code": COMMANDS,
+    "status": STATUS_NAMES,
+    "state": STATES,
+    "strategy": STRATEGIES,
+    "partitioning.kind": PARTITIONING_NAMES,
+    "consumer.kind": _CONSUMERS,
+    "stream.kind": _IDENTIFIERS,
+    "topic.kind": _IDENTIFIERS,
+    "id.kind": _IDENTIFIERS,
+}
+"""What numbers mean, by the last one or two names of their fields."""
+
+
+def parts_of(spans: Iterable[Span], *, shift: int = 0) -> list[Part]:
+    """Return the parts of data that stands ``shift`` bytes into what is dumped."""
+    return [Part(shift + span.offset, span.length, _label(span)) for span in spans]
+
+
+def fault_parts(spans: Sequence[Span], error: WireError, *, shift: int = 0) -> list[Part]:
+    """Return the parts up to a fault, and the reason at the field that was refused.
+
+    ``error`` counts its place as the spans do.
+    """
+    whole = [span for span in spans if span.offset < error.offset]
+    rest = sum(span.length for span in spans) - error.offset
+    reason = f"{error.field}: expected {error.expected}, found {error.found}"
+    return [*parts_of(whole, shift=shift), Part(shift + error.offset, rest, reason)]
+
+
+def moment(timestamp: int) -> str:
+    """Return a time in microseconds as text in UTC; empty when no calendar has it."""
+    try:
+        time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=timestamp)
+    except OverflowError:
+        return ""
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _label(span: Span) -> str:
+    return f"{span.field} = {span.value}{_meaning(span)}"
+
+
+def _meaning(span: Span) -> str:
+    names = span.field.split(".")
+    if names[-1] == "timestamp":
+        return f" {moment(int(span.value))}".rstrip()
+    known = _NAMED.get(names[-1]) or _NAMED.get(".".join(names[-2:]))
+    if known is None and re.search(r"headers\[\d+\]\.kind$", span.field):
+        known = HEADER_KINDS
+    return f" ({known.get(int(span.value), 'unknown')})" if known else ""

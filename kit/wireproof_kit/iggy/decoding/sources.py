@@ -1,0 +1,322 @@
+"""Decoding bytes of the protocol wherever they come from: one connection's side, or a log."""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol, TypeAlias, TypeVar
+
+from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, Heading, JsonObject, Told
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.iggy.decoding.annotation import STATUS_NAMES, fault_parts, parts_of
+from wireproof_kit.iggy.decoding.values import message_object, message_title, plain
+from wireproof_kit.wire.transcript import Part
+from wireproof_spec.decoding import Schema, decode, encode, spans
+from wireproof_spec.iggy.bodies.command_shapes import Payload, payload_schema
+from wireproof_spec.iggy.bodies.poll_messages import (
+    POLLED_MESSAGES,
+    POLLED_MESSAGES_TAGGED,
+    PolledMessages,
+)
+from wireproof_spec.iggy.bodies.send_messages import SendMessages
+from wireproof_spec.iggy.commands import COMMANDS, KILL
+from wireproof_spec.iggy.frame import (
+    REQUEST,
+    RESPONSE,
+    NeedMore,
+    Request,
+    RequestReader,
+    Response,
+    ResponseReader,
+)
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageReader
+from wireproof_spec.iggy.segment import read_log_name
+from wireproof_spec.iggy.states import STATES
+from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import counted
+
+Side: TypeAlias = Literal["client", "server", "log"]
+T = TypeVar("T")
+
+CHUNK = 1 << 16
+HEAD = 64
+LIMIT = 1 << 26
+"""The greatest length believed: far beyond what any server allows."""
+FRAME_HEAD = 8
+"""Bytes of a request's length and code, or of a response's status and length."""
+LEAST_LENGTH = 4
+"""The length of a request without a payload."""
+YEARS = range(10**15, 4 * 10**15)
+"""Timestamps by which a message in a log is recognised: the years 2001 to 2096."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How to read what the bytes themselves do not say; a side of None: find out.
+
+    ``old_layout``: the messages of a log have neither state nor checksum.
+    """
+
+    side: Side | None = None
+    generation: Generation = "published"
+    old_layout: bool = False
+
+
+class _Reader(Protocol):
+    @property
+    def pending(self) -> bytes: ...
+
+    @property
+    def offset(self) -> int: ...
+
+    def feed(self, data: bytes) -> None: ...
+
+
+def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
+    """Decode a file, or all logs in a directory.
+
+    Raises:
+        UsageFault: there is nothing in it, or nothing tells what it is.
+        OSError: it cannot be read.
+    """
+    if path.is_dir():
+        yield from _directory(path, wanted)
+        return
+    side = wanted.side or ("log" if read_log_name(path.name) is not None else None)
+    with path.open("rb") as opened:
+        yield from _decode(opened, replace(wanted, side=side), str(path))
+
+
+def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
+    """Decode bytes given as such.
+
+    Raises:
+        UsageFault: there are none, or nothing tells what they are.
+    """
+    yield from _decode(io.BytesIO(data), wanted, "the input")
+
+
+def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
+    """Decode bytes as they come, to the end.
+
+    Raises:
+        UsageFault: there are none, or nothing tells what they are.
+    """
+    yield from _decode(pipe, wanted, "the input")
+
+
+def recognised(head: bytes) -> Side | None:
+    """Return which side's bytes begin like this; None when nothing tells."""
+    first = int.from_bytes(head[:4], "little")
+    second = int.from_bytes(head[4:8], "little")
+    timestamp = int.from_bytes(head[9:17], "little")
+    if len(head) >= 17 and head[8] in STATES and timestamp in YEARS:
+        return "log"
+    if len(head) < FRAME_HEAD:
+        return None
+    # An error without a body looks like a kill with a payload, which it never has.
+    is_error = second == KILL and first != LEAST_LENGTH
+    if LEAST_LENGTH <= first < LIMIT and second in COMMANDS and not is_error:
+        return "client"
+    return "server" if first in STATUS_NAMES and second < LIMIT else None
+
+
+def _directory(path: Path, wanted: Wanted) -> Iterator[Entry]:
+    logs = sorted(each for each in path.rglob("*.log") if read_log_name(each.name) is not None)
+    if not logs:
+        raise UsageFault(f"{path}: no log of a segment in it (20 digits and .log)")
+    for log in logs:
+        name = log.relative_to(path).as_posix()
+        yield Heading(name)
+        with log.open("rb") as opened:
+            for entry in _messages(opened, wanted):
+                yield replace(entry, where=name) if isinstance(entry, Broken) else entry
+                if isinstance(entry, Broken):
+                    return
+
+
+def _decode(source: BinaryIO, wanted: Wanted, name: str) -> Iterator[Entry]:
+    head = source.read(HEAD)
+    if not head:
+        raise UsageFault(f"{name} is empty: there is nothing to decode")
+    side = wanted.side or recognised(head)
+    if side is None:
+        raise UsageFault(
+            f"cannot tell what {name} is by its first bytes ({head[:8].hex(' ')}); "
+            "say it with --side client, server or log"
+        )
+    return _SIDES[side](source, wanted, head)
+
+
+def _requests(source: BinaryIO, wanted: Wanted, head: bytes = b"") -> Iterator[Entry]:
+    reader = RequestReader(LIMIT)
+    reader.feed(head)
+    tell = partial(_request, generation=wanted.generation)
+    return _values(source, reader, reader.next_request, REQUEST, tell)
+
+
+def _responses(source: BinaryIO, wanted: Wanted, head: bytes = b"") -> Iterator[Entry]:
+    reader = ResponseReader(LIMIT)
+    reader.feed(head)
+    tell = partial(_response, generation=wanted.generation)
+    return _values(source, reader, reader.next_response, RESPONSE, tell)
+
+
+def _messages(source: BinaryIO, wanted: Wanted, head: bytes = b"") -> Iterator[Entry]:
+    schema = OLD_MESSAGE if wanted.old_layout else MESSAGE
+    reader = MessageReader(LIMIT, schema=schema)
+    reader.feed(head)
+    return _values(source, reader, reader.next_message, schema, partial(_message, schema))
+
+
+_SIDES: dict[Side, Callable[[BinaryIO, Wanted, bytes], Iterator[Entry]]] = {
+    "client": _requests,
+    "server": _responses,
+    "log": _messages,
+}
+
+
+def _values(
+    source: BinaryIO,
+    reader: _Reader,
+    take: Callable[[], T | NeedMore],
+    schema: Schema[T],
+    tell: Callable[[int, T], Entry],
+) -> Iterator[Entry]:
+    """Return each value of a stream; after a broken one, nothing."""
+    while True:
+        start = reader.offset
+        try:
+            value = take()
+        except WireError as error:
+            yield _broken(schema, reader.pending, start, error.at(-start))
+            return
+        if not isinstance(value, NeedMore):
+            entry = tell(start, value)
+            yield entry
+            if isinstance(entry, Broken):
+                return
+        elif piece := source.read(CHUNK):
+            reader.feed(piece)
+        else:
+            break
+    if reader.pending:
+        try:
+            decode(schema, reader.pending)
+        except WireError as error:
+            yield _broken(schema, reader.pending, start, error)
+
+
+def _broken(schema: Schema[T], data: bytes, start: int, error: WireError) -> Broken:
+    """Return bytes that break a shape; ``error`` counts from their first one."""
+    data = data[:CHUNK]
+    return Broken(start, data, error.at(start), lambda: fault_parts(spans(schema, data), error))
+
+
+def _request(start: int, request: Request, *, generation: Generation) -> Entry:
+    data = encode(REQUEST, request)
+    try:
+        schema = payload_schema(request.code, generation)
+    except LookupError:
+        expected, found = f"a command of the {generation} generation", str(request.code)
+        error = WireError(
+            clause="iggy.frame.command", field="code", offset=4, expected=expected, found=found
+        )
+        return _broken(REQUEST, data, start, error)
+    try:
+        value = decode(schema, request.payload)
+    except WireError as error:
+        return _broken_payload(schema, data, start, error)
+    command = COMMANDS[request.code]
+    title = f"{command}   {_count(value)}".rstrip()
+    parts = partial(_framed_parts, _head(REQUEST, data), schema, request.payload)
+    return Decoded(
+        "request", start, data, None, Told(title, parts, partial(_asked, command, value))
+    )
+
+
+def _broken_payload(schema: Schema[Payload], data: bytes, start: int, error: WireError) -> Broken:
+    def parts() -> list[Part]:
+        refused = fault_parts(spans(schema, data[FRAME_HEAD:]), error, shift=FRAME_HEAD)
+        return [*_head(REQUEST, data), *refused]
+
+    return Broken(start, data, error.at(start + FRAME_HEAD), parts)
+
+
+def _count(value: Payload | PolledMessages) -> str:
+    if not isinstance(value, SendMessages | PolledMessages):
+        return ""
+    count = len(value.messages)
+    return f"{count} message" if count == 1 else f"{count} messages"
+
+
+def _asked(command: str, value: Payload) -> Sequence[JsonObject]:
+    told = plain(value)
+    fields = told if isinstance(told, dict) else {}
+    return [{"kind": "request", "command": command, **fields}]
+
+
+def _response(start: int, response: Response, *, generation: Generation) -> Entry:
+    data = encode(RESPONSE, response)
+    schema = POLLED_MESSAGES if generation == "published" else POLLED_MESSAGES_TAGGED
+    polled = _polled(schema, response)
+    name = STATUS_NAMES.get(response.status, "unknown status")
+    if polled is None:
+        said = f"{counted(len(response.body))} of body" if response.body else "no body"
+        title = f"{response.status} {name}   {said}"
+        parts = partial(_parts, RESPONSE, data)
+        objects = partial(_answered, response, name)
+    else:
+        title = f"0 ok   {_count(polled)}"
+        parts = partial(_framed_parts, _head(RESPONSE, data), schema, response.body)
+        objects = partial(_delivered, polled)
+    return Decoded("response", start, data, None, Told(title, parts, objects))
+
+
+def _polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
+    """Return the messages of a poll, where the body is one of some messages."""
+    try:
+        polled = decode(schema, response.body)
+    except WireError:
+        return None
+    return polled if polled.messages and response.status == 0 else None
+
+
+def _answered(response: Response, name: str) -> Sequence[JsonObject]:
+    return [
+        {
+            "kind": "response",
+            "status": response.status,
+            "name": name,
+            "body_hex": response.body.hex(),
+        }
+    ]
+
+
+def _delivered(polled: PolledMessages) -> Sequence[JsonObject]:
+    return [message_object(message) for message in polled.messages]
+
+
+def _message(schema: Schema[Message], start: int, message: Message) -> Entry:
+    data = encode(schema, message)
+
+    def objects() -> Sequence[JsonObject]:
+        return [{"position": start, "size": len(data), **message_object(message)}]
+
+    parts = partial(_parts, schema, data)
+    return Decoded("message", start, data, None, Told(message_title(message), parts, objects))
+
+
+def _parts(schema: Schema[T], data: bytes) -> list[Part]:
+    return parts_of(spans(schema, data))
+
+
+def _framed_parts(head: Sequence[Part], schema: Schema[T], inner: bytes) -> list[Part]:
+    """Return the parts of a frame, those of what it holds behind those of its head."""
+    return [*head, *parts_of(spans(schema, inner), shift=FRAME_HEAD)]
+
+
+def _head(schema: Schema[T], data: bytes) -> list[Part]:
+    return parts_of(span for span in spans(schema, data) if span.offset < FRAME_HEAD)

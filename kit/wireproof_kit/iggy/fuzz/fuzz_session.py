@@ -1,0 +1,206 @@
+"""An Iggy server as fuzzing meets it: streams for the cases, a twin of one for reading along."""
+
+import contextlib
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import cast
+
+from wireproof_kit import pcap
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable, UsageFault
+from wireproof_kit.fuzz.campaign.session import OpenTarget
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import (
+    Answer,
+    AnswerReader,
+    Choice,
+    Expectation,
+    Generation,
+    GroundsOptions,
+    Sentinel,
+    Volume,
+)
+from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.oracle.http_posts import promising
+from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body
+from wireproof_kit.iggy.fuzz.health import Bystanders, Places
+from wireproof_kit.iggy.fuzz.names import Names
+from wireproof_kit.iggy.fuzz.owed import Homes, expect, homes
+from wireproof_kit.iggy.fuzz.posts import posted
+from wireproof_kit.iggy.server import Server
+from wireproof_kit.iggy.session import IggySession, open_session
+from wireproof_kit.iggy.topics import Stream
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Done
+from wireproof_kit.targets.session import SessionOptions
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.http import Address, address_of
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
+
+_SENDING = commands.SEND_MESSAGES.to_bytes(4, "little")
+_POSTING = "POST /streams/{s}/topics/{t}/messages"
+GROUP = 1
+TRIES = ("", "x", "y", "z")
+"""Put behind a campaign's token, when streams of that name are there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class IggyReferee:
+    """What an Iggy server owes; `twin` is watched in place of the cases' stream.
+
+    `volume` is at least what the cases sent to be stored: such a server forgets nothing, and a
+    poll may ask for all of it.
+    """
+
+    tcp: Address
+    http: Address | None
+    names: Names
+    twin: Stream
+    homes: Homes
+    volume: Volume = field(default_factory=Volume)
+
+    def address(self, case: Case) -> Address:
+        """Return where a case goes."""
+        return self.http if self.http is not None and is_http(case) else self.tcp
+
+    def reader(self, case: Case) -> AnswerReader:
+        """Return a reader for a new connection of a case."""
+        return reader(case, self.volume) if is_http(case) else ResponseReader(self.volume)
+
+    def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
+        """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
+            self.volume.sent += len(data)
+        if case is not None and is_http(case):
+            return promising(expect_http(data, case), posted(self.homes, data), case)
+        return expect(self.homes, data)
+
+    def is_pushed(self, kind: str) -> bool:
+        """Tell whether answers of a kind come unasked; none does."""
+        return False
+
+    def unasked(self, answer: Answer) -> bytes:
+        """Send nothing that was not asked for."""
+        return b""
+
+    def sentinel(self, case: Case, number: int) -> Sentinel | None:
+        """Ping once more."""
+        if is_http(case):
+            return None
+        data = requests.ping().data
+        return Sentinel(data, lambda answer: answer.kind == OK_KIND and not body(answer))
+
+    def watched(self, case: Case) -> Case:
+        """Return the case with the watched stream in place of the other, by number and name."""
+        there = self.names
+        pairs = [(str(there.stream_id).encode(), str(self.twin.number).encode())]
+        if not is_http(case):
+            number = there.stream_id.to_bytes(4, "little")
+            pairs = [(number, self.twin.number.to_bytes(4, "little"))]
+        pairs.append((there.stream.encode(), self.twin.name.encode()))
+        steps = list(case.steps)
+        for old, new in pairs:
+            steps = [replace(step, data=step.data.replace(old, new)) for step in steps]
+        return replace(case, steps=tuple(steps))
+
+
+def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
+    """Make streams on a target that answers, and measure how patient to be.
+
+    Raises:
+        UsageFault: the target is one that fuzzing does not speak to.
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it does not speak Iggy.
+        ArrangementFailed: a stream could not be made.
+    """
+    for more in TRIES[:-1]:
+        try:
+            return _opened(target, options, options.token + more)
+        except ArrangementFailed:
+            continue
+    return _opened(target, options, options.token + TRIES[-1])
+
+
+def _opened(target: Target, options: GroundsOptions, token: str) -> OpenTarget:
+    chosen = SessionOptions(
+        seed=0,
+        run_token=token,
+        timeout=options.timeout_s,
+        patience=options.patience,
+        passing=options.passing,
+    )
+    session = open_session(target, chosen)
+    if session.fingerprint()["generation"] != "published":
+        session.close()
+        raise UsageFault(f"{target.url}: fuzzing knows the published generation of Iggy alone")
+    server = cast(Server, session.arguments(("server",), Transcript())["server"])
+    try:
+        return _grounds(session, server, target, options)
+    except BaseException:
+        server.close()
+        session.close()
+        raise
+
+
+def _grounds(
+    session: IggySession, server: Server, target: Target, options: GroundsOptions
+) -> OpenTarget:
+    session.prepare(Counter())
+    # Cases change the scratch stream; a case may change its name as well, by a character.
+    own, twin, scratch, beside = (server.new_stream(apart=number == 2) for number in range(4))
+    topics = [server.new_topic(stream=stream) for stream in (own, twin, scratch, beside)]
+    first = topics[0]
+    for stream, topic in zip((own, twin), topics, strict=False):
+        if topic is not first:
+            server.delete_topic(topic)
+            payload = server.topic_to_create(replace(first, stream=stream))
+            if not isinstance(server.ask(commands.CREATE_TOPIC, payload), Done):
+                raise ArrangementFailed("the twin of a topic could not be made")
+        group = GroupRequest(stream.id, first.id, GROUP)
+        if not isinstance(server.ask(commands.CREATE_CONSUMER_GROUP, group), Done):
+            raise ArrangementFailed("a consumer group could not be made")
+    there = Names(
+        own.number, own.name, first.number, first.name, GROUP, scratch.number, scratch.name
+    )
+    numbers = {(own.number, own.name): False, (twin.number, twin.name): True}
+    referee = IggyReferee(
+        (target.host, target.port),
+        address_of(target.http) if target.http else None,
+        there,
+        twin,
+        homes(numbers, topic=(first.number, first.name)),
+    )
+    patience = session.patience
+    watched = replace(first, stream=twin)
+    places = Places(referee.tcp, topics[3], watched, patience.answer, patience.push)
+    return OpenTarget(
+        session,
+        referee,
+        Bystanders(places, options.token),
+        {
+            "stream": own.name,
+            "stream_id": str(own.number),
+            "scratch": scratch.name,
+            "scratch_id": str(scratch.number),
+        },
+        partial(_generation, there),
+        partial(_end, session, server, options.passing),
+    )
+
+
+def _generation(there: Names, choice: Choice) -> Generation:
+    # Hypothesis takes longer to import than many a command runs.
+    from wireproof_kit.fuzz.generate.case_sources import made
+    from wireproof_kit.iggy.fuzz.grammar import grammar
+
+    return made(grammar(there, scapy=pcap.is_installed()), choice)
+
+
+def _end(session: IggySession, server: Server, passing: bool, leave: bool) -> None:
+    """Delete the streams, if the server still lives and does not end by itself."""
+    with contextlib.suppress(TargetUnreachable):
+        server.close(leave=leave or passing)
+    if not leave:
+        session.close()

@@ -1,0 +1,1 @@
+"""From received bytes and stored records to observations."""

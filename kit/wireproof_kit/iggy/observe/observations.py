@@ -1,0 +1,176 @@
+"""From what came to the words of the catalogue.
+
+Answers: ``ok``, ``error:STATUS``, ``closed``, ``silence``, ``nonsense``; then perhaps ``open``,
+``closed``, ``broken`` or ``stuck`` for this connection, ``others-open`` for another one.
+Deliveries: ``delivered:as-sent``, ``delivered:FIELD`` (the first that differs),
+``delivered:none``, ``delivered:undecodable``, ``missing``; ``absent``, ``unwanted``,
+``no-sentinel``. HTTP: ``http:STATUS,CODE``, a hyphen where no error's name is told,
+``http:silence``, ``http:closed``, ``http:nonsense``.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from wireproof_kit.iggy.observe.polled import Polled, Seen
+from wireproof_kit.iggy.wire.answers import Answer, Nonsense, Refused, Silent
+from wireproof_kit.iggy.wire.http import error_of
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.wire.http import Transferred
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.checksum import payload_checksum
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.message import Message
+from wireproof_spec.iggy.states import AVAILABLE, state_name
+from wireproof_spec.iggy.statuses import STATUSES
+from wireproof_spec.wire_error import WireError
+from wireproof_spec.wording import shown
+
+STUCK = "stuck"
+AS_SENT = "delivered:as-sent"
+MISSING = "missing"
+
+
+def observe(answer: Answer, *, then: str | None = None) -> Observation:
+    """Name an answer, and what became of the connection; a close needs no word behind it."""
+    observation = _observe(answer)
+    if then is None or answer.kind == "closed":
+        return observation
+    overdue = observation.overdue or then.endswith(STUCK)
+    return replace(observation.then(then), overdue=overdue)
+
+
+def _observe(answer: Answer) -> Observation:
+    if isinstance(answer, Refused):
+        note = STATUSES.get(answer.status, "")
+        return observed(f"error:{answer.status}", note=note)
+    if isinstance(answer, Nonsense):
+        return observed("nonsense", difference=difference_of(answer.fault))
+    words = {"done": "ok", "closed": "closed", "silent": "silence"}
+    return observed(words[answer.kind], overdue=isinstance(answer, Silent))
+
+
+def observe_http(answer: Transferred) -> Observation:
+    """Name an HTTP answer by its status and, where it is an error, the error's name."""
+    if answer.failure is not None:
+        return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
+    name = error_of(answer)[1]
+    word = name if re.fullmatch(r"[a-z0-9_]+", name) else "-"
+    return observed(f"http:{answer.status},{word}")
+
+
+def observe_unread(polled: Polled) -> Observation | None:
+    """Name what came of a poll that brought no messages that can be read; None when it did."""
+    if polled.is_readable:
+        return None
+    if polled.fault is not None:
+        return observed("delivered:undecodable", difference=difference_of(polled.fault))
+    return observe(polled.answer)
+
+
+def observe_messages(
+    polled: Polled,
+    sent: Sequence[SentMessage],
+    compare: Callable[[int, SentMessage, Seen], Difference | None] | None = None,
+) -> Observation:
+    """Compare messages with what was sent, one by one; ``missing`` when there are too few.
+
+    ``compare`` gets the number of the message; left out, what was sent is compared.
+    """
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    look = compare or as_sent
+    for number, (due, seen) in enumerate(zip(sent, polled.seen, strict=False)):
+        difference = look(number, due, seen)
+        if difference is not None:
+            note = f"message {number + 1} of {len(sent)}"
+            return observed(f"delivered:{difference.field}", difference=difference, note=note)
+    if len(polled.seen) < len(sent):
+        return observed(MISSING, overdue=True, note=f"{len(polled.seen)} of {len(sent)} came")
+    if len(polled.seen) > len(sent):
+        return observed("delivered:more", note=f"{len(polled.seen)} came, {len(sent)} were due")
+    return observed(AS_SENT)
+
+
+def as_sent(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
+    """Return the first field that is not as it was sent: id (unless 0), headers, payload."""
+    message = seen.message
+    if sent.id and sent.id != message.id:
+        return differing("id", seen, str(sent.id), str(message.id))
+    if as_set(sent.headers) != as_set(message.headers):
+        return differing(
+            "headers", seen, headers_text(sent.headers), headers_text(message.headers)
+        )
+    if sent.payload != message.payload:
+        return differing("payload", seen, shown(sent.payload), shown(message.payload))
+    return None
+
+
+def as_drawn(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
+    """Return the first field, in the drawn order, that is not what it must be.
+
+    The offset is the number of the message, the state available, the checksum the payload's.
+    """
+    message = seen.message
+    if message.offset != number:
+        return differing("offset", seen, str(number), str(message.offset))
+    if message.state != AVAILABLE:
+        return differing("state", seen, state_text(AVAILABLE), state_text(message.state))
+    due = payload_checksum(sent.payload)
+    if message.checksum != due:
+        return differing("checksum", seen, str(due), str(message.checksum))
+    return as_sent(number, sent, seen)
+
+
+def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: bytes) -> Observation:
+    """Say whether unwanted payloads are stored, once a sentinel sent after them is."""
+    unread = observe_unread(polled)
+    if unread is not None:
+        return unread
+    payloads = [message.payload for message in polled.messages]
+    if sentinel not in payloads:
+        return observed("no-sentinel", overdue=True)
+    before = payloads[: payloads.index(sentinel)]
+    return observed("unwanted" if before or set(unwanted) & set(payloads) else "absent")
+
+
+def differing(field: str, seen: Seen, expected: str, found: str) -> Difference:
+    """Return a difference in a message; the offset counts from the body's first byte."""
+    return Difference(field, seen.position + _place(field, seen.message), expected, found)
+
+
+def difference_of(fault: WireError) -> Difference:
+    """Return what a decoder found wrong."""
+    return Difference(fault.field, fault.offset, fault.expected, fault.found)
+
+
+def as_set(headers: Sequence[Header]) -> list[tuple[str, int, bytes]]:
+    """Return headers in an order of our own, for theirs means nothing."""
+    return sorted((header.key, header.kind, header.value) for header in headers)
+
+
+def headers_text(headers: Sequence[Header]) -> str:
+    """Return headers as short text for people."""
+    if not headers:
+        return "none"
+    shown_ones = [f"{key}:{kind}={value[:8].hex()}" for key, kind, value in as_set(headers)[:3]]
+    more = f" and {len(headers) - 3} more" if len(headers) > 3 else ""
+    return ", ".join(shown_ones) + more
+
+
+def state_text(code: int | None) -> str:
+    """Return a state's name, or its number where it has none."""
+    return "no state" if code is None else state_name(code) or str(code)
+
+
+def _place(field: str, message: Message) -> int:
+    """Return where a field begins in a message of the published layout."""
+    places = {"offset": 0, "state": 8, "timestamp": 9, "id": 17, "checksum": 33, "headers": 37}
+    if field in places or message.state is None:
+        return places.get(field, 0)
+    return (
+        41
+        + sum(9 + len(each.key.encode()) + len(each.value) for each in message.headers)
+        + (4 if field == "payload" else 0)
+    )

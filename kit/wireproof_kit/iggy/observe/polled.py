@@ -1,0 +1,133 @@
+"""The body of a poll, read whatever head and layout it turns out to have.
+
+Heads and layouts are tried in turn; one under which the messages fill the body to its last byte,
+as many as are declared, is what was sent. So a case learns what came, and not only that it was
+not what was due.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal, TypeAlias
+
+from wireproof_kit.iggy.wire.answers import Answer, Done
+from wireproof_spec.decoding import Schema
+from wireproof_spec.iggy.message import MESSAGE, OLD_MESSAGE, Message, MessageReader
+from wireproof_spec.stream import NEED_MORE
+from wireproof_spec.wire_error import WireError
+
+Head: TypeAlias = Literal["count", "partition-offset-count", "none"]
+Layout: TypeAlias = Literal["published", "old"]
+
+COUNT: Final = "count"
+PARTITION_OFFSET_COUNT: Final = "partition-offset-count"
+HEAD_SIZES: Final[dict[Head, int]] = {"count": 4, "partition-offset-count": 16, "none": 0}
+COUNT_SIZE = 4
+# More than twice what the greatest poll of a case asks for: reading them takes time.
+MOST_MESSAGES = 300
+LAYOUTS: Final[dict[Layout, Schema[Message]]] = {"published": MESSAGE, "old": OLD_MESSAGE}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A polled message, its bytes, and where they begin in the body."""
+
+    message: Message
+    raw: bytes
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What a poll brought.
+
+    ``declared`` is the count in the head, ``size`` that of the whole body. Without messages that
+    could be read ``fault`` says why; without a body the answer was no success.
+    """
+
+    answer: Answer
+    head: Head | None = None
+    layout: Layout | None = None
+    declared: int | None = None
+    seen: tuple[Seen, ...] = ()
+    fault: WireError | None = None
+    size: int = 0
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """Return the messages alone."""
+        return tuple(each.message for each in self.seen)
+
+    @property
+    def is_readable(self) -> bool:
+        """Tell whether the answer was a success and its body could be read."""
+        return isinstance(self.answer, Done) and self.fault is None
+
+
+def read_polled(answer: Answer, due: Head = "count") -> Polled:
+    """Read the answer to a poll; ``due`` is the head that is tried first."""
+    if not isinstance(answer, Done):
+        return Polled(answer)
+    tried = list(_tried(answer, due))
+    readable = [polled for polled in tried if polled.fault is None]
+    agreeing = [polled for polled in readable if polled.declared == len(polled.seen)]
+    return (agreeing or readable or tried)[0]
+
+
+def _tried(answer: Done, due: Head) -> Iterator[Polled]:
+    heads: list[Head] = [due, *(head for head in HEAD_SIZES if head != due)]
+    layouts: list[Layout] = ["published", "old"]
+    for layout in layouts:
+        for head in heads:
+            yield _read(answer, head, layout)
+
+
+def _read(answer: Done, head: Head, layout: Layout) -> Polled:
+    body, size = answer.body, HEAD_SIZES[head]
+    if len(body) < size:
+        fault = WireError(
+            clause="iggy.poll.head",
+            field="head",
+            offset=0,
+            expected=f"{size} bytes",
+            found=str(len(body)),
+        )
+        return Polled(answer, head, layout, fault=fault, size=len(body))
+    declared = int.from_bytes(body[size - COUNT_SIZE : size], "little") if size else None
+    try:
+        seen = _bounded(walk(body[size:], LAYOUTS[layout], base=size))
+    except WireError as error:
+        fault = error.at(size)
+        return Polled(answer, head, layout, declared, fault=fault, size=len(body))
+    return Polled(answer, head, layout, declared, seen, size=len(body))
+
+
+def _bounded(messages: Iterator[Seen]) -> tuple[Seen, ...]:
+    seen = tuple(islice(messages, MOST_MESSAGES))
+    following = next(messages, None)
+    if following is None:
+        return seen
+    raise WireError(
+        clause="iggy.poll.count",
+        field="messages",
+        offset=0,
+        expected=f"at most {MOST_MESSAGES} messages",
+        found="more",
+    )
+
+
+def walk(data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0) -> Iterator[Seen]:
+    """Read messages back to back, to the last byte; positions count from ``-base``.
+
+    Raises:
+        WireError: a message breaks the shape, or the bytes end within one.
+    """
+    reader = MessageReader(len(data), schema=schema)
+    reader.feed(data)
+    while True:
+        start = reader.offset
+        message = reader.next_message()
+        if message is NEED_MORE:
+            break
+        yield Seen(message, data[start : reader.offset], base + start)
+    reader.finish()

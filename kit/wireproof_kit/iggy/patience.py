@@ -1,0 +1,28 @@
+"""How patient to be with a target: measured in round trips, generous where that says nothing."""
+
+import statistics
+from collections.abc import Callable
+
+from wireproof_kit.runner.patience import Patience
+
+ROUND_TRIPS = 5
+# Pings are answered at once where a send waits for a disk.
+ANSWER_LEAST, ANSWER_MOST = 1.0, 5.0
+FACTOR = 20
+PREPARING = 10.0
+# Servers write to disk every few seconds, or when so many messages have come.
+DISK = 15.0
+BEFORE_MEASURING = Patience(answer=2.0, push=PREPARING, redelivery=DISK)
+
+
+def fixed(seconds: float) -> Patience:
+    """Return the patience a user asked for."""
+    return Patience(answer=seconds, push=seconds, redelivery=seconds)
+
+
+def measured(round_trip: Callable[[], float], so_far: float) -> Patience:
+    """Measure some round trips; nothing shorter than the slowest seen by far."""
+    times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
+    budget = max(FACTOR * statistics.median(times), 4 * max(times))
+    answer = round(min(max(budget, ANSWER_LEAST), ANSWER_MOST), 3)
+    return Patience(answer=answer, push=PREPARING, redelivery=DISK)

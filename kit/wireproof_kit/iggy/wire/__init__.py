@@ -1,0 +1,1 @@
+"""The Iggy wire client: connections, requests, HTTP, login."""

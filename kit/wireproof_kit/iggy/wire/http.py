@@ -1,0 +1,175 @@
+"""Requests to the HTTP API and to the control API: every byte recorded, JSON in and out."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from wireproof_kit.wire.http import (
+    Address,
+    Headers,
+    Query,
+    Transferred,
+    path_with_query,
+    request_bytes,
+    transfer,
+)
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.iggy.bodies.partitioning import Partitioning
+from wireproof_spec.iggy.bodies.send_messages import SentMessage
+from wireproof_spec.iggy.header_kinds import HEADER_KINDS
+from wireproof_spec.iggy.headers import Header
+from wireproof_spec.iggy.kinds import PARTITIONING_NAMES
+from wireproof_spec.strict_json import JsonValue
+
+TOKEN = "TOKEN"
+"""Stands in recorded requests for the one that was shown."""
+JSON_TYPE = ("Content-Type", "application/json")
+Body: TypeAlias = "Mapping[str, object] | Sequence[object] | bytes | None"
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class HttpClient:
+    """Requests to one address, each on a connection of its own; ``token`` is shown with each."""
+
+    def __init__(
+        self, address: Address, *, transcript: Transcript, seconds: float, token: str = ""
+    ) -> None:
+        self.address = address
+        self._transcript = transcript
+        self._seconds = seconds
+        self._token = token
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | str = "",
+        body: Body = None,
+        headers: Headers | None = None,
+    ) -> Transferred:
+        """Send one request and return what is answered; a body is sent as JSON, bytes as given.
+
+        ``headers`` stand in the place of the content type.
+        """
+        data = _encoded(body)
+        given: list[tuple[str | bytes, str | bytes]] = list(headers or ())
+        if headers is None and body is not None:
+            given.append(JSON_TYPE)
+        target = path_with_query(path, query)
+
+        def written(token: str) -> bytes:
+            shown = [("Authorization", f"Bearer {token}")] if self._token else []
+            fields = [*given, *shown]
+            return request_bytes(method, target, self.address, headers=fields, body=data)
+
+        wire = written(self._token)
+        name = self._transcript.connection_label()
+        # Who reads a bundle must not get in with it.
+        self._transcript.add("request", name, data=written(TOKEN), note=f"{method} {target}")
+        answer = transfer(self.address, wire, seconds=self._seconds, method=method)
+        note = answer.failure or str(answer.status)
+        self._transcript.add("response", name, data=answer.received, note=note)
+        return answer
+
+    def get(self, path: str, query: Query | str = "") -> Transferred:
+        """GET a path."""
+        return self.request("GET", path, query=query)
+
+    def post(self, path: str, body: Body = None, query: Query | str = "") -> Transferred:
+        """POST JSON."""
+        return self.request("POST", path, query=query, body=body)
+
+    def put(self, path: str, body: Body) -> Transferred:
+        """PUT JSON."""
+        return self.request("PUT", path, body=body)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPolled:
+    """What a poll over HTTP brought: ``shape`` is ``array``, ``object`` or ``other``."""
+
+    answer: Transferred
+    shape: str
+    objects: tuple[JsonObject, ...]
+
+    @property
+    def is_readable(self) -> bool:
+        """Tell whether the answer was a success in one of both shapes."""
+        return self.shape != "other"
+
+
+def is_success(answer: Transferred) -> bool:
+    """Tell whether a request was answered with a status of 2xx."""
+    return 200 <= answer.status < 300
+
+
+def json_polled(answer: Transferred) -> JsonPolled:
+    """Read the answer to a poll, in whichever of both shapes it is."""
+    value = answer.json.value if answer.json is not None and is_success(answer) else None
+    shape = "array" if isinstance(value, list) else "object" if _holds(value) else "other"
+    listed = value["messages"] if shape == "object" and isinstance(value, dict) else value
+    messages = listed if isinstance(listed, list) else []
+    return JsonPolled(answer, shape, tuple(each for each in messages if isinstance(each, dict)))
+
+
+def error_of(answer: Transferred) -> tuple[int | None, str]:
+    """Return number and name of the error that an answer tells, as far as it does."""
+    value = answer.json.value if answer.json is not None else None
+    if not isinstance(value, dict):
+        return None, ""
+    number, name = value.get("id"), value.get("code")
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    return (number if is_number and isinstance(number, int) else None), (
+        name if isinstance(name, str) else ""
+    )
+
+
+def messages_body(
+    messages: Sequence[SentMessage | Mapping[str, object]], partitioning: Partitioning
+) -> dict[str, object]:
+    """Return the body of a request to send; messages may be objects of the case's own."""
+    return {
+        "partitioning": {
+            "kind": PARTITIONING_NAMES[partitioning.kind],
+            "value": base64_text(partitioning.value),
+        },
+        "messages": [
+            message_object(each) if isinstance(each, SentMessage) else each for each in messages
+        ],
+    }
+
+
+def message_object(message: SentMessage) -> dict[str, object]:
+    """Return a message to send as JSON; without an id or headers there are no such fields."""
+    fields: dict[str, object] = {"payload": base64_text(message.payload)}
+    if message.id:
+        fields["id"] = message.id
+    if message.headers:
+        fields["headers"] = headers_object(message.headers)
+    return fields
+
+
+def headers_object(headers: Sequence[Header]) -> dict[str, dict[str, str]]:
+    """Return headers as JSON."""
+    return {
+        header.key: {"kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
+        for header in headers
+    }
+
+
+def base64_text(data: bytes) -> str:
+    """Return bytes in base64 with padding."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def _holds(value: JsonValue) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("messages"), list)
+
+
+def _encoded(body: Body) -> bytes:
+    if body is None:
+        return b""
+    return body if isinstance(body, bytes) else json.dumps(body).encode()

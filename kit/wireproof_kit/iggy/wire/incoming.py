@@ -1,0 +1,65 @@
+"""The answers a server sends on one connection, and how much of them a case is owed.
+
+A target owes a case what the case sent, told in polls, and small answers beside it. So the bounds
+grow with what was sent, and a target that never stops costs little of either memory or time.
+"""
+
+from typing import Final
+
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.iggy.frame import NeedMore, Response, ResponseReader
+
+MEGABYTE: Final = 1024 * 1024
+BODY_LIMIT: Final = MEGABYTE
+"""The greatest body that is owed to a case that sent nothing: lists of what there is."""
+BYTES_LIMIT: Final = 4 * MEGABYTE
+# The smallest message takes 25 bytes where it is sent, and 46 where it is polled.
+GROWTH: Final = 2
+POLLS: Final = 4
+"""How often a case may poll all it sent, on one connection."""
+
+
+class Answers:
+    """Reads answers; how much is owed grows with what the case has sent."""
+
+    values = "answers"
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._reader = ResponseReader(BODY_LIMIT)
+        self._bytes = 0
+        self._most_unasked: int | None = None
+
+    @property
+    def bytes_limit(self) -> int:
+        """Return how many bytes may have come by now."""
+        if self._most_unasked is not None:
+            return self._most_unasked
+        return BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
+
+    @property
+    def pending(self) -> bytes:
+        """Return the bytes of an answer that is not whole yet."""
+        return self._reader.pending
+
+    def expect_little(self) -> None:
+        """Bound what comes while a request is on its way, for which nothing is owed yet."""
+        self._most_unasked = self._bytes + BODY_LIMIT
+
+    def expect_answers(self) -> None:
+        """Bound what comes by what was sent, from now on."""
+        self._most_unasked = None
+
+    def feed(self, data: bytes) -> None:
+        """Take more bytes."""
+        self._bytes += len(data)
+        self._reader.feed(data)
+
+    def next(self) -> Response | NeedMore:
+        """Return the next answer, or NEED_MORE.
+
+        Raises:
+            WireError: the body is longer than any that is owed.
+        """
+        self._reader.limit = BODY_LIMIT + GROWTH * self._transcript.sent
+        return self._reader.next_response()

@@ -1,0 +1,100 @@
+"""How every connection of a session gets in: no login at all, or a name and a password.
+
+The password is sent by one function, which keeps it out of the transcript.
+"""
+
+import os
+import threading
+from dataclasses import dataclass, field
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.iggy.wire import requests
+from wireproof_kit.iggy.wire.answers import Answer
+from wireproof_kit.iggy.wire.connection import Connection
+from wireproof_kit.iggy.wire.http import HttpClient
+from wireproof_kit.runner.patience import Wait
+from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.iggy import commands
+from wireproof_spec.iggy.bodies.users import LoginUser
+from wireproof_spec.iggy.generation import Generation
+
+DEFAULT_NAME = DEFAULT_PASSWORD = "iggy"
+"""What every tagged server is set up with."""
+TOKEN_SECONDS = 5.0
+LOGIN_NOTE = "logs in as "
+"""How the note begins that stands for a login in a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Who logs in."""
+
+    name: str = DEFAULT_NAME
+    password: str = field(default=DEFAULT_PASSWORD, repr=False)
+
+
+@dataclass(slots=True)
+class Door:
+    """Lets connections in; a published server asks for nothing."""
+
+    generation: Generation = "published"
+    credentials: Credentials = Credentials()
+    _tokens: dict[Address, str] = field(default_factory=dict[Address, str])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def enter(self, connection: Connection, wait: Wait) -> Answer | None:
+        """Log in where that is asked for; return the answer, None where nothing was asked."""
+        if self.generation == "published":
+            return None
+        return log_in(connection, self.credentials, wait)
+
+    def token(self, address: Address) -> str:
+        """Return the token that HTTP requests show; empty where none is given."""
+        if self.generation == "published":
+            return ""
+        with self._lock:
+            if address not in self._tokens:
+                self._tokens[address] = _token(address, self.credentials)
+            return self._tokens[address]
+
+
+def log_in(connection: Connection, credentials: Credentials, wait: Wait) -> Answer:
+    """Log in on a connection; what is recorded of it is only that it was done."""
+    log_in_with(connection, credentials)
+    return connection.receive(wait)
+
+
+def log_in_with(connection: Connection, credentials: Credentials) -> None:
+    """Send a login, whose answer is yet to be received."""
+    payload = LoginUser(credentials.name, credentials.password, "", "")
+    connection.send_unrecorded(
+        requests.request(commands.LOGIN_USER, payload, "tagged"),
+        f"{LOGIN_NOTE}{credentials.name}",
+    )
+
+
+def credentials_from(variable: str | None) -> Credentials:
+    """Read NAME:PASSWORD from an environment variable; without one the defaults.
+
+    Raises:
+        UsageFault: the variable is not set, or holds no colon.
+    """
+    if variable is None:
+        return Credentials()
+    name, colon, password = os.environ.get(variable, "").partition(":")
+    if not name or not colon:
+        raise UsageFault(
+            f"--auth-env {variable}: expected the environment variable to hold NAME:PASSWORD"
+        )
+    return Credentials(name, password)
+
+
+def _token(address: Address, credentials: Credentials) -> str:
+    client = HttpClient(address, transcript=Transcript(), seconds=TOKEN_SECONDS)
+    body = {"username": credentials.name, "password": credentials.password}
+    answer = client.post("/users/login", body)
+    value = answer.json.value if answer.json is not None else None
+    inner = value.get("access_token") if isinstance(value, dict) else None
+    token = inner.get("token") if isinstance(inner, dict) else inner
+    return token if isinstance(token, str) else ""

@@ -1,0 +1,63 @@
+"""Payloads of right requests, as the generation of the target has them."""
+
+from dataclasses import dataclass
+
+from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
+from wireproof_kit.iggy.wire import generations
+from wireproof_spec.iggy.bodies.identifier import Identifier
+from wireproof_spec.iggy.bodies.poll_messages import PollMessages
+from wireproof_spec.iggy.bodies.topics import CreateTopic
+from wireproof_spec.iggy.generation import Generation
+from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
+
+
+@dataclass(frozen=True, slots=True)
+class Polling:
+    """What a poll asks for; the first hundred messages of the first partition unless said."""
+
+    consumer: int = 1
+    kind: int = CONSUMER_KIND
+    partition: int = FIRST_PARTITION
+    strategy: int = OFFSET
+    value: int = 0
+    count: int = 100
+    auto_commit: int = 0
+
+
+POLLING = Polling()
+
+
+def poll_payload(
+    topic: Topic,
+    polling: Polling,
+    generation: Generation,
+    *,
+    by: tuple[Identifier, Identifier] | None = None,
+) -> PollMessages:
+    """Return the payload of a poll; ``by`` names stream and topic otherwise than by number."""
+    stream, name = by or (topic.stream.id, topic.id)
+    return PollMessages(
+        consumer=generations.consumer(polling.consumer, generation, kind=polling.kind),
+        stream=stream,
+        topic=name,
+        partition_id=polling.partition,
+        strategy=polling.strategy,
+        value=polling.value,
+        count=polling.count,
+        auto_commit=polling.auto_commit,
+    )
+
+
+def topic_to_create(topic: Topic, generation: Generation) -> CreateTopic:
+    """Return the payload of a request to make a topic."""
+    wanted = CreateTopic(
+        stream=topic.stream.id,
+        topic_id=topic.number,
+        partitions_count=topic.partitions,
+        compression=None,
+        message_expiry=None,
+        max_topic_size=None,
+        replication_factor=None,
+        name=topic.name,
+    )
+    return generations.topic_to_create(wanted, generation)

@@ -1,0 +1,1 @@
+"""Decoding NSQ streams and queue directories for people and for JSON."""

@@ -1,0 +1,108 @@
+"""Bytes of any number, read once from front to back, a value at a time."""
+
+from typing import BinaryIO, TypeVar
+
+from wireproof_kit.decoding.decoded import Broken
+from wireproof_kit.nsq.decoding.annotation import fault_parts
+from wireproof_spec.decoding import Schema, decode, decode_many, extent, spans
+from wireproof_spec.wire_error import WireError
+
+T = TypeVar("T")
+
+CHUNK = 1 << 16
+BATCH = CHUNK
+"""Bytes of which values are taken together."""
+HEAD = 4
+"""The bytes of the size that leads every frame, body and record."""
+LIMIT = 1 << 26
+"""The greatest size believed where the end is not known: far beyond what any broker allows."""
+
+
+class ByteSource:
+    """A file, pipe or string of bytes; ``size`` is None where only reading can tell."""
+
+    def __init__(self, file: BinaryIO, *, size: int | None) -> None:
+        self._file = file
+        self._size = size
+        self._ahead = b""
+        self.offset = 0
+        """Where the next byte stands, counted from the first."""
+
+    @property
+    def left(self) -> int | None:
+        """How many bytes follow; None where only reading can tell."""
+        return None if self._size is None else max(0, self._size - self.offset)
+
+    def peek(self, count: int) -> bytes:
+        """Return the next bytes and leave them where they are."""
+        self._ahead += self._read(count - len(self._ahead))
+        return self._ahead[:count]
+
+    def take(self, count: int) -> bytes:
+        """Return the next bytes; fewer only at the end."""
+        taken, self._ahead = self._ahead[:count], self._ahead[count:]
+        taken += self._read(count - len(taken))
+        self.offset += len(taken)
+        return taken
+
+    def _read(self, count: int) -> bytes:
+        # In pieces: what is declared must not be set aside before it is there.
+        pieces: list[bytes] = []
+        while count > 0 and (piece := self._file.read(min(count, CHUNK))):
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+
+def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broken:
+    """Return the next value led by its size, and its bytes; or what stands there instead."""
+    start = source.offset
+    try:
+        size = _declared(source, schema)
+    except WireError as error:
+        return broken(schema, source.take(CHUNK), start=start, error=error)
+    data = source.take(size)
+    try:
+        return decode(schema, data), data
+    except WireError as error:
+        return broken(schema, data, start=start, error=error)
+
+
+def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[bytes], list[int]]:
+    """Take the values that are whole and right in the next bytes: values, bytes, offsets.
+
+    None where the next one is neither, or longer than a batch, or the end is not known: a pipe
+    would have to be waited for. Three lists, not a list of three each: files hold millions.
+    """
+    left = source.left
+    if left is None:
+        return [], [], []
+    first, data = source.offset, source.peek(min(BATCH, left))
+    values, ends = decode_many(schema, data)
+    if not ends:
+        return [], [], []
+    source.take(ends[-1])
+    starts = [0, *ends[:-1]]
+    pieces = [data[start:end] for start, end in zip(starts, ends, strict=True)]
+    return values, pieces, list(map(first.__add__, starts))
+
+
+def broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:
+    """Return bytes that break a shape, with the fields before the fault."""
+    return Broken(
+        start, data, error.at(start), lambda: fault_parts(spans(schema, data), data, error)
+    )
+
+
+def _declared(source: ByteSource, schema: Schema[T]) -> int:
+    head, left = source.peek(HEAD), source.left
+    size = extent(schema, head, limit=LIMIT if left is None else None)
+    if size is None or left is None or size <= left:
+        return HEAD if size is None else size
+    raise WireError(
+        clause=schema.clause,
+        field=spans(schema, head)[0].field,
+        offset=0,
+        expected=f"{size - HEAD} bytes after it",
+        found=str(left - HEAD),
+    )

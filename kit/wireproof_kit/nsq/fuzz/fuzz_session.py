@@ -1,0 +1,191 @@
+"""An NSQ broker as fuzzing meets it: topics for the cases, twins of them for reading along."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
+from wireproof_kit import pcap
+from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.fuzz.campaign.session import OpenTarget
+from wireproof_kit.fuzz.case import Case
+from wireproof_kit.fuzz.driver import (
+    Answer,
+    AnswerReader,
+    Choice,
+    Expectation,
+    Generation,
+    GroundsOptions,
+    Sentinel,
+)
+from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
+from wireproof_kit.fuzz.oracle.http_posts import promising
+from wireproof_kit.nsq.fuzz.answers import BEAT, ERRORS, MESSAGE, TRACE, FrameReader
+from wireproof_kit.nsq.fuzz.health import Bystanders, Places
+from wireproof_kit.nsq.fuzz.names import Names
+from wireproof_kit.nsq.fuzz.owed import expect
+from wireproof_kit.nsq.fuzz.posts import posted
+from wireproof_kit.nsq.fuzz.query import asked
+from wireproof_kit.nsq.fuzz.request_walk import Ground
+from wireproof_kit.nsq.services import http_address
+from wireproof_kit.nsq.session import NsqSession, open_session
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.targets.session import SessionOptions
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.nsq import limits, names
+from wireproof_spec.nsq.command import command_line
+
+_TOKENS = 1 << 40
+OPENING_DIGITS = 3
+OPENINGS = 10**OPENING_DIGITS
+GREATER_LIMITS = (1 << 24, 1 << 27, (1 << 30) - 4096, (1 << 31) - 4097)
+"""What a broker with another limit than the usual one may have; the last is no limit at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class NsqReferee:
+    """What an NSQ broker owes; `names` are the cases', `twin` is watched in place of the first."""
+
+    ground: Ground
+    tcp: Address
+    http: Address | None
+    names: Names
+    twin: str
+    can_trace: bool
+
+    def address(self, case: Case) -> Address:
+        """Return where a case goes."""
+        return self.http if self.http is not None and is_http(case) else self.tcp
+
+    def reader(self, case: Case) -> AnswerReader:
+        """Return a reader for a new connection of a case."""
+        return reader(case) if is_http(case) else FrameReader()
+
+    def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
+        """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        if case is not None and is_http(case):
+            return promising(expect_http(data, case), posted(self.ground, data), case)
+        return expect(self.ground, before, data)
+
+    def is_pushed(self, kind: str) -> bool:
+        """Tell whether answers of a kind come unasked."""
+        return kind in (BEAT, MESSAGE)
+
+    def unasked(self, answer: Answer) -> bytes:
+        """Send nothing: in the midst of a case, an answer to a heartbeat would be part of it."""
+        return b""
+
+    def sentinel(self, case: Case, number: int) -> Sentinel | None:
+        """Publish with a trace id of its own."""
+        if is_http(case) or not self.can_trace:
+            return None
+        trace_id = (_TOKENS + number).to_bytes(8)
+        line = command_line(names.PUB_TRACE, self.names.extended, 0)
+        data = line + (12).to_bytes(4) + trace_id + b"step"
+        return Sentinel(data, lambda answer: answer.kind == TRACE and trace_id in answer.data)
+
+    def watched(self, case: Case) -> Case:
+        """Return the case with the watched topic in place of the other extended one."""
+        old, new = self.names.extended.encode(), self.twin.encode()
+        if not any(old in step.data for step in case.steps):
+            return case
+        steps = tuple(replace(step, data=step.data.replace(old, new)) for step in case.steps)
+        return replace(case, steps=steps)
+
+
+def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
+    """Make topics on a target that answers, and measure how patient to be.
+
+    Raises:
+        UsageFault: the target is one that fuzzing does not speak to.
+        TargetUnreachable: it accepts no connection.
+        TargetSilent: it does not speak NSQ.
+        ArrangementFailed: a topic could not be made.
+    """
+    if target.tls or target.auth_env is not None:
+        raise UsageFault("fuzzing speaks neither TLS nor AUTH; leave out --tls and --auth-env")
+    session = open_session(
+        target,
+        SessionOptions(
+            seed=0,
+            run_token=f"{options.token}_{options.opening % OPENINGS:0{OPENING_DIGITS}}",
+            timeout=options.timeout_s,
+            patience=options.patience,
+            topics=options.topics,
+            passing=options.passing,
+        ),
+    )
+    try:
+        return _grounds(session, target, options.token)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _grounds(session: NsqSession, target: Target, token: str) -> OpenTarget:
+    wanted = {"fresh_ext_topic": 1, "other_fresh_ext_topic": 1, "fresh_plain_topic": 1}
+    session.prepare(Counter({**wanted, "plain_topic": 1}))
+    made = session.arguments((*wanted, "plain_topic"), Transcript())
+    ext, twin, plain, neighbour = (cast(Topic, topic) for topic in made.values())
+    if len(ext.name) != len(twin.name) or any(each.partition for each in (ext, twin, plain)):
+        raise ArrangementFailed("fuzzing needs topics of one form at partition 0; give none")
+    http = ext.http_address or http_address(target)
+    case_names = Names(ext.name, plain.name, "wp_fuzz_cases")
+    patience = session.patience.answer
+    ground = Ground(
+        {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
+        twin.name.encode(),
+        _limit(ext, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE, patience),
+        _limit(ext, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE, patience),
+    )
+    referee = NsqReferee(
+        ground,
+        ext.address,
+        http,
+        case_names,
+        twin.name,
+        _traces(ext, patience),
+    )
+    places = Places(neighbour, twin, patience, session.patience.push)
+    return OpenTarget(
+        session,
+        referee,
+        Bystanders(places, token),
+        {
+            "extended": ext.name,
+            "plain": plain.name,
+            "channel": case_names.channel,
+            "watched": twin.name,
+        },
+        partial(_generation, case_names),
+        lambda leave: None if leave else session.close(),
+    )
+
+
+def _generation(there: Names, choice: Choice) -> Generation:
+    # Hypothesis takes longer to import than many a command runs.
+    from wireproof_kit.fuzz.generate.case_sources import made
+    from wireproof_kit.nsq.fuzz.grammar import grammar
+
+    return made(grammar(there, scapy=pcap.is_installed()), choice)
+
+
+def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
+    """Return a limit above which sizes are refused at once; 0 when none is seen to be.
+
+    The size tried is a little above the limit: a broker may be wrong about the one above it.
+    """
+    for limit in (usual, *GREATER_LIMITS):
+        said = asked(topic.address, names.MAGIC + line + (limit + 4096).to_bytes(4), seconds)
+        if said is not None and said.kind in ERRORS:
+            return limit
+    return 0
+
+
+def _traces(topic: Topic, seconds: float) -> bool:
+    line = command_line(names.PUB_TRACE, topic.name, 0)
+    body = (9).to_bytes(4) + (1).to_bytes(8) + b"t"
+    said = asked(topic.address, names.MAGIC + line + body, seconds)
+    return said is not None and said.kind == TRACE

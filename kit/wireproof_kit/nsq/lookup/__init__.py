@@ -1,0 +1,1 @@
+"""Lookup servers: their answers, the nodes they name, the topics they create."""

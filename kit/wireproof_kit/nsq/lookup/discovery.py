@@ -1,0 +1,128 @@
+"""Which nodes a cluster has, learned from its lookup servers alone; whether these are any."""
+
+import time
+from collections.abc import Iterator, Sequence
+
+from wireproof_kit.errors import ArrangementFailed, TargetUnreachable
+from wireproof_kit.nsq.lookup.answer import Node, read_nodes, read_topic, read_topics
+from wireproof_kit.nsq.lookup.errors import Asked, Refused, Unusable, read_payload
+from wireproof_kit.nsq.topics.topic import Address
+from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient, path_with_query
+from wireproof_kit.wire.transcript import Transcript
+
+DISCOVERY_SECONDS = 15.0
+ANSWER_SECONDS = 5.0
+MOST_TOPICS = 20
+# What any lookup server says something to; the published text names only the last two.
+SMALL_QUESTIONS = ("/nodes", "/listlookup", "/lookup?topic=none&access=r&metainfo=true")
+
+
+def discover(
+    servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS
+) -> tuple[Node, ...]:
+    """Return the nodes registered with lookup servers, in their order, each once.
+
+    Each server is asked for /nodes and, where that leads nowhere, for its topics and who
+    produces them. Only the addresses given are asked; all of it ends after so many seconds.
+
+    Raises:
+        TargetUnreachable: no server accepts a connection.
+        ArrangementFailed: no server names a node; the sentence says what the first one did.
+    """
+    search = _Search(time.monotonic() + seconds)
+    found: dict[Address, Node] = {}
+    for server in servers:
+        for node in search.nodes_of(server):
+            found.setdefault(node.address, node)
+    if found:
+        return tuple(found.values())
+    raise search.failure(servers)
+
+
+def check_servers(servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS) -> None:
+    """Return when one of the servers answers like a lookup server: yes or no, in JSON.
+
+    Raises:
+        TargetUnreachable: no server accepts a connection.
+        ArrangementFailed: none answers so; the sentence says what the first one did.
+    """
+    search = _Search(time.monotonic() + seconds)
+    if not any(search.speaks(server) for server in servers):
+        raise search.failure(servers)
+
+
+class _Search:
+    """One discovery: what is left of its time, and why servers could not help."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._faults: dict[Address, Unusable] = {}
+        self._unreachable: set[Address] = set()
+
+    def nodes_of(self, server: Address) -> tuple[Node, ...]:
+        """Return the nodes that one server names; none when it is of no use."""
+        try:
+            asked = Asked(server, "GET /nodes")
+            return read_nodes(self._ask(server, "/nodes"), asked) or self._by_topics(server)
+        except Unusable as fault:
+            self._faults.setdefault(server, fault)
+        if server in self._unreachable:
+            return ()
+        try:
+            return self._by_topics(server)
+        except Unusable:
+            return ()
+
+    def speaks(self, server: Address) -> bool:
+        """Tell whether a server says yes or no to a small question, in JSON."""
+        try:
+            return any(self._has_word(server, target) for target in SMALL_QUESTIONS)
+        except Unusable as fault:
+            self._faults.setdefault(server, fault)
+            return False
+
+    def failure(self, servers: Sequence[Address]) -> Exception:
+        """Return the error of a search in vain."""
+        names = ", ".join(Asked(server, "").text for server in servers)
+        if self._unreachable == set(servers):
+            return TargetUnreachable(
+                f"cannot reach any lookup server at {names}: no connection is accepted; "
+                "is an nsqlookupd running there, and is it its HTTP port?"
+            )
+        for server in servers:
+            if server in self._faults and server not in self._unreachable:
+                return ArrangementFailed(str(self._faults[server]))
+        return ArrangementFailed(
+            f"lookup servers {names} know no node; is a node running that registers with them?"
+        )
+
+    def _has_word(self, server: Address, target: str) -> bool:
+        answer = self._ask(server, target)
+        try:
+            read_payload(answer, Asked(server, f"GET {target}"))
+        except Unusable as fault:
+            if answer.failure is not None:
+                raise
+            self._faults.setdefault(server, fault)
+            return isinstance(fault, Refused) and bool(answer.code)
+        return True
+
+    def _by_topics(self, server: Address) -> tuple[Node, ...]:
+        return tuple(node for nodes in self._producers(server) for node in nodes)
+
+    def _producers(self, server: Address) -> Iterator[tuple[Node, ...]]:
+        topics = read_topics(self._ask(server, "/topics"), Asked(server, "GET /topics"))
+        for topic in topics[:MOST_TOPICS]:
+            target = path_with_query("/lookup", {"topic": topic})
+            yield read_topic(self._ask(server, target), Asked(server, f"GET {target}")).nodes
+
+    def _ask(self, server: Address, target: str) -> HttpAnswer:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise Asked(server, f"GET {target}").unusable("came too late, the time was over")
+        seconds = min(left, ANSWER_SECONDS)
+        client = HttpClient(server, transcript=Transcript(), seconds=seconds)
+        answer = client.request("GET", target, v1=True)
+        if answer.failure == "unreachable":
+            self._unreachable.add(server)
+        return answer

@@ -1,0 +1,297 @@
+"""The lookup servers of a cluster: what topics it has, who leads them, and how to make more."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.lookup.answer import Leader, Node, TopicInfo, read_nodes, read_topic
+from wireproof_kit.nsq.lookup.creations import Creations
+from wireproof_kit.nsq.lookup.errors import Asked, Unusable
+from wireproof_kit.nsq.lookup.registrations import Registrations
+from wireproof_kit.nsq.topics.topic import Address
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
+from wireproof_kit.wire.transcript import Transcript
+
+CREATE_PATHS = ("/topic/create", "/topic/creat")
+UPDATE_PATH = "/topic/meta/update"
+DELETE_PATH = "/topic/delete"
+TOMBSTONE_PATH = "/topic/tombstone"
+DISABLE_PATH = "/disable/write"
+# The measured lookup server looks after topics once a minute; those made while it looks cost it
+# 1.5 s each before it comes to any other, so that 100 of them have taken 184 s to appear.
+APPEAR_SECONDS = 330.0
+POLL_SECONDS = 0.5
+# The measured one looks after what its first attempt left half made once a minute.
+REGISTER_SECONDS = 150.0
+# So long may all servers give nothing but answers that nobody can use, as while they restart.
+UNUSABLE_SECONDS = 10.0
+LOOPBACK = ("127.", "localhost", "::1")
+
+
+class LookupClient:
+    """Several lookup servers as one: each step goes to the first that can do it."""
+
+    def __init__(self, servers: Sequence[HttpClient]) -> None:
+        self.servers = tuple(servers)
+        self.given_up = threading.Event()
+        self._doubt = _Doubt()
+        self._registrations = Registrations(self.servers)
+        self._creations = Creations(self._create)
+
+    def recording(self, transcript: Transcript) -> "LookupClient":
+        """Return the client that records in another transcript."""
+        client = LookupClient([server.recording(transcript) for server in self.servers])
+        client.given_up, client._doubt = self.given_up, self._doubt
+        client._creations = self._creations
+        return client
+
+    def close(self) -> None:
+        """End the connections that are kept."""
+        for server in self.servers:
+            server.close()
+
+    def check_hope(self) -> None:
+        """Return unless waits ended because no server gave a usable answer, and none has since.
+
+        Raises:
+            Unusable: what the first of them answered.
+        """
+        if self._doubt.certain is not None:
+            raise self._doubt.certain
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replicas: int = 1,
+        extend: bool = False,
+        ordered: bool = False,
+    ) -> HttpAnswer:
+        """Ask for a topic; 200 does not say yet that it has appeared."""
+        query = creation_query(
+            name, partitions=partitions, replicas=replicas, extend=extend, ordered=ordered
+        )
+        answer = self._create(query)
+        if answer.status == 200:
+            self._creations.add(name, query)
+        return answer
+
+    def update_meta(self, name: str, **changes: str) -> HttpAnswer:
+        """Change a topic's meta, e.g. ``upgradeext="true"``."""
+        return self._post(UPDATE_PATH, {"topic": name, **changes})
+
+    def delete(self, name: str) -> HttpAnswer:
+        """Delete a topic with all its partitions."""
+        self._creations.forget(name)
+        return self._post(DELETE_PATH, {"topic": name, "partition": "**"})
+
+    def lookup(self, name: str) -> TopicInfo | None:
+        """Return who leads a topic for writing; None when nobody does yet."""
+        return self._look(name)[0]
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes registered with the first server that names any; none else."""
+        for server in self.servers:
+            try:
+                answer = server.request("GET", "/nodes", v1=True)
+                nodes = read_nodes(answer, Asked(server.address, "GET /nodes"))
+            except Unusable:
+                continue
+            if nodes:
+                return nodes
+        return ()
+
+    def wait_for(
+        self,
+        name: str,
+        *,
+        near: Address,
+        partitions: int,
+        least: int = 1,
+        seconds: float = APPEAR_SECONDS,
+    ) -> tuple[Leader, ...]:
+        """Wait until ``least`` partitions are led, one of them by the node at ``near``.
+
+        Once all ``partitions`` are led, none of them need be led there. Return the leaders, the
+        nearest first.
+
+        Raises:
+            ArrangementFailed: they did not appear in time, or no server gives a usable answer.
+        """
+        most = 0
+
+        def look() -> tuple[Leader, ...] | None:
+            nonlocal most
+            asked_at = time.monotonic()
+            info, fault = self._look(name)
+            self._doubt.weigh(fault, asked_at=asked_at)
+            leaders = info.leaders if info else ()
+            most = max(most, len(leaders))
+            nearest = sorted(leaders, key=lambda each: not is_same(each.address, near))
+            is_near = bool(nearest) and is_same(nearest[0].address, near)
+            enough = least if is_near else max(least, partitions)
+            return tuple(nearest) if len(nearest) >= max(1, enough) else None
+
+        leaders = until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up)
+        if leaders is None and most:
+            raise ArrangementFailed(
+                f"of topic {name} only {most} of {partitions} partitions are led"
+            )
+        if leaders is None:
+            raise ArrangementFailed(f"topic {name} did not appear in {seconds:g} s")
+        return leaders
+
+    def wait_until_registered(
+        self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
+    ) -> bool:
+        """Wait until nodes registered so many partitions, for they may refuse them until then.
+
+        Meanwhile creations are asked for again now and then. False when they never do.
+        """
+
+        def look() -> bool | None:
+            if self._registrations.has(name, partitions):
+                return True
+            self.remind(name)
+            return None
+
+        return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
+
+    def remind(self, name: str) -> None:
+        """Have the servers look through their topics once more, unless they did a moment ago."""
+        self._creations.remind(name)
+
+    def wait_for_extend(self, name: str, *, seconds: float = APPEAR_SECONDS) -> bool:
+        """Wait until a topic's meta says extend_support; False when it never does."""
+
+        def look() -> TopicInfo | None:
+            info = self.lookup(name)
+            return info if info and info.meta.get("extend_support") is True else None
+
+        return until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up) is not None
+
+    def node_count(self) -> int:
+        """Return how many nodes are registered; 1 when that cannot be learned."""
+        for server in self.servers:
+            data = server.request("GET", "/nodes", v1=True).data
+            producers = data.get("producers") if isinstance(data, dict) else None
+            if isinstance(producers, list) and producers:
+                return len(producers)
+        return 1
+
+    def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
+        """Ask server after server who leads a topic; also return why none could be understood.
+
+        A server that refuses to name anybody for writing, perhaps because it wants a channel
+        first, is asked for reading.
+        """
+        faults: list[Unusable] = []
+        for server in self.servers:
+            try:
+                info = _info(server, name)
+            except Unusable as fault:
+                faults.append(fault)
+                continue
+            if info.leaders:
+                return info, None
+            if info.is_disabled:
+                faults.append(_asked(server, name).unusable("names nobody, writing is disabled"))
+        return None, faults[0] if len(faults) == len(self.servers) > 0 else None
+
+    def _create(self, query: Mapping[str, str | int]) -> HttpAnswer:
+        answer = self._post(CREATE_PATHS[0], query)
+        return self._post(CREATE_PATHS[1], query) if answer.status == 404 else answer
+
+    def _post(self, path: str, query: Mapping[str, str | int]) -> HttpAnswer:
+        """Post to one server after another until one grants it; slaves refuse in any words.
+
+        When none does, the answer is the last that does not speak of leaders, if there is one.
+        """
+        answers: list[HttpAnswer] = []
+        for server in self.servers:
+            answers.append(server.request("POST", path, query=query, v1=True))
+            if answers[-1].status == 200:
+                return answers[-1]
+        return best_refusal(answers)
+
+
+def creation_query(
+    name: str, *, partitions: int, replicas: int = 1, extend: bool, ordered: bool
+) -> dict[str, str | int]:
+    """Return the parameters that create a topic."""
+    query: dict[str, str | int] = {
+        "topic": name,
+        "partition_num": partitions,
+        "replicator": replicas,
+    }
+    if extend:
+        query["extend"] = "true"
+    if ordered:
+        query["orderedmulti"] = "true"
+    return query
+
+
+def ask_lookup(
+    server: HttpClient, name: str, *, access: str = "r", metainfo: bool = True
+) -> HttpAnswer:
+    """Ask one server for a topic."""
+    query = {"topic": name, "access": access}
+    if metainfo:
+        query["metainfo"] = "true"
+    return server.request("GET", "/lookup", query=query, v1=True)
+
+
+def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
+    """Return the refusal that says most: an answer at all, and not that another server leads."""
+
+    def worth(answer: HttpAnswer) -> tuple[bool, bool]:
+        return answer.failure is None, "leader" not in answer.code.lower()
+
+    return max(answers, key=worth)
+
+
+def is_same(one: Address, other: Address) -> bool:
+    """Tell whether two addresses are one; all names of the loopback are."""
+    both_loopback = one[0].startswith(LOOPBACK) and other[0].startswith(LOOPBACK)
+    return one[1] == other[1] and (one[0] == other[0] or both_loopback)
+
+
+def _asked(server: HttpClient, name: str) -> Asked:
+    return Asked(server.address, f"GET /lookup?topic={name}")
+
+
+def _info(server: HttpClient, name: str) -> TopicInfo:
+    """Return what a server knows of a topic, nothing while it does not know the topic.
+
+    Raises:
+        Unusable: it refuses for another reason, or nobody could use what it says.
+    """
+    answer = ask_lookup(server, name, access="w")
+    if answer.status >= 400:
+        answer = ask_lookup(server, name, access="r")
+    if answer.status == 404:
+        return TopicInfo(leaders=(), meta={})
+    return read_topic(answer, _asked(server, name))
+
+
+class _Doubt:
+    """Ends waits once every server has given nothing but unusable answers for some time.
+
+    All waits share it, so that not each of them has to find out anew.
+    """
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self.certain: Unusable | None = None
+
+    def weigh(self, fault: Unusable | None, *, asked_at: float) -> None:
+        if fault is None:
+            self._since = self.certain = None
+            return
+        since = self._since = asked_at if self._since is None else self._since
+        if time.monotonic() - since >= UNUSABLE_SECONDS:
+            self.certain = fault
+            raise fault

@@ -1,0 +1,167 @@
+"""The target's queue directory, read through the grammar of the spec.
+
+Words: ``stored:as-sent``, ``stored:header-changed``, ``stored:no-header``,
+``stored:body-changed``, ``stored:undecodable``, ``missing``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.observe.observations import differing
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.waiting import until
+from wireproof_kit.nsq.wire.frames import Header, header_bytes
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.runner.patience import REDELIVERY, Wait
+from wireproof_spec.nsq.disk import DiskRecord, RecordKind, RecordReader
+from wireproof_spec.nsq.queue_names import QueueFile, read_queue_file_name
+from wireproof_spec.wire_error import WireError
+
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """One record of a queue: where it starts in its file, and its bytes."""
+
+    record: DiskRecord
+    file: str
+    offset: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """All records of a partition; ``fault`` says why reading stopped, at the bytes ``rest``."""
+
+    records: tuple[StoredRecord, ...]
+    fault: WireError | None = None
+    rest: bytes = b""
+
+    def find(self, body: bytes) -> StoredRecord | None:
+        """Return the first record of a body."""
+        for stored in self.records:
+            if stored.record.message.body == body:
+                return stored
+        return None
+
+    def holding(self, body: bytes) -> StoredRecord | None:
+        """Return the first record with a body somewhere in its bytes."""
+        return next((stored for stored in self.records if body in stored.raw), None)
+
+
+class Stored:
+    """Partitions in the data directory that the user gave for the target."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        kind: RecordKind = "from-record",
+        length_always: bool | None = None,
+    ) -> None:
+        """Read records of a kind; ``length_always`` unless None replaces the bound reading."""
+        if broker.data is None:
+            raise ArrangementFailed("no data directory of the target is known; give --data")
+        self._root = broker.data
+        self._broker = broker
+        self._kind: RecordKind = kind
+        self._told_length_always = length_always
+
+    def read(self, topic: Topic) -> Queue:
+        """Return what stands on disk now.
+
+        Raises:
+            ArrangementFailed: a file cannot be read.
+        """
+        records: list[StoredRecord] = []
+        for path in self.files(topic):
+            found = self._read_file(path, self._length_always(topic))
+            records.extend(found.records)
+            if found.fault is not None:
+                return Queue(tuple(records), found.fault, found.rest)
+        return Queue(tuple(records))
+
+    def wait_for(self, topic: Topic, body: bytes, wait: Wait = REDELIVERY) -> Queue:
+        """Return what stands on disk once the body is in it, or when patience has passed.
+
+        A broker may keep records in a buffer for a while.
+        """
+
+        def look() -> Queue | None:
+            queue = self.read(topic)
+            in_rest = queue.fault is not None and body in queue.rest
+            return queue if in_rest or queue.holding(body) else None
+
+        seconds = self._broker.patience.seconds(wait)
+        return until(look, seconds=seconds, every=0.05) or self.read(topic)
+
+    def files(self, topic: Topic) -> list[Path]:
+        """Return a partition's record files in the order of the queue."""
+        found: list[tuple[QueueFile, Path]] = []
+        for path in self._paths(topic):
+            file = read_queue_file_name(path.name)
+            if file and (file.topic, file.partition) == (topic.name, topic.partition):
+                found.append((file, path))
+        return [path for _, path in sorted(found)]
+
+    def _paths(self, topic: Topic) -> Iterator[Path]:
+        folder = self._root / topic.name
+        if folder.is_dir():
+            yield from folder.iterdir()
+
+    def _length_always(self, topic: Topic) -> bool:
+        if self._told_length_always is not None:
+            return self._told_length_always
+        return self._broker.layout(topic, ordered=False).length_always
+
+    def _read_file(self, path: Path, length_always: bool) -> Queue:
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ArrangementFailed(f"cannot read {path}: {error.strerror}") from error
+        reader = RecordReader(self._kind, length_always=length_always)
+        reader.feed(data)
+        records: list[StoredRecord] = []
+        while True:
+            start = reader.offset
+            try:
+                record = reader.next_record()
+            except WireError as error:
+                return Queue(tuple(records), error, data[start : start + CHUNK])
+            if not isinstance(record, DiskRecord):
+                return Queue(tuple(records))
+            raw = data[start : reader.offset]
+            records.append(StoredRecord(record, path.name, start, raw))
+
+
+def observe_stored(queue: Queue, *, body: bytes, header: Header | None = None) -> Observation:
+    """Compare the record of a body with what was published."""
+    stored = queue.find(body)
+    if stored is not None:
+        return _observe_header(stored, None if header is None else header_bytes(header))
+    if queue.fault is not None:
+        fault = queue.fault
+        difference = Difference(fault.field, fault.offset, fault.expected, fault.found)
+        return observed("stored:undecodable", difference=difference)
+    changed = queue.holding(body)
+    if changed is not None:
+        found = changed.record.message.body
+        return observed(
+            "stored:body-changed", difference=differing("body", expected=body, found=found)
+        )
+    return observed("missing", overdue=True)
+
+
+def _observe_header(stored: StoredRecord, sent: bytes | None) -> Observation:
+    extend = stored.record.message.extend
+    found = (extend.data if extend else None) or None
+    if found == (sent or None):
+        return observed("stored:as-sent")
+    difference = differing("json_header", expected=sent or b"", found=found or b"")
+    return observed(
+        "stored:no-header" if found is None else "stored:header-changed", difference=difference
+    )

@@ -1,0 +1,161 @@
+"""From what came to the words of the catalogue.
+
+Answers: ``ok``, ``trace``, ``trace:WHAT-IS-WRONG``, ``json``, ``response:TEXT``,
+``error:CODE``, ``message``, ``closed``, ``silence``, ``nonsense`` (no frame at all).
+Deliveries: ``delivered:as-sent``, ``delivered:header-changed``, ``delivered:body-changed``,
+``delivered:no-header``, ``delivered:undecodable``, ``delivered:layout-NAME``, ``missing``;
+``absent``, ``unwanted``, ``no-sentinel``.
+Deliveries not owed: ``absent``, ``unwanted``, ``no-sentinel``.
+HTTP: ``http:STATUS,ok``, ``http:STATUS,trace``, ``http:STATUS,CODE``, ``http:silence``,
+``http:closed``, ``http:nonsense``.
+"""
+
+import re
+
+from wireproof_kit.nsq.observe.delivery import AS_DUE, UNKNOWN, Delivery
+from wireproof_kit.nsq.observe.trace_layout import looks_like_trace, observe_trace
+from wireproof_kit.nsq.wire.answers import Answer, Nonsense, Refusal, Response
+from wireproof_kit.nsq.wire.frames import Header, header_bytes
+from wireproof_kit.nsq.wire.http import HttpAnswer
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_spec import strict_json
+from wireproof_spec.nsq.names import OK
+from wireproof_spec.wire_error import WireError
+
+SHOWN = 20
+STUCK = "stuck"
+
+
+def observe(
+    answer: Answer, *, then: str | None = None, trace_id: int | None = None
+) -> Observation:
+    """Name an answer, and what became of the connection behind a comma.
+
+    With ``trace_id`` a trace response must carry it. A close needs no word behind it.
+    """
+    observation = _observe(answer, trace_id)
+    if then is None or answer.kind == "closed":
+        return observation
+    overdue = observation.overdue or then == STUCK
+    value = f"{observation.value},{then}"
+    return observed(
+        value, overdue=overdue, difference=observation.difference, note=observation.note
+    )
+
+
+def _observe(answer: Answer, trace_id: int | None) -> Observation:
+    if isinstance(answer, Response):
+        return _observe_response(answer.data, trace_id)
+    if isinstance(answer, Refusal):
+        return observed(f"error:{_code(answer.code)}", note=answer.text[:200])
+    if isinstance(answer, Nonsense):
+        fault = answer.fault
+        difference = Difference(fault.field, fault.offset, fault.expected, fault.found)
+        return observed("nonsense", difference=difference)
+    words = {"pushed": "message", "closed": "closed", "silent": "silence"}
+    return observed(words[answer.kind], overdue=answer.kind == "silent")
+
+
+def _observe_response(data: bytes, trace_id: int | None) -> Observation:
+    if data == OK:
+        return observed("ok")
+    if looks_like_trace(data, trace_id):
+        return observe_trace(data, trace_id)
+    if _is_json_object(data):
+        return observed("json")
+    difference = Difference("data", 0, "OK", _shown(data))
+    return observed(f"response:{_shown(data)}", difference=difference)
+
+
+def observe_delivery(
+    delivery: Delivery | None, *, body: bytes, header: Header | None = None, as_json: bool = False
+) -> Observation:
+    """Compare a delivery with what was published; ``missing`` when there is none.
+
+    ``header=None`` says that none was sent. With ``as_json`` the header may be spelled
+    otherwise if its JSON value is the same.
+    """
+    if delivery is None:
+        return observed("missing", overdue=True)
+    if delivery.layout not in (AS_DUE, UNKNOWN):
+        return observed(f"delivered:layout-{delivery.layout}", difference=_fault(delivery))
+    if delivery.message is None:
+        return observed("delivered:undecodable", difference=_fault(delivery))
+    if delivery.body != body:
+        found = differing("body", expected=body, found=delivery.body)
+        return observed("delivered:body-changed", difference=found)
+    return _observe_header(delivery, None if header is None else header_bytes(header), as_json)
+
+
+def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
+    """Say whether a message came before the sentinel: ``absent`` or ``unwanted``.
+
+    ``before`` is what ``until`` gave; without the sentinel nothing is shown: ``no-sentinel``.
+    """
+    if before is None:
+        return observed("no-sentinel")
+    return observed("unwanted" if any(of in delivery.raw for delivery in before) else "absent")
+
+
+def _observe_header(delivery: Delivery, sent: bytes | None, as_json: bool) -> Observation:
+    found = delivery.header or None
+    if found == (sent or None) or (as_json and _same_json(sent, found)):
+        return observed("delivered:as-sent")
+    difference = differing("json_header", expected=sent or b"", found=found or b"")
+    word = "no-header" if found is None else "header-changed"
+    return observed(f"delivered:{word}", difference=difference)
+
+
+def observe_http(answer: HttpAnswer) -> Observation:
+    """Name an HTTP answer by its status and its code."""
+    if answer.failure is not None:
+        return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
+    return observed(f"http:{answer.status},{answer.word}")
+
+
+def differing(field: str, *, expected: bytes, found: bytes) -> Difference:
+    """Return where two byte strings first differ, with a little of each."""
+    at = next(
+        (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
+        min(len(expected), len(found)),
+    )
+    return Difference(field, at, _bytes_at(expected, at), _bytes_at(found, at))
+
+
+def _fault(delivery: Delivery) -> Difference | None:
+    fault = delivery.fault
+    if fault is None:
+        return Difference("layout", None, AS_DUE, delivery.layout)
+    return Difference(fault.field, fault.offset, fault.expected, fault.found)
+
+
+def _bytes_at(data: bytes, at: int) -> str:
+    piece = data[at : at + 8]
+    return piece.hex(" ") if piece else f"the end after {len(data)} bytes"
+
+
+def _same_json(sent: bytes | None, found: bytes | None) -> bool:
+    if sent is None or found is None:
+        return False
+    try:
+        return strict_json.same_json(strict_json.read(sent).value, strict_json.read(found).value)
+    except WireError:
+        return False
+
+
+def _is_json_object(data: bytes) -> bool:
+    try:
+        return data.startswith(b"{") and isinstance(strict_json.read(data).value, dict)
+    except WireError:
+        return False
+
+
+def _code(code: str) -> str:
+    return code if re.fullmatch(r"[A-Za-z0-9_]+", code) else "unreadable"
+
+
+def _shown(data: bytes) -> str:
+    text = data[:SHOWN].decode("ascii", "replace")
+    if not text.isprintable() or "�" in text:
+        return f"binary-{len(data)}"
+    return text.replace(",", ";")

@@ -1,0 +1,102 @@
+"""How patient to be with a target: measured, generous where nothing could be measured."""
+
+import statistics
+import time
+from collections.abc import Callable
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.consumer import Consumer
+from wireproof_kit.nsq.observe.delivery import Delivery
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.runner.patience import REDELIVERY, Patience
+
+ROUND_TRIPS = 5
+# A busy machine has been seen to hold up a prompt broker for a second.
+ANSWER_LEAST, ANSWER_MOST = 1.0, 5.0
+PUSH_LEAST, PUSH_MOST = 3.0, 10.0
+REDELIVERY_LEAST, REDELIVERY_MOST = 5.0, 15.0
+FACTOR = 20
+PUSHES = 2
+HASTY = 1.0
+DELAY_MS = 100
+# A target whose rounds take longer than this has been seen to be late by any of 2 to 15 s.
+SLOW_ROUND = 0.5
+SLOW_PUSH, SLOW_REDELIVERY = 15.0, 30.0
+BEFORE_MEASURING = Patience(answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+
+
+def fixed(seconds: float) -> Patience:
+    """Return the patience a user asked for."""
+    return Patience(answer=seconds, push=seconds, redelivery=seconds)
+
+
+def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
+    """Measure some round trips; nothing shorter than the slowest seen by far."""
+    times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
+    budget = max(FACTOR * statistics.median(times), 4 * max(times))
+    return _within(budget, ANSWER_LEAST, ANSWER_MOST)
+
+
+def unmeasured(answer: float) -> Patience:
+    """Return the most patience there is for deliveries."""
+    return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
+
+
+def hasty(answer: float) -> Patience:
+    """Return patience for a target that has been seen to deliver nothing."""
+    return Patience(answer=answer, push=HASTY, redelivery=HASTY)
+
+
+def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
+    """Publish and receive a few messages one after the other, and put one back.
+
+    Raises:
+        ArrangementFailed: nothing could be published or nothing was delivered.
+    """
+    publish, push, lag = _deliver(broker, topic)
+    if lag > SLOW_ROUND:
+        return Patience(answer, SLOW_PUSH, SLOW_REDELIVERY, in_rounds=True)
+    return Patience(
+        answer=_within(max(answer, FACTOR * publish), ANSWER_LEAST, ANSWER_MOST),
+        push=_within(FACTOR * push, PUSH_LEAST, PUSH_MOST),
+        redelivery=_within(FACTOR * max(push, lag), REDELIVERY_LEAST, REDELIVERY_MOST),
+    )
+
+
+def _deliver(broker: Broker, topic: Topic) -> tuple[float, float, float]:
+    """Return the most seconds of a publish, of a push, and of a delayed redelivery's lag.
+
+    Brokers that look for due messages in rounds show here that they do: a quiet channel's
+    messages can then be late, too.
+    """
+    publishes: list[float] = []
+    pushes: list[float] = []
+    with broker.subscribe(topic) as consumer:
+        for _ in range(PUSHES):
+            delivery = _deliver_one(broker, consumer, publishes, pushes)
+            consumer.finish(delivery)
+        delivery = _deliver_one(broker, consumer, publishes, pushes)
+        started = time.monotonic()
+        consumer.requeue(delivery, DELAY_MS)
+        again = consumer.next(delivery.body, REDELIVERY)
+    lag = time.monotonic() - started if again else REDELIVERY_MOST
+    return max(publishes), max(pushes), lag
+
+
+def _deliver_one(
+    broker: Broker, consumer: Consumer, publishes: list[float], pushes: list[float]
+) -> Delivery:
+    body = broker.unique_body()
+    started = time.monotonic()
+    broker.published(consumer.topic, body)
+    publishes.append(time.monotonic() - started)
+    delivery = consumer.take(body)
+    if delivery is None:
+        raise ArrangementFailed("a message was not delivered while measuring")
+    pushes.append(time.monotonic() - started)
+    return delivery
+
+
+def _within(seconds: float, least: float, most: float) -> float:
+    return round(min(max(seconds, least), most), 3)

@@ -1,0 +1,1 @@
+"""Probes: what an NSQ target can do, and which readings it follows."""

@@ -1,0 +1,160 @@
+"""Probes that show what a target can do. Each docstring lists the words it can return.
+
+Any of them is ``unavailable`` when what it needs (a topic, an address) cannot be had.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from wireproof_kit.decoding.json_text import json_object
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.lookup.servers import ask_lookup
+from wireproof_kit.nsq.observe.disk import Stored
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.probes.context import UNAVAILABLE, Probe, ProbeBench
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.answers import Response
+from wireproof_kit.nsq.wire.http import Query
+from wireproof_kit.observation import Observation, observed
+from wireproof_spec.nsq import names
+
+TRACE_ID = 0x1122334455667788
+ABSENT_PARTITION = 1000
+
+
+def ext(bench: ProbeBench) -> Observation:
+    """Publish with a header on an ext topic: any answer's word, then the state after it."""
+    topic = bench.topic("ext_topic")
+    return bench.ask(topic, frames.pub_ext(topic, {"k": "v"}, bench.broker.unique_body()))
+
+
+def trace(bench: ProbeBench) -> Observation:
+    """Publish under a trace id with PUB_TRACE: any answer's word, then the state after it."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    with bench.broker.connect(topic=topic) as client:
+        answer = client.ask(frames.pub_trace(topic, TRACE_ID, bench.broker.unique_body()))
+        return observe(answer, then=client.goes_on(topic), trace_id=TRACE_ID)
+
+
+def order(bench: ProbeBench) -> Observation:
+    """Subscribe in order to a topic made ordered: any answer's word."""
+    topic = bench.topic("fresh_ordered_topic")
+    seen = observed(UNAVAILABLE)
+    for command in (names.SUB_ORDERED, names.SUB_ORDER):
+        with bench.broker.connect(topic=topic) as client:
+            seen = observe(client.ask(frames.subscribe(topic, topic.channel(), command=command)))
+        if seen.value == "ok":
+            return seen
+    return seen
+
+
+def http(bench: ProbeBench) -> Observation:
+    """POST /pub: ``ok``, or the word of the HTTP answer."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    query: Query = {"topic": topic.name, "partition": topic.partition}
+    client = bench.broker.http.at(topic.http_address)
+    seen = observe_http(
+        client.request("POST", "/pub", query=query, body=bench.broker.unique_body())
+    )
+    return observed("ok") if seen.value == "http:200,ok" else seen
+
+
+def disk(bench: ProbeBench) -> Observation:
+    """Publish, and find the body in the data directory: ``ok`` or ``missing``."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    stored = Stored(bench.broker)
+    body = bench.broker.unique_body()
+    bench.broker.published(topic, body)
+    queue = stored.wait_for(topic, body)
+    return observed("ok" if queue.holding(body) else "missing")
+
+
+def upgrade(bench: ProbeBench) -> Observation:
+    """Upgrade a plain topic, then publish with a header: ``ok``, or the word of what failed."""
+    topic = bench.topic("upgradable_topic")
+    upgraded = bench.broker.upgrade(topic)
+    if upgraded.answer.status != 200:
+        return observe_http(upgraded.answer)
+    answer = bench.broker.publish(upgraded.topic, bench.broker.unique_body(), {"k": "v"})
+    return observe(answer)
+
+
+def lookup(bench: ProbeBench) -> Observation:
+    """GET /lookup for a topic of ours: ``ok``, or the word of the HTTP answer."""
+    if bench.lookup is None:
+        raise ArrangementFailed("no lookup server was given")
+    topic = bench.topic("plain_topic", "ext_topic")
+    answer = ask_lookup(bench.lookup.servers[0], topic.name)
+    data = answer.data
+    if answer.status == 200 and isinstance(data, dict) and "partitions" in data:
+        return observed("ok")
+    return observe_http(answer)
+
+
+def partition(bench: ProbeBench) -> Observation:
+    """Publish to both partitions of a topic: ``ok``, or the word of what is not.
+
+    ``ignored`` when the word for the partition is read by no command, as by a classic broker.
+    """
+    topic = bench.topic("partitioned_topic")
+    seen = [
+        observe(bench.broker.publish(topic.at(place.partition), bench.broker.unique_body())).value
+        for place in topic.places
+    ]
+    refused = next((word for word in seen if word != "ok"), None)
+    if refused is None and _partitions_are_ignored(bench, topic):
+        return observed("ignored")
+    return observed(refused or "ok")
+
+
+def _partitions_are_ignored(bench: ProbeBench, topic: Topic) -> bool:
+    """Tell whether partitions that cannot be are published and subscribed to all the same."""
+    body, absent = bench.broker.unique_body(), replace(topic, partition=ABSENT_PARTITION)
+    asked = (
+        frames.pub(topic, body, partition=b"none"),
+        frames.pub(absent, body),
+        frames.subscribe(absent, topic.channel()),
+    )
+    for frame in asked:
+        with bench.broker.connect(topic=topic) as client:
+            if observe(client.ask(frame)).value != "ok":
+                return False
+    return True
+
+
+def cluster(bench: ProbeBench) -> Observation:
+    """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
+    if bench.lookup is None:
+        raise ArrangementFailed("no lookup server was given")
+    return observed("ok" if bench.lookup.node_count() > 1 else "one")
+
+
+def replica(bench: ProbeBench) -> Observation:
+    """Publish to a topic that two nodes keep: the word of the answer."""
+    topic = bench.topic("replicated_topic")
+    return observe(bench.broker.publish(topic, bench.broker.unique_body()))
+
+
+def tls(bench: ProbeBench) -> Observation:
+    """Offer TLS with IDENTIFY: ``ok`` when the target takes it up, else ``absent``."""
+    fields = {"feature_negotiation": True, "tls_v1": True}
+    with bench.broker.connect(identify=fields) as client:
+        answer = client.identified
+    data = answer.data if isinstance(answer, Response) else b""
+    return observed("ok" if json_object(data).get("tls_v1") is True else "absent")
+
+
+CAPABILITY_PROBES: Mapping[str, Probe] = {
+    "ext": ext,
+    "trace": trace,
+    "order": order,
+    "http": http,
+    "disk": disk,
+    "upgrade": upgrade,
+    "lookup": lookup,
+    "partition": partition,
+    "cluster": cluster,
+    "replica": replica,
+    "tls": tls,
+}

@@ -1,0 +1,53 @@
+"""What every probe works with."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.broker import Broker
+from wireproof_kit.nsq.cluster import Cluster
+from wireproof_kit.nsq.lookup.servers import LookupClient
+from wireproof_kit.nsq.observe.observations import observe
+from wireproof_kit.nsq.topics.pool import TopicPool
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.outgoing import Outgoing
+from wireproof_kit.observation import Observation
+
+UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeBench:
+    """One probe's broker, and the topics that all probes of a session share."""
+
+    broker: Broker
+    pool: TopicPool
+    lookup: LookupClient | None
+    cluster: Cluster
+    topics: dict[str, Topic] = field(default_factory=dict[str, Topic])
+
+    def topic(self, *arguments: str) -> Topic:
+        """Return the probes' topic of the first kind there is a way to.
+
+        Raises:
+            ArrangementFailed: there is no way to any of them.
+        """
+        failures: list[str] = []
+        for argument in arguments:
+            try:
+                if argument not in self.topics:
+                    self.topics[argument] = self.pool.take(argument)
+                return self.topics[argument]
+            except ArrangementFailed as error:
+                failures.append(str(error))
+        raise ArrangementFailed("; ".join(failures))
+
+    def ask(
+        self, topic: Topic, outgoing: Outgoing, *, identify: Mapping[str, object] | None = None
+    ) -> Observation:
+        """Send on a connection of its own; name the answer and the state after it."""
+        with self.broker.connect(identify=identify or {}, topic=topic) as client:
+            return observe(client.ask(outgoing), then=client.goes_on(topic))
+
+
+Probe = Callable[[ProbeBench], Observation]

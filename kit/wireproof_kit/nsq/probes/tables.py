@@ -1,0 +1,37 @@
+"""The tables of probes: what a target can do, and which readings of the texts it follows."""
+
+from collections.abc import Mapping
+
+from wireproof_kit.nsq.probes import capability, cluster, delivery, lookup, publish
+from wireproof_kit.nsq.probes.context import Probe
+
+CAPABILITY_PROBES: Mapping[str, Probe] = {
+    **capability.CAPABILITY_PROBES,
+    **lookup.LOOKUP_CAPABILITY_PROBES,
+    **cluster.CLUSTER_PROBES,
+}
+
+READING_PROBES: Mapping[str, Probe] = {
+    "order-command": publish.order_command,
+    "order-is-must": publish.order_is_must,
+    "order-rdy": delivery.order_rdy,
+    "order-ext-place": delivery.order_ext_place,
+    "trace-empty": publish.trace_empty,
+    "pub-bad-topic": publish.pub_bad_topic,
+    "pub-bad-size": publish.pub_bad_size,
+    "ext-error-codes": publish.ext_error_codes,
+    "sub-error-codes": publish.sub_error_codes,
+    "pub-partition": publish.pub_partition,
+    "header-value": publish.header_value,
+    "http-quotes": publish.http_quotes,
+    "http-ok": publish.http_ok,
+    "http-trace-envelope": publish.http_trace_envelope,
+    "no-ext-layout": delivery.no_ext_layout,
+    "ext-version": delivery.ext_version,
+    "disk-nibble": delivery.disk_nibble,
+    "dispatch-fallback": delivery.dispatch_fallback,
+    "dispatch-tagged-gets-other": delivery.dispatch_tagged_gets_other,
+    "create-path": lookup.create_path,
+    "lookup-extend-meta": lookup.lookup_extend_meta,
+    "lookup-consumer-meta": lookup.lookup_consumer_meta,
+}

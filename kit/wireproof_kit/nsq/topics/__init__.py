@@ -1,0 +1,1 @@
+"""Topics and channels of a run: where they come from and who gets which."""

@@ -1,0 +1,46 @@
+"""Message bodies by which a case recognises its own messages on a topic it shares."""
+
+import threading
+from hashlib import blake2b
+
+from wireproof_kit.nsq.wire.connection import GOES_ON
+
+TOKEN_DIGITS = 10
+
+
+class Bodies:
+    """The bodies of one run of one case."""
+
+    def __init__(self, key: str) -> None:
+        digest = blake2b(key.encode(), digest_size=TOKEN_DIGITS // 2).hexdigest()
+        self._token = f"wp:{digest}:".encode()
+        self._known: set[bytes] = set()
+        self._made = 0
+        self._lock = threading.Lock()
+
+    def unique(self, prefix: bytes = b"") -> bytes:
+        """Return a body nobody else uses: the prefix, then a token of the case."""
+        with self._lock:
+            self._made += 1
+            body = prefix + self._token + str(self._made).encode() + b";"
+            self._known.add(body)
+        return body
+
+    def adopt(self, body: bytes) -> None:
+        """Count a body as this case's own."""
+        with self._lock:
+            self._known.add(body)
+
+    def known(self) -> frozenset[bytes]:
+        """Return all bodies of this case."""
+        with self._lock:
+            return frozenset(self._known)
+
+    def is_own(self, body: bytes, raw: bytes) -> bool:
+        """Tell whether a message is this case's, by its body or by the token in its bytes."""
+        return body in self.known() or self._token in raw
+
+
+def is_sentinel_of_kit(raw: bytes) -> bool:
+    """Tell whether a message only showed that a connection goes on."""
+    return raw.endswith(GOES_ON)

@@ -1,0 +1,31 @@
+"""The channels that cases leave behind, deleted where the target offers it.
+
+A broker that looks for late messages in a few channels at a time, chosen at random, gets slower
+with every channel that stays: hundreds of them delay a redelivery by half a minute.
+"""
+
+from wireproof_kit.nsq.topics.topic import Topic
+from wireproof_kit.nsq.wire.http import HttpClient
+
+DELETE_PATH = "/channel/delete"
+REFUSALS = 3
+EPHEMERAL = "#ephemeral"
+
+
+class ChannelSweeper:
+    """Deletes the kit's channels until it has been refused some times in a row."""
+
+    def __init__(self) -> None:
+        self._refused = 0
+
+    def delete(self, http: HttpClient, topic: Topic, channel: str) -> None:
+        """Delete a channel of this run; never complains.
+
+        An ephemeral one goes by itself when nobody reads it any more.
+        """
+        is_own = channel.startswith(topic.channel_prefix) and not channel.endswith(EPHEMERAL)
+        if not is_own or self._refused >= REFUSALS:
+            return
+        query = {"topic": topic.name, "partition": topic.partition, "channel": channel}
+        answer = http.at(topic.http_address).request("POST", DELETE_PATH, query=query)
+        self._refused = 0 if answer.status == 200 else self._refused + 1

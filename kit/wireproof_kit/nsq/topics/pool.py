@@ -1,0 +1,151 @@
+"""The topics of a run: made in parallel at the start, fresh ones given out once each."""
+
+import itertools
+import threading
+import time
+from collections import Counter, defaultdict, deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Protocol
+
+from wireproof_kit.errors import ArrangementFailed
+from wireproof_kit.nsq.topics.sources import KINDS
+from wireproof_kit.nsq.topics.topic import Topic
+
+# Clusters let all topics asked for at about the same time appear at once, however late, so that
+# none may be asked for only when another one has appeared.
+WORKERS = 512
+# Of hundreds of threads, each would take 8 MiB of address space.
+STACK_BYTES = 1 << 20
+PREPARE_SECONDS = 350.0
+TAKE_SECONDS = 100.0
+DELETE_SECONDS = 10.0
+# A topic that is made in less is made when a case asks for it.
+QUICK_SECONDS = 2.0
+
+
+class Maker(Protocol):
+    """Makes and deletes topics."""
+
+    def name(self, number: int) -> str:
+        """Return the name of the run's topic of that number."""
+        ...
+
+    def make(self, argument: str, name: str) -> Topic:
+        """Come by a topic of the kind an argument name stands for."""
+        ...
+
+    def delete(self, topic: Topic) -> None:
+        """Delete a topic of this run where that is offered."""
+        ...
+
+
+class TopicPool:
+    """Gives topics by argument name; used from several threads."""
+
+    def __init__(self, maker: Maker) -> None:
+        self._maker = maker
+        self._spares: Counter[str] = Counter()
+        self._wanted: Counter[str] = Counter()
+        self._quickest: dict[str, float] = {}
+        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="topic")
+        self._shared: dict[str, Future[Topic]] = {}
+        self._fresh: dict[str, deque[Future[Topic]]] = defaultdict(deque)
+        self._made: list[Topic] = []
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
+        """Begin making what is wanted beyond what there is; does not wait.
+
+        Of each kind that takes long, so many spare topics are kept ahead once what is wanted is
+        there, for repeats of cases.
+        """
+        with self._lock:
+            for argument, wanted in kinds.items():
+                if argument not in KINDS:
+                    continue
+                if KINDS[argument].shared:
+                    self._shared_topic(argument)
+                    continue
+                fresh = self._fresh[argument]
+                self._wanted[argument] = max(wanted, self._wanted[argument])
+                self._spares[argument] = max(spares, self._spares[argument])
+                fresh.extend(self._begin(argument) for _ in range(wanted - len(fresh)))
+
+    def settle(self) -> None:
+        """Wait until what is wanted is there or has failed, then begin making spares."""
+        with self._lock:
+            fresh = [
+                itertools.islice(coming, self._wanted[argument])
+                for argument, coming in self._fresh.items()
+            ]
+            wanted = [*self._shared.values(), *itertools.chain(*fresh)]
+        wait(wanted, timeout=PREPARE_SECONDS)
+        with self._lock:
+            for argument, coming in self._fresh.items():
+                spares = self._spared(argument)
+                missing = self._wanted[argument] + spares - len(coming) if spares else 0
+                coming.extend(self._begin(argument) for _ in range(missing))
+
+    def take(self, argument: str) -> Topic:
+        """Return a topic: the shared one, or a fresh one nobody else gets.
+
+        Raises:
+            ArrangementFailed: there is no way to such a topic.
+        """
+        with self._lock:
+            if KINDS[argument].shared:
+                coming = self._shared_topic(argument)
+            else:
+                fresh = self._fresh[argument]
+                coming = fresh.popleft() if fresh else self._begin(argument)
+                if len(fresh) < self._spared(argument):
+                    fresh.append(self._begin(argument))
+        try:
+            return coming.result(TAKE_SECONDS)
+        except TimeoutError as error:
+            seconds = f"{TAKE_SECONDS:g} s"
+            raise ArrangementFailed(f"{argument} did not appear in {seconds}") from error
+
+    def next_name(self) -> str:
+        """Return a name of this run that no topic has."""
+        return self._maker.name(next(self._numbers))
+
+    def adopt(self, topic: Topic) -> None:
+        """Count a topic made elsewhere among those to delete."""
+        with self._lock:
+            self._made.append(topic)
+
+    def close(self, *, leave: bool = False) -> None:
+        """Delete what was made, as far as that is offered and quick, unless told to leave it."""
+        with self._lock:
+            made = [topic for topic in self._made if topic.way != "given" and not leave]
+        deletions = [self._workers.submit(self._maker.delete, topic) for topic in made]
+        wait(deletions, timeout=DELETE_SECONDS)
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+    def _spared(self, argument: str) -> int:
+        """Return how many are kept ahead: none of what is there as soon as it is asked for."""
+        quick = self._quickest.get(argument, 0.0) < QUICK_SECONDS
+        return 0 if quick else self._spares[argument]
+
+    def _shared_topic(self, argument: str) -> Future[Topic]:
+        if argument not in self._shared:
+            self._shared[argument] = self._begin(argument)
+        return self._shared[argument]
+
+    def _begin(self, argument: str) -> Future[Topic]:
+        usual = threading.stack_size(STACK_BYTES)
+        try:
+            return self._workers.submit(self._make, argument, self.next_name())
+        finally:
+            threading.stack_size(usual)
+
+    def _make(self, argument: str, name: str) -> Topic:
+        began = time.monotonic()
+        topic = self._maker.make(argument, name)
+        took = time.monotonic() - began
+        self.adopt(topic)
+        with self._lock:
+            self._quickest[argument] = min(took, self._quickest.get(argument, took))
+        return topic

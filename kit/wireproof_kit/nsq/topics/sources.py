@@ -1,0 +1,278 @@
+"""The ways to come by a topic, in the order in which they are tried."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from wireproof_kit.errors import ArrangementFailed, UsageFault
+from wireproof_kit.nsq.lookup.servers import (
+    CREATE_PATHS,
+    DELETE_PATH,
+    UPDATE_PATH,
+    LookupClient,
+    creation_query,
+)
+from wireproof_kit.nsq.observe.observations import observe, observe_http
+from wireproof_kit.nsq.topics.topic import Address, Place, Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.connection import Connection
+from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
+from wireproof_kit.wire.transcript import Transcript
+
+PREFIX = "wp_"
+# The measured lookup server makes topics within 2 s while few are asked for at once. Of many, its
+# watch over incomplete topics holds up each one it finds half made: 400 have taken 7 minutes.
+CREATING = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TopicKind:
+    """What a case wants of a topic; ``shared`` ones serve many cases.
+
+    ``partitions`` are the least it must have, ``replicas`` the nodes that keep each of them.
+    """
+
+    extend: bool = False
+    ordered: bool = False
+    shared: bool = False
+    upgradable: bool = False
+    partitions: int = 1
+    replicas: int = 1
+
+    @property
+    def words(self) -> str:
+        """Name the kind in a sentence."""
+        return f"{'ordered ' if self.ordered else ''}{'ext' if self.extend else 'plain'} topic"
+
+
+KINDS: Mapping[str, TopicKind] = {
+    "ext_topic": TopicKind(extend=True, shared=True),
+    "plain_topic": TopicKind(shared=True),
+    "fresh_ext_topic": TopicKind(extend=True),
+    "other_fresh_ext_topic": TopicKind(extend=True),
+    "fresh_plain_topic": TopicKind(),
+    "fresh_ordered_topic": TopicKind(ordered=True),
+    "fresh_ordered_ext_topic": TopicKind(extend=True, ordered=True),
+    "upgradable_topic": TopicKind(upgradable=True),
+    "shared_partitioned_topic": TopicKind(shared=True, partitions=2),
+    "shared_partitioned_ext_topic": TopicKind(extend=True, shared=True, partitions=2),
+    "shared_partitioned_ordered_topic": TopicKind(ordered=True, shared=True, partitions=2),
+    "shared_replicated_topic": TopicKind(shared=True, replicas=2),
+    "partitioned_topic": TopicKind(partitions=2),
+    "partitioned_ext_topic": TopicKind(extend=True, partitions=2),
+    "partitioned_ordered_topic": TopicKind(ordered=True, partitions=2),
+    "replicated_topic": TopicKind(replicas=2),
+    "replicated_ext_topic": TopicKind(extend=True, replicas=2),
+    # Of these the leader is moved, by cases that run alone: a real cluster moves nothing until it
+    # has looked through its topics after one was made.
+    "movable_topic": TopicKind(shared=True, replicas=2),
+    "movable_ordered_topic": TopicKind(ordered=True, shared=True, replicas=2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What can be reached besides the broker's own port, and how to reach that port."""
+
+    address: Address
+    connect: Callable[[], Connection]
+    http: HttpClient | None
+    lookup: LookupClient | None
+
+
+class TopicMaker:
+    """Creates, upgrades and deletes topics, each by the first way the target offers.
+
+    ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
+
+    Raises:
+        UsageFault: one of them is of no kind, or its partition is no number.
+    """
+
+    def __init__(
+        self, around: Surroundings, *, run_token: str, given: Mapping[str, str] | None = None
+    ) -> None:
+        self._around = around
+        self._given = dict(given or {})
+        for argument, text in self._given.items():
+            _refuse_wrong(argument, text)
+        self._prefix = f"{PREFIX}{run_token}"
+        # The measured lookup server refuses an upgrade while it is busy with another one.
+        self._upgrading = threading.Lock()
+        self._creating = threading.BoundedSemaphore(CREATING)
+        self._nodes = around.lookup.node_count() if around.lookup else 1
+
+    def name(self, number: int) -> str:
+        """Return the name of the run's topic of that number."""
+        return f"{self._prefix}_{number}"
+
+    def make(self, argument: str, name: str) -> Topic:
+        """Come by a topic of the kind an argument name stands for.
+
+        Raises:
+            ArrangementFailed: no way led to one; the sentence says what each came to.
+        """
+        kind = KINDS[argument]
+        if argument in self._given:
+            return self._named(kind, self._given[argument])
+        if self._around.lookup is not None:
+            return self._by_lookup(kind, name, self._around.lookup)
+        tried: list[str] = []
+        for way in (self._by_tcp, self._by_http):
+            made = way(kind, name)
+            if isinstance(made, Topic):
+                return made
+            tried.append(made)
+        raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
+
+    def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
+        """Ask for the extend feature on an old topic, and wait until it is announced.
+
+        The asking is recorded in the case's transcript; the waiting is not.
+
+        Raises:
+            ArrangementFailed: neither a lookup server nor an HTTP address is known.
+        """
+        around = self._around
+        if around.lookup is not None:
+            with self._upgrading:
+                lookup = around.lookup.recording(transcript)
+                answer = lookup.update_meta(topic.name, upgradeext="true")
+            if answer.status == 200:
+                around.lookup.wait_for_extend(topic.name)
+            return answer
+        if around.http is None:
+            raise ArrangementFailed("upgrading needs a lookup server or the broker's HTTP API")
+        query = {"topic": topic.name, "upgradeext": "true"}
+        client = around.http.at(topic.http_address).recording(transcript)
+        return client.request("POST", UPDATE_PATH, query=query)
+
+    def future(self, name: str) -> Topic:
+        """Return a topic that may come to be without this maker, so that it can be deleted."""
+        way = "lookupd" if self._around.lookup else "http"
+        return self._topic(KINDS["plain_topic"], name, way, self._own_places(0))
+
+    def delete(self, topic: Topic) -> None:
+        """Delete a topic of this run where that is offered; never complains."""
+        if not topic.name.startswith(self._prefix):
+            return
+        if self._around.lookup is not None:
+            self._around.lookup.delete(topic.name)
+        elif self._around.http is not None:
+            query = {"topic": topic.name, "partition": "**"}
+            self._around.http.request("POST", DELETE_PATH, query=query)
+
+    def _named(self, kind: TopicKind, text: str) -> Topic:
+        """Take a topic the user named."""
+        name, _, partition = text.partition(":")
+        lookup = self._around.lookup
+        if lookup is None or partition:
+            return self._topic(kind, name, "given", self._own_places(int(partition or 0)))
+        return self._topic(kind, name, "given", self._places(name, 1, self._nodes, lookup))
+
+    def _by_lookup(self, kind: TopicKind, name: str, lookup: LookupClient) -> Topic:
+        """Have it on every node, so that one partition lies on the target's own.
+
+        One that is to be copied has a single partition: there may be no room for more.
+        """
+        partitions = 1 if kind.replicas > 1 else max(self._nodes, kind.partitions)
+        with self._creating:
+            answer = lookup.create_topic(
+                name,
+                partitions=partitions,
+                replicas=kind.replicas,
+                extend=kind.extend,
+                ordered=kind.ordered,
+            )
+        if answer.status != 200:
+            seen = observe_http(answer).value
+            raise ArrangementFailed(
+                f"the lookup server answered {seen} to the creation of a topic"
+            )
+        lookup.wait_until_registered(name, partitions=partitions)
+        try:
+            least = partitions if kind.partitions > 1 else 1
+            places = self._places(name, least, partitions, lookup)
+        except ArrangementFailed:
+            lookup.delete(name)  # it may yet appear, when nobody waits for it any more
+            raise
+        return self._topic(kind, name, "lookupd", places)
+
+    def _places(
+        self, name: str, partitions: int, expected: int, lookup: LookupClient
+    ) -> tuple[Place, ...]:
+        """Wait until so many partitions are led; return them, the target's own first.
+
+        Once all that are expected are led, none of them need be the target's own.
+        """
+        leaders = lookup.wait_for(
+            name, near=self._around.address, partitions=expected, least=partitions
+        )
+        return tuple(Place(each.partition, each.address, each.http_address) for each in leaders)
+
+    def _by_tcp(self, kind: TopicKind, name: str) -> Topic | str:
+        if kind.ordered:
+            return "INTERNAL_CREATE_TOPIC makes no ordered topics"
+        if kind.replicas > 1:
+            return "INTERNAL_CREATE_TOPIC makes no copies"
+        for partition in range(kind.partitions):
+            command = frames.internal_create_topic(name, partition, extend=kind.extend)
+            with self._around.connect() as connection:
+                seen = observe(connection.ask(command)).value
+            if seen != "ok":
+                return f"INTERNAL_CREATE_TOPIC was answered {seen}"
+        return self._topic(kind, name, "tcp", self._own_places(*range(kind.partitions)))
+
+    def _by_http(self, kind: TopicKind, name: str) -> Topic | str:
+        if self._around.http is None:
+            return "no HTTP address is known"
+        if kind.replicas > 1:
+            return "one node keeps no copies"
+        query = creation_query(
+            name, partitions=kind.partitions, extend=kind.extend, ordered=kind.ordered
+        )
+        answer = self._around.http.request("POST", CREATE_PATHS[0], query=query)
+        if answer.status == 200:
+            return self._topic(kind, name, "http", self._own_places(*range(kind.partitions)))
+        return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
+
+    def _own_places(self, *partitions: int) -> tuple[Place, ...]:
+        """Return partitions that the target's own node leads."""
+        around = self._around
+        http_address = around.http.address if around.http else None
+        return tuple(Place(number, around.address, http_address) for number in partitions)
+
+    def _topic(
+        self,
+        kind: TopicKind,
+        name: str,
+        way: str,
+        places: tuple[Place, ...],
+    ) -> Topic:
+        """Return the topic, seen at the first of its places."""
+        http = self._around.http
+        here = places[0]
+        return Topic(
+            name=name,
+            partition=here.partition,
+            extend=kind.extend,
+            ordered=kind.ordered,
+            # What a user names may hold others' messages, so each case looks for its own.
+            shared=kind.shared or way == "given",
+            address=here.address,
+            http_address=here.http_address or (http.address if http else None),
+            way=way,
+            channel_prefix=f"{self._prefix}_c",
+            places=tuple(sorted(places, key=lambda place: place.partition)),
+        )
+
+
+def _refuse_wrong(argument: str, text: str) -> None:
+    if argument not in KINDS:
+        known = ", ".join(KINDS)
+        raise UsageFault(f"--topic {argument}={text}: expected one of {known}; found {argument!r}")
+    name, colon, partition = text.partition(":")
+    if not name or (colon and not (partition.isascii() and partition.isdigit())):
+        raise UsageFault(
+            f"--topic {argument}={text}: expected {argument}=NAME or {argument}=NAME:PARTITION"
+        )

@@ -1,0 +1,1 @@
+"""The NSQ wire client: connections, commands, frames, HTTP, login."""

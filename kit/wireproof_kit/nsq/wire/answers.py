@@ -1,0 +1,47 @@
+"""The six things that can come of waiting on a connection."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from wireproof_kit.wire.answers import Closed, Nonsense, Silent
+from wireproof_spec.nsq.frame import error_code
+
+__all__ = ["Answer", "Closed", "Nonsense", "Pushed", "Refusal", "Response", "Silent", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response frame (type 0) that is no heartbeat."""
+
+    kind: ClassVar[str] = "response"
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error frame (type 1): its first word, and its whole data."""
+
+    kind: ClassVar[str] = "refusal"
+    code: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """Return the description behind the code."""
+        return self.data.decode("utf-8", "replace")[len(self.code) :].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """A message frame (type 2)."""
+
+    kind: ClassVar[str] = "pushed"
+    data: bytes
+
+
+Answer = Response | Refusal | Pushed | Closed | Silent | Nonsense
+
+
+def refusal(data: bytes) -> Refusal:
+    """Read an error frame's data."""
+    return Refusal(code=error_code(data), data=data)

@@ -1,0 +1,249 @@
+"""One connection to a broker: blocking, with deadlines, every byte recorded.
+
+Heartbeats are answered wherever they come. A send to a peer that has gone does not raise: the
+next receive says Closed.
+"""
+
+import ssl
+import time
+from collections import deque
+from itertools import islice
+from socket import socket
+from types import TracebackType
+from typing import Self
+
+from wireproof_kit.nsq.topics.topic import Address, Topic
+from wireproof_kit.nsq.wire import frames
+from wireproof_kit.nsq.wire.answers import (
+    Answer,
+    Closed,
+    Nonsense,
+    Pushed,
+    Refusal,
+    Response,
+    Silent,
+    refusal,
+)
+from wireproof_kit.nsq.wire.incoming import Frames
+from wireproof_kit.nsq.wire.outgoing import Outgoing
+from wireproof_kit.runner.patience import ANSWER, Patience, Wait, machine_load
+from wireproof_kit.wire.connection import Wire
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.decoding import encode
+from wireproof_spec.nsq.error_codes import E_FAILED_ON_NOT_WRITABLE
+from wireproof_spec.nsq.frame import (
+    FRAME_TYPE_ERROR,
+    FRAME_TYPE_MESSAGE,
+    FRAME_TYPE_RESPONSE,
+    SERVER_FRAME,
+    ServerFrame,
+)
+from wireproof_spec.nsq.names import HEARTBEAT, OK
+from wireproof_spec.wire_error import WireError
+
+__all__ = [
+    "GOES_ON",
+    "Answer",
+    "Closed",
+    "Connection",
+    "Nonsense",
+    "Pushed",
+    "Refusal",
+    "Response",
+    "Silent",
+]
+
+GOES_ON = b"wp:goes-on"
+UNREAD_BYTES = 1024 * 1024
+UNREAD_FRAMES = 20
+# A cluster that could not write a message makes the partition unwritable while it checks it.
+WRITABLE_SECONDS = 10.0
+PAUSE_SECONDS = 0.05
+
+
+class Connection:
+    """A client connection of one case; not for several threads.
+
+    ``heartbeats`` is how many have come so far.
+    """
+
+    def __init__(
+        self, sock: socket, *, transcript: Transcript, patience: Patience, address: Address
+    ) -> None:
+        self._wire = Wire(
+            sock, Frames(), transcript=transcript, address=address, unread=UNREAD_BYTES
+        )
+        self._patience = patience
+        self._kept: deque[Pushed] = deque()
+        self._half_closed = False
+        self._is_within_frame = False
+        self._nops_owed = 0
+        self.heartbeats = 0
+        self._address = address
+        self.identified: Answer | None = None
+        self.name = self._wire.name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Write all bytes in one go; a peer that has gone is noticed at the next receive.
+
+        A heartbeat that comes between two pieces of a frame is answered behind the frame.
+        """
+        self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
+        self._wire.write(outgoing.data)
+        self._is_within_frame = outgoing.is_cut
+        self._answer_heartbeats()
+
+    @property
+    def place(self) -> str:
+        """Name what is at the other end."""
+        return f"nsq://{self._address[0]}:{self._address[1]}"
+
+    def secure(self, context: ssl.SSLContext, seconds: float) -> None:
+        """Go on in TLS.
+
+        Raises:
+            TimeoutError: the handshake is not done within so many seconds.
+            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+        """
+        self._wire.secure(context, seconds)
+
+    def show_secret(self, secret: bytes) -> None:
+        """Say AUTH; neither this nor anything later on the connection records the secret."""
+        self._wire.hide(secret)
+        self.send(frames.auth(secret))
+
+    def receive(self, wait: Wait = ANSWER) -> Answer:
+        """Return what comes next; heartbeats are answered and never returned."""
+        return self.receive_within(self.seconds(wait))
+
+    def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
+        """Send, and return what is answered; messages pushed meanwhile are kept for receive."""
+        self.send(outgoing)
+        deadline = time.monotonic() + self.seconds(wait)
+        while True:
+            answer = self._next_within(max(0.0, deadline - time.monotonic()))
+            if not isinstance(answer, Pushed):
+                return answer
+            self._kept.append(answer)
+
+    def goes_on(self, topic: Topic) -> str:
+        """Publish once more on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+
+        ``broken`` means that the answer is not that of the frame just sent. A partition that
+        cannot be written for a while is asked again, as the published text expects of clients.
+        """
+        deadline = time.monotonic() + WRITABLE_SECONDS
+        answer = self._one_more(topic)
+        while _is_not_writable(answer) and self._pause(deadline):
+            answer = self._one_more(topic)
+        if isinstance(answer, Response):
+            return "open" if answer.data == OK else "broken"
+        states = {"closed": "closed", "silent": "stuck"}
+        return states.get(answer.kind, "broken")
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether the connection is known to be closed, by either side."""
+        return self._wire.has_ended
+
+    def half_close(self) -> None:
+        """End the sending direction only; heartbeats then stay without an answer."""
+        self._half_closed = True
+        self._wire.half_close()
+
+    def close(self) -> None:
+        """End the connection, and record what was left unread; again does nothing."""
+        self._wire.close(self._record_unread)
+
+    def receive_within(self, seconds: float) -> Answer:
+        """Return what comes next within so many seconds."""
+        if self._kept:
+            return self._kept.popleft()
+        return self._next_within(seconds)
+
+    def _one_more(self, topic: Topic) -> Answer:
+        if topic.extend:
+            frame = frames.pub_ext(topic, {"goes": "on"}, GOES_ON)
+        else:
+            frame = frames.pub(topic, GOES_ON)
+        return self.ask(frame.called("one more publish, to see whether the connection goes on"))
+
+    def _pause(self, deadline: float) -> bool:
+        """Let a moment pass; False when the deadline has passed."""
+        now = time.monotonic()
+        self._wire.pause(min(now + PAUSE_SECONDS, deadline))
+        return now < deadline
+
+    def _next_within(self, seconds: float) -> Answer:
+        for frame in self._wire.values(seconds):
+            answer = self._answer(frame)
+            if answer is not None:
+                return answer
+        return self._wire.nothing(seconds, _cut_off)
+
+    def _answer(self, frame: ServerFrame) -> Answer | None:
+        """Turn a frame into an answer; a heartbeat is answered and gives None."""
+        data = frame.data
+        heartbeat = frame.frame_type == FRAME_TYPE_RESPONSE and data == HEARTBEAT
+        note = "heartbeat" if heartbeat else ""
+        self._wire.record("receive", encode(SERVER_FRAME, frame), note=note)
+        if heartbeat:
+            self.heartbeats += 1
+            self._nops_owed += 1
+            self._answer_heartbeats()
+            return None
+        if frame.frame_type == FRAME_TYPE_RESPONSE:
+            return Response(data)
+        if frame.frame_type == FRAME_TYPE_ERROR:
+            return refusal(data)
+        if frame.frame_type == FRAME_TYPE_MESSAGE:
+            return Pushed(data)
+        return Nonsense(_unknown_type(frame.frame_type))
+
+    def _answer_heartbeats(self) -> None:
+        if self._is_within_frame or self._half_closed:
+            return
+        while self._nops_owed:
+            self._nops_owed -= 1
+            self.send(frames.nop())
+
+    def _record_unread(self) -> None:
+        for frame in islice(self._wire.left_unread(), UNREAD_FRAMES):
+            self._wire.record("receive", encode(SERVER_FRAME, frame), note="left unread")
+
+    def seconds(self, wait: Wait) -> float:
+        """Return the budget of one wait; more while this machine is busy, where that delays it."""
+        seconds = self._patience.seconds(wait)
+        scales = wait is ANSWER or self._patience.in_rounds
+        return seconds * machine_load() if scales else seconds
+
+
+def _is_not_writable(answer: Answer) -> bool:
+    return isinstance(answer, Refusal) and answer.code == E_FAILED_ON_NOT_WRITABLE
+
+
+def _cut_off(pending: bytes) -> WireError:
+    return WireError(
+        clause="kit",
+        field="frame",
+        offset=len(pending),
+        expected="the rest of the frame",
+        found="the end of the connection",
+    )
+
+
+def _unknown_type(found: int) -> WireError:
+    return WireError(
+        clause="kit", field="frame_type", offset=4, expected="0, 1 or 2", found=str(found)
+    )

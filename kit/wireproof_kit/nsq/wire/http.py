@@ -1,0 +1,157 @@
+"""HTTP requests to a broker or lookup server, and what their answers say; all is recorded."""
+
+import re
+from dataclasses import dataclass
+
+from wireproof_kit.wire.http import Address as Address
+from wireproof_kit.wire.http import Headers as Headers
+from wireproof_kit.wire.http import Line, Transferred, request_bytes, transfer
+from wireproof_kit.wire.http import Query as Query
+from wireproof_kit.wire.http import path_with_query as path_with_query
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.nsq.names import V1_ACCEPT
+from wireproof_spec.strict_json import JsonValue, StrictJson
+
+TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"})
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An HTTP response, or in ``failure`` why there is none.
+
+    ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
+    0. ``json`` is None when the body is no JSON.
+    """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    json: StrictJson | None = None
+    failure: str | None = None
+
+    @property
+    def code(self) -> str:
+        """Return the error code in the body, in either envelope; empty when there is none."""
+        value = self.json.value if self.json else None
+        if not isinstance(value, dict):
+            return ""
+        if "message" in value:
+            return str(value["message"])
+        return str(value["status_txt"]) if "status_txt" in value else ""
+
+    @property
+    def data(self) -> JsonValue:
+        """Return the JSON value without its envelope; None when there is none."""
+        value = self.json.value if self.json else None
+        return value["data"] if self.is_wrapped and isinstance(value, dict) else value
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Tell whether the JSON stands in status_code, status_txt, data."""
+        value = self.json.value if self.json else None
+        return isinstance(value, dict) and {"status_code", "data"} <= value.keys()
+
+    @property
+    def is_ok(self) -> bool:
+        """Tell whether the answer is OK, with or without quotes or envelope."""
+        return self.status == 200 and self.word in ("ok", "trace", "empty")
+
+    @property
+    def word(self) -> str:
+        """Name the body: ``ok``, ``trace``, ``empty``, ``json``, a code, or ``other``."""
+        text = self.body.strip()
+        if text in (b"OK", b'"OK"'):
+            return "ok"
+        if not text:
+            return "empty"
+        data = self.data
+        if self.status == 200 and isinstance(data, dict) and data.keys() >= TRACE_FIELDS:
+            return "trace"
+        if self.status == 200 and isinstance(self.json, StrictJson):
+            return "json"
+        first = self.code.partition(" ")[0]
+        return first if re.fullmatch(r"[A-Za-z0-9_]+", first) else "other"
+
+    def header(self, name: str) -> str | None:
+        """Return the first header of a name, whatever its letter case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+
+class HttpClient:
+    """Requests to one address, each on a connection of its own, unless there is a line."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        transcript: Transcript,
+        seconds: float,
+        line: Line | None = None,
+    ) -> None:
+        self.address = address
+        self._line = line
+        self._transcript = transcript
+        self._seconds = seconds
+
+    def at(self, address: Address | None) -> "HttpClient":
+        """Return the client for another address."""
+        if address is None or address == self.address:
+            return self
+        return HttpClient(address, transcript=self._transcript, seconds=self._seconds)
+
+    def recording(self, transcript: Transcript) -> "HttpClient":
+        """Return the client that records in another transcript; it uses no line."""
+        return HttpClient(self.address, transcript=transcript, seconds=self._seconds)
+
+    def close(self) -> None:
+        """End the line, if there is one."""
+        if self._line is not None:
+            self._line.close()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | str = "",
+        headers: Headers = (),
+        body: bytes = b"",
+        v1: bool = False,
+    ) -> HttpAnswer:
+        """Send one request and return what is answered.
+
+        A ``query`` given as text is sent as it is; ``v1`` asks for bare answers.
+        """
+        target = path_with_query(path, query)
+        asked = [("Accept", V1_ACCEPT)] if v1 and not _names(headers, "accept") else []
+        held = [("Connection", "keep-alive")] if self._line is not None else []
+        wire = request_bytes(
+            method, target, self.address, headers=[*held, *asked, *headers], body=body
+        )
+        return self.send(wire, what=f"{method} {target}")
+
+    def send(self, data: bytes, *, what: str = "raw request", method: str = "POST") -> HttpAnswer:
+        """Send any bytes as a request and return what is answered."""
+        name = self._transcript.connection_label()
+        self._transcript.add("request", name, data=data, note=what)
+        if self._line is None:
+            came = transfer(self.address, data, seconds=self._seconds, method=method)
+        else:
+            came = self._line.transfer(data, seconds=self._seconds, method=method)
+        note = came.failure or str(came.status)
+        self._transcript.add("response", name, data=came.received, note=note)
+        return _answered(came)
+
+
+def _names(headers: Headers, name: str) -> bool:
+    return any(key.lower() in (name, name.encode()) for key, _ in headers)
+
+
+def failed(how: str) -> HttpAnswer:
+    """Return the answer that is none."""
+    return HttpAnswer(0, (), b"", failure=how)
+
+
+def _answered(came: Transferred) -> HttpAnswer:
+    return HttpAnswer(came.status, came.headers, came.body, came.json, came.failure)

@@ -1,0 +1,1 @@
+"""The pytest adapter: options, fixtures and the run inside a pytest session."""

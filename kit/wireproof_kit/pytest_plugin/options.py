@@ -1,0 +1,199 @@
+"""The plug-in's options, and the run plan they make."""
+
+import shlex
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import target_keys
+from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.targets.restart import restart_with
+from wireproof_kit.targets.target import TargetKey, option_of
+from wireproof_kit.verdicts.judge import ReadingChoice
+
+_LEVELS = ("must", "should", "may", "observed")
+_READINGS = ("any", "published", "deployed")
+_CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add every option of a run; values are checked when the run opens."""
+    group = parser.getgroup("wireproof", "conformance of message brokers")
+    group.addoption("--broker-url", metavar="URL", help="the broker to judge, or `reference`")
+    group.addoption("--profile", choices=_LEVELS, default="must", help="levels that count")
+    group.addoption("--reading", choices=_READINGS, default="any", help="readings that count")
+    for name, text in _REPEATABLE.items():
+        group.addoption(name, action="append", default=[], help=text)
+    for name, text in _SINGLE.items():
+        group.addoption(name, default=None, help=text)
+    for name, text in _FLAGS.items():
+        group.addoption(name, action="store_true", default=False, help=text)
+    for key, known in target_keys().items():
+        _add_key(group, option_of(key), known)
+
+
+def _add_key(group: pytest.OptionGroup, option: str, known: TargetKey) -> None:
+    if known.form == "servers":
+        group.addoption(option, action="append", default=[], help=known.help)
+    elif known.form == "flag":
+        group.addoption(option, action="store_true", default=False, help=known.help)
+    else:
+        group.addoption(option, default=None, help=known.help)
+
+
+_REPEATABLE = {
+    "--wireproof-select": "prefix of case or clause ids to run",
+    "--wireproof-exclude": "prefix of case or clause ids to leave out",
+    "--topic": "KIND=NAME: use this topic instead of creating one",
+    "--claim": "NAME=true|false|probe: what the target claims",
+}
+_SINGLE = {
+    "--restart": "command that brings a dead target back",
+    "--timeout-seconds": "patience for every wait instead of the measured one",
+    "--case-timeout": "seconds after which a case is given up",
+    "--waiters": "how many cases may wait at once",
+    "--repeat-failed": "how often a failing case is run in all",
+    "--seed": "seed of names and bodies",
+    "--spec-rev": "only clauses known at that revision",
+    "--baseline": "deviations file",
+    "--bundle": "file the run's bundle is written to",
+    "--wireproof-command": "the command that repeats the run, as its bundle shall tell it",
+    "--reference-protocol": "whose embedded reference; else by the cases asked for",
+    "--reference-option": "options for the embedded reference, in one string",
+}
+_FLAGS = {
+    "--hazardous": "allow inputs known to kill brokers off loopback too",
+    "--allow-unstable": "undecided and unstable cases do not count against the run",
+}
+
+
+def broker_url(config: pytest.Config) -> str | None:
+    """Return the target's URL, ``reference``, or None when no target was named."""
+    return cast(str | None, config.getoption("--broker-url"))
+
+
+def make_plan(config: pytest.Config) -> RunPlan:
+    """Turn options into a plan.
+
+    Raises:
+        UsageFault: a value is not of its option's form.
+    """
+    return RunPlan(
+        url=broker_url(config) or "",
+        protocol=_one(config, "--reference-protocol"),
+        keys=tuple(_keys(config)),
+        selection=_many(config, "--wireproof-select"),
+        exclude=_many(config, "--wireproof-exclude"),
+        claims=_claims(_many(config, "--claim")),
+        topics=dict(_pair("--topic", item, "KIND=NAME") for item in _many(config, "--topic")),
+        reading=cast(ReadingChoice, config.getoption("--reading")),
+        profile=cast(str, config.getoption("--profile")),
+        spec_revision=_whole(config, "--spec-rev"),
+        hazardous=bool(config.getoption("--hazardous")),
+        timeout=_seconds(config, "--timeout-seconds"),
+        seed=_whole(config, "--seed"),
+        command=_one(config, "--wireproof-command") or _typed(config),
+        reference_options=tuple(shlex.split(_one(config, "--reference-option") or "")),
+    )
+
+
+def make_run_options(config: pytest.Config) -> RunOptions:
+    """Turn options into how cases are run.
+
+    Raises:
+        UsageFault: a value is not of its option's form.
+    """
+    usual = RunOptions()
+    command = _one(config, "--restart")
+    return RunOptions(
+        repeats=_whole(config, "--repeat-failed") or usual.repeats,
+        waiters=_whole(config, "--waiters") or usual.waiters,
+        case_timeout_s=_seconds(config, "--case-timeout") or usual.case_timeout_s,
+        restart=restart_with(command) if command else None,
+    )
+
+
+def baseline(config: pytest.Config) -> Path | None:
+    """Return the deviations file's path, if one was named."""
+    name = _one(config, "--baseline")
+    return Path(name) if name else None
+
+
+def bundle_path(config: pytest.Config) -> Path | None:
+    """Return the path of the bundle to write, if one was named."""
+    name = _one(config, "--bundle")
+    return Path(name) if name else None
+
+
+def today() -> date:
+    """Return the date that deviations expire by."""
+    return date.today()
+
+
+def _typed(config: pytest.Config) -> str:
+    """Return the command line by which pytest itself was called."""
+    return shlex.join(["pytest", *(str(word) for word in config.invocation_params.args)])
+
+
+def _keys(config: pytest.Config) -> Iterator[tuple[str, str]]:
+    for key, known in target_keys().items():
+        option = option_of(key)
+        if known.form == "servers":
+            yield from ((key, value) for value in _many(config, option))
+        elif known.form == "flag":
+            yield from [(key, "true")] if config.getoption(option) else []
+        else:
+            yield from ((key, value) for value in [_one(config, option)] if value is not None)
+
+
+def _claims(items: tuple[str, ...]) -> dict[str, bool]:
+    claims: dict[str, bool] = {}
+    for item in items:
+        name, value = _pair("--claim", item, "NAME=true|false|probe")
+        if value in _CLAIMS:
+            claims[name] = _CLAIMS[value]
+        elif value != "probe":
+            raise UsageFault(f"--claim {item!r}: expected true, false or probe; found {value!r}")
+    return claims
+
+
+def _pair(option: str, item: str, form: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not (name and equals and value):
+        raise UsageFault(f"{option} {item!r}: expected {form}")
+    return name, value
+
+
+def _many(config: pytest.Config, option: str) -> tuple[str, ...]:
+    return tuple(cast(list[str], config.getoption(option)))
+
+
+def _one(config: pytest.Config, option: str) -> str | None:
+    return cast(str | None, config.getoption(option))
+
+
+def _whole(config: pytest.Config, option: str) -> int | None:
+    text = _one(config, option)
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise UsageFault(f"{option} {text!r}: expected a whole number")
+    return int(text)
+
+
+def _seconds(config: pytest.Config, option: str) -> float | None:
+    text = _one(config, option)
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UsageFault(f"{option} {text!r}: expected seconds, e.g. 2.5") from error
+    if not 0 < value < 86400:
+        raise UsageFault(f"{option} {text!r}: expected more than 0 and less than 86400 seconds")
+    return value

@@ -1,0 +1,1 @@
+"""From collected cases to observations: the run, the engine, its patience."""

@@ -1,0 +1,286 @@
+"""Runs cases and writes down what was observed.
+
+A case runs in a thread with a deadline; what it owes to the target's slowness is settled by a
+control round trip; a failure is repeated with fresh names; a death of the target is charged to
+the case during which it happened, and what cannot run afterwards says so.
+"""
+
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import msgspec
+
+from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
+from wireproof_kit.observation import Difference, Observation, observed
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.targets.session import Session
+from wireproof_kit.verdicts.judge import DIED, KIT_ERROR, UNAVAILABLE, UNDECIDED, Bench, judge
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import (
+    CaseRecord,
+    DifferenceRecord,
+    RepeatsRecord,
+    SeenRecord,
+    StepRecord,
+    TranscriptRecord,
+    packed,
+)
+
+CASE_TIMEOUT_S = 120.0
+HURRY = 0.1
+_DEATH_HINTS = ("closed", "silence", "missing", "unreachable", "no-sentinel", UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How cases are run.
+
+    ``repeats`` counts the runs of a failing case in all; ``repeat_budget_s`` bounds the time
+    they may take for one case, ``all_repeats_s`` for the run; ``waiters`` is how many cases may
+    wait at once; ``restart`` brings a dead target back and returns whether it is alive again.
+    ``hurry_after`` overdue answers the kit waits a tenth of its patience and no longer fails
+    what is overdue: a target that owes everything would keep it waiting for hours.
+    ``transcripts`` tells whether records keep what was sent and received.
+    """
+
+    repeats: int = 5
+    repeat_budget_s: float = 20.0
+    all_repeats_s: float = 60.0
+    hurry_after: int = 40
+    waiters: int = 16
+    case_timeout_s: float = CASE_TIMEOUT_S
+    restart: Callable[[], bool] | None = None
+    transcripts: bool = True
+
+
+@dataclass(slots=True)
+class _Outcome:
+    observation: Observation
+    transcript: Transcript
+    seconds: float
+
+
+@dataclass(slots=True)
+class Engine:
+    """Runs instances against one session; one per run."""
+
+    session: Session
+    bench: Bench
+    options: RunOptions = RunOptions()
+    _pool: ThreadPoolExecutor | None = None
+    _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
+    _died_at: str | None = None
+    _repeating_s: float = 0.0
+    _overdue: int = 0
+
+    def start(self, instances: Iterable[Instance]) -> None:
+        """Start waiting cases early, each in a thread of a bounded pool."""
+        self._pool = ThreadPoolExecutor(self.options.waiters, thread_name_prefix="waiting-case")
+        for instance in instances:
+            self._waiting[instance.id] = self._pool.submit(self._run, instance)
+
+    def run(self, instance: Instance) -> CaseRecord:
+        """Run a case, or collect it if it was started before, and judge it."""
+        started = self._waiting.pop(instance.id, None)
+        return started.result() if started is not None else self._run(instance)
+
+    def settle(self) -> None:
+        """Wait until every started case has ended (before hazards)."""
+        for future in list(self._waiting.values()):
+            future.exception()
+
+    def close(self) -> None:
+        """Give up what was not collected."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, instance: Instance) -> CaseRecord:
+        if self._died_at is not None:
+            return self._not_run(instance)
+        outcome = self._perform(instance)
+        first = self._seen(instance, outcome)
+        record = self._record(instance, first, outcome)
+        if judge(record, self.bench).verdict == "fail" and not self._died_at:
+            record = self._repeat(instance, record, outcome.seconds)
+        return judged(record, self.bench)
+
+    def _perform(self, instance: Instance) -> _Outcome:
+        transcript = Transcript()
+        results: list[Observation] = []
+        started = time.monotonic()
+        thread = threading.Thread(
+            target=lambda: results.append(self._experiment(instance, transcript)),
+            name=f"case-{instance.id}",
+            daemon=True,
+        )
+        thread.start()
+        thread.join(self.options.case_timeout_s)
+        limit = f"{self.options.case_timeout_s:g} s"
+        late = observed(f"{KIT_ERROR}:timeout", note=f"the case did not end within {limit}")
+        return _Outcome(results[0] if results else late, transcript, time.monotonic() - started)
+
+    def _experiment(self, instance: Instance, transcript: Transcript) -> Observation:
+        """Run the case's function once; the outermost loop of the kit."""
+        arguments: dict[str, object] = {}
+        try:
+            arguments = self.session.arguments(instance.arguments, transcript)
+            return instance.function(**arguments, **instance.parameters)
+        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+            return observed(f"{UNDECIDED}:arrangement", note=str(error))
+        except Exception as error:
+            last = traceback.format_exception_only(error)[-1].strip()
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            note = f"{last} ({where.name}, line {where.lineno})"
+            return observed(f"{KIT_ERROR}:{type(error).__name__}", note=note)
+        finally:
+            self.session.release(arguments)
+
+    def _seen(self, instance: Instance, outcome: _Outcome) -> SeenRecord:
+        observation = outcome.observation
+        control = self.session.control().state if observation.overdue else None
+        if control == "prompt" and self._hurries():
+            return _hurried(observation, self.options.hurry_after)
+        if self._may_be_dead(instance, observation) and not self.session.is_alive():
+            return self._bury(instance, observation)
+        return SeenRecord(
+            value=observation.value,
+            overdue=observation.overdue,
+            control=control,
+            difference=_difference(observation.difference),
+            note=observation.note,
+        )
+
+    def _hurries(self) -> bool:
+        """Count an overdue answer; tell whether the kit had already begun to hurry."""
+        self._overdue += 1
+        if self._overdue == self.options.hurry_after:
+            self.session.patience = self.session.patience.cut(HURRY)
+        return self._overdue > self.options.hurry_after
+
+    def _may_be_dead(self, instance: Instance, observation: Observation) -> bool:
+        return instance.mark.hazard or any(hint in observation.value for hint in _DEATH_HINTS)
+
+    def _bury(self, instance: Instance, observation: Observation) -> SeenRecord:
+        note = f"the target no longer accepts connections (seen: {observation.value})"
+        if self.options.restart is None or not self.options.restart():
+            self._died_at = instance.id
+        return SeenRecord(value=DIED, note=note)
+
+    def _not_run(self, instance: Instance) -> CaseRecord:
+        seen = SeenRecord(value=f"{UNDECIDED}:target-died", note=f"target died at {self._died_at}")
+        empty = _Outcome(observed(seen.value), Transcript(), 0.0)
+        return judged(self._record(instance, seen, empty), self.bench)
+
+    def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
+        """Run a failing case again with fresh names; no repeat ever turns a failure green."""
+        first, *_ = record.seen()
+        same, others = 1, list[SeenRecord]()
+        left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
+        while same + len(others) < self.options.repeats and seconds < left:
+            outcome = self._perform(instance)
+            seen = self._seen(instance, outcome)
+            left -= outcome.seconds
+            self._repeating_s += outcome.seconds
+            if seen.value == first.value:
+                same += 1
+            else:
+                others.append(seen)
+            if self._died_at:
+                break
+        repeats = RepeatsRecord(runs=same + len(others), same=same, others=tuple(others))
+        return _with(record, repeats=repeats)
+
+    def _record(self, instance: Instance, seen: SeenRecord, outcome: _Outcome) -> CaseRecord:
+        return CaseRecord(
+            case=instance.id,
+            case_hash=instance.hash,
+            clause=instance.clause.id,
+            level=instance.clause.level,
+            title=instance.title,
+            observation=seen.value,
+            verdict="error",
+            reason="not judged yet",
+            overdue=seen.overdue,
+            control=seen.control,
+            difference=seen.difference,
+            note=seen.note,
+            needs=instance.needs,
+            hazard=instance.mark.hazard,
+            duration_us=int(outcome.seconds * 1_000_000),
+            transcript=transcript_record(
+                outcome.transcript if self.options.transcripts else Transcript()
+            ),
+        )
+
+
+def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
+    """Return the record with the judge's verdict in it."""
+    judgement = judge(record, bench)
+    return _with(
+        record,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        reading=judgement.reading,
+        accepted=judgement.accepted,
+        signature=judgement.signature,
+        deviation=None,
+    )
+
+
+def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
+    """Return the record of a case that is not run because the target lacks what it needs."""
+    empty = _Outcome(observed(UNAVAILABLE), Transcript(), 0.0)
+    record = CaseRecord(
+        case=instance.id,
+        case_hash=instance.hash,
+        clause=instance.clause.id,
+        level=instance.clause.level,
+        title=instance.title,
+        observation=empty.observation.value,
+        verdict="unsupported",
+        reason="",
+        needs=instance.needs,
+        hazard=instance.mark.hazard,
+    )
+    return judged(record, bench)
+
+
+def transcript_record(transcript: Transcript) -> TranscriptRecord:
+    """Turn a transcript into what a bundle keeps; nothing is left out."""
+    return TranscriptRecord(
+        steps=tuple(
+            StepRecord(
+                at_us=step.at_us,
+                conn=step.connection,
+                kind=step.kind,
+                length=len(step.data),
+                parts=tuple((p.offset, p.length, p.label, p.wrong) for p in step.parts),
+                note=step.note,
+                **packed(step.data),
+            )
+            for step in transcript.steps()
+        )
+    )
+
+
+def _hurried(observation: Observation, after: int) -> SeenRecord:
+    note = (
+        f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
+    )
+    return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
+
+
+def _difference(difference: Difference | None) -> DifferenceRecord | None:
+    if difference is None:
+        return None
+    return DifferenceRecord(
+        difference.field, difference.offset, difference.expected, difference.found
+    )
+
+
+def _with(record: CaseRecord, **changes: object) -> CaseRecord:
+    return msgspec.structs.replace(record, **changes)

@@ -1,0 +1,343 @@
+"""One run: open the target, probe claims, bind readings, choose cases, write the header."""
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Self
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import protocol_of, read_target, referenced, session_opener
+from wireproof_kit.runner.engine import transcript_record
+from wireproof_kit.runner.exclusions import read_exclusions
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.patience import Wait
+from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
+from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.target import Target
+from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
+from wireproof_kit.verdicts.revision import refuse_later
+from wireproof_kit.version import KIT_VERSION
+from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.record import (
+    FORMAT,
+    BindingRecord,
+    ClaimRecord,
+    HeaderRecord,
+    TargetRecord,
+)
+
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a user asked for.
+
+    ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
+    cases are asked for; ``keys`` are target keys given beside the URL;
+    ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
+    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
+    the run, as the embedded reference does.
+    """
+
+    url: str
+    protocol: str | None = None
+    keys: tuple[tuple[str, str], ...] = ()
+    selection: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    reading: ReadingChoice = "any"
+    profile: str = "must"
+    spec_revision: int | None = None
+    hazardous: bool = False
+    timeout: float | None = None
+    seed: int | None = None
+    passing: bool = False
+    command: str = ""
+    reference_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Cases to run, cases the target does not support, clause groups left out and why."""
+
+    run: tuple[Instance, ...]
+    unsupported: tuple[Instance, ...]
+    left_out: tuple[Instance, ...]
+    not_selected: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Run:
+    """An open target with its claims probed and its readings bound."""
+
+    plan: RunPlan
+    seed: int
+    target: Target
+    session: Session
+    catalogue: Catalogue
+    bench: Bench
+    embedded: EmbeddedReference | None = None
+
+    @classmethod
+    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
+        """Open the target, or the embedded reference.
+
+        What the cases among ``instances`` that are asked for need is begun before anything is
+        probed: a cluster takes a minute and more to make a topic.
+
+        Raises:
+            KitError: the target cannot be reached, stays silent or is no URL, or what is asked
+                for by id is none of ``instances``.
+        """
+        seed = plan.seed if plan.seed is not None else secrets.randbelow(1_000_000)
+        embedded = None
+        url = plan.url
+        is_embedded = url == REFERENCE
+        protocol = (
+            reference_of(plan, instances) if is_embedded else read_target(url, plan.keys).protocol
+        )
+        _refuse_unmatched(plan, protocol, instances)
+        if is_embedded:
+            embedded = start_reference(protocol, plan.reference_options)
+            url = embedded.url
+        try:
+            return cls._open_target(plan, url, seed, embedded, instances)
+        except BaseException:
+            if embedded is not None:
+                embedded.close()
+            raise
+
+    @classmethod
+    def _open_target(
+        cls,
+        plan: RunPlan,
+        url: str,
+        seed: int,
+        embedded: EmbeddedReference | None,
+        instances: Sequence[Instance],
+    ) -> Self:
+        target = read_target(url, plan.keys)
+        catalogue = load_catalogue(target.protocol)
+        refuse_later(catalogue, plan.spec_revision)
+        token = f"{random.Random(seed).randrange(36**4):x}{secrets.token_hex(3)}"
+        options = SessionOptions(
+            seed=seed,
+            run_token=token,
+            timeout=plan.timeout,
+            topics=plan.topics,
+            passing=plan.passing or embedded is not None,
+        )
+        session = session_opener(target.protocol)(target, options)
+        try:
+            own = _of_protocol(target.protocol, instances)
+            session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
+            claims = _probe_claims(session, catalogue, plan.claims)
+            readings = _bind_readings(session, catalogue)
+        except BaseException:
+            session.close()
+            raise
+        bench = Bench(catalogue, claims, readings, plan.reading)
+        return cls(plan, seed, target, session, catalogue, bench, embedded)
+
+    def choose(self, instances: Sequence[Instance]) -> Choice:
+        """Choose cases by selection, revision, hazard and what the user gave.
+
+        Raises:
+            UsageFault: nothing is selected, or what was asked for by id cannot be run.
+        """
+        own = _of_protocol(self.target.protocol, instances)
+        asked = [item for item in own if _is_asked_for(self.plan, item)]
+        _refuse_unmatched(self.plan, self.target.protocol, own)
+        run: list[Instance] = []
+        unsupported: list[Instance] = []
+        left_out: list[Instance] = []
+        reasons: dict[str, str] = {}
+        for item in asked:
+            reason = self._reason_to_leave_out(item)
+            if reason:
+                left_out.append(item)
+                reasons.setdefault(item.clause.group, reason)
+            elif missing_capability(item.needs, self.bench) is not None:
+                unsupported.append(item)
+            else:
+                run.append(item)
+        self._refuse_emptied(run + unsupported, left_out, reasons)
+        kept = {item.clause.group for item in run + unsupported}
+        groups = {group: why for group, why in reasons.items() if group not in kept}
+        return Choice(tuple(run), tuple(unsupported), tuple(left_out), groups)
+
+    def prepare(self, instances: Sequence[Instance]) -> None:
+        """Create what the chosen cases need."""
+        self.session.prepare(_needed(instances))
+
+    def header(self, choice: Choice) -> HeaderRecord:
+        """Return the bundle's first record."""
+        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        return HeaderRecord(
+            format=FORMAT,
+            kit=KIT_VERSION,
+            spec=self.catalogue.revisions,
+            seed=self.seed,
+            target=TargetRecord(
+                url=REFERENCE if self.embedded else self.target.url,
+                protocol=self.target.protocol,
+                fingerprint=self.session.fingerprint(),
+                given=self.target.given(),
+            ),
+            claims=dict(self.bench.claims),
+            readings=dict(self.bench.readings),
+            patience=patience,
+            profile=self.plan.profile,
+            reading=self.plan.reading,
+            selection=self.plan.selection,
+            not_selected={**choice.not_selected, **_excluded()},
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=self.plan.command,
+        )
+
+    def close(self) -> None:
+        """Delete what the kit created and end the embedded reference."""
+        try:
+            self.session.close()
+        finally:
+            if self.embedded is not None:
+                self.embedded.close()
+
+    def _reason_to_leave_out(self, item: Instance) -> str:
+        if item.mark.hazard and not (self.target.is_loopback() or self.plan.hazardous):
+            return "hazardous; give --hazardous"
+        for need in item.needs:
+            capability = self.catalogue.capability(need)
+            claim = self.bench.claims.get(need)
+            shown = claim is not None and claim.state in ("shown", "broken")
+            if capability is None or shown:
+                continue
+            if capability.left_out:
+                return capability.left_out
+            if capability.given_by and not self._has(need):
+                return f"give --{capability.given_by}"
+        return ""
+
+    def _has(self, need: str) -> bool:
+        capability = self.catalogue.capability(need)
+        return capability is not None and capability.given_by in self.target.given()
+
+    def _refuse_emptied(
+        self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
+    ) -> None:
+        for prefix in self.plan.selection:
+            if not any(item.is_selected_by(prefix) for item in kept):
+                lost = [item for item in left_out if item.is_selected_by(prefix)]
+                why = reasons[lost[0].clause.group] if lost else "everything in it is excluded"
+                raise UsageFault(f"{prefix!r} cannot be run against this target: {why}")
+        if not kept:
+            raise UsageFault("nothing is selected: every case was excluded; loosen the selection")
+
+
+def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
+    """Return whose reference is meant.
+
+    Raises:
+        UsageFault: a protocol is named that has none.
+    """
+    known = referenced()
+    if plan.protocol is not None and plan.protocol not in known:
+        raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
+    asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
+    return plan.protocol or next((name for name in known if name in asked), known[0])
+
+
+def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance]) -> None:
+    """Refuse what selects or excludes no case; who only opens a target brings none."""
+    own = _of_protocol(protocol, instances)
+    for prefix in (*plan.selection, *plan.exclude):
+        if instances and not any(item.is_selected_by(prefix) for item in own):
+            raise UsageFault(unmatched(prefix, own, [load_catalogue(protocol)]))
+
+
+def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
+    return [item for item in instances if is_below(item.id, protocol)]
+
+
+def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
+    if plan.spec_revision is not None and item.clause.since > plan.spec_revision:
+        return False
+    if any(item.is_selected_by(prefix) for prefix in plan.exclude):
+        return False
+    return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
+
+
+def _needed(instances: Iterable[Instance]) -> Counter[str]:
+    """Count the arguments of cases by name."""
+    return Counter(name for item in instances for name in item.arguments)
+
+
+def _excluded() -> dict[str, str]:
+    """Name what the kit itself leaves out, and why."""
+    return {
+        entry.id: f"known to be wrong, to be mended by {entry.until}: {entry.why}"
+        for entry in read_exclusions()
+    }
+
+
+def unmatched(prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]) -> str:
+    """Say in one sentence that a prefix selects no case, with the nearest ids."""
+    import difflib
+
+    for catalogue in catalogues:
+        clause = catalogue.clause(prefix)
+        if clause is not None and clause.status != "tested":
+            return f"clause {prefix} is {clause.status} ({clause.why}); choose another selection"
+        if any(is_below(other.id, prefix) for other in catalogue.clauses()):
+            return f"{prefix!r} holds only clauses without a case; choose another selection"
+    ids = {part for item in instances for part in (*_prefixes(item.id, "/"), item.clause.id)}
+    ids |= {item.clause.group for item in instances}
+    near = difflib.get_close_matches(prefix, sorted(ids), n=3, cutoff=0.5)
+    hint = f"; nearest: {', '.join(near)}" if near else ""
+    return f"{prefix!r} selects no case{hint} (see `wireproof list`)"
+
+
+def _prefixes(identifier: str, separator: str) -> list[str]:
+    words = identifier.split(separator)
+    return [separator.join(words[:count]) for count in range(1, len(words) + 1)]
+
+
+def _probe_claims(
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+) -> dict[str, ClaimRecord]:
+    unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
+    if unknown:
+        known = ", ".join(capability.id for capability in catalogue.capabilities)
+        raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
+    claims: dict[str, ClaimRecord] = {}
+    for capability in catalogue.capabilities:
+        probe = session.probe_capability(capability.probe)
+        said = claimed.get(capability.id)
+        seen = probe.observation.value
+        state = claim_state(capability, seen, claimed=said is True)
+        claims[capability.id] = ClaimRecord(
+            state="absent" if said is False else state,
+            observation=seen,
+            claimed=said is True,
+            transcript=transcript_record(probe.transcript),
+        )
+    return claims
+
+
+def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+    bound: dict[str, BindingRecord] = {}
+    for decision in catalogue.decisions:
+        probe = session.probe_reading(decision.probe)
+        seen = probe.observation.value
+        bound[decision.id] = BindingRecord(
+            reading=decision.shown(seen),
+            observation=seen,
+            transcript=transcript_record(probe.transcript),
+        )
+    session.bind({name: binding.reading for name, binding in bound.items()})
+    return bound

@@ -1,0 +1,204 @@
+"""The matrix: which fault died of which clause, what survived, what turned red unasked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, Shown
+
+FORMAT = "wireproof-selftest-1"
+PAGE = ".md"
+SUFFIXES = (PAGE, ".jsonl")
+INTERRUPTED = 130
+
+
+@dataclass(slots=True)
+class Matrix:
+    """What a self-test has shown so far."""
+
+    protocol: str
+    seed: int
+    planned: int
+    seconds: float = 0.0
+    interrupted: bool = False
+    rows: list[Shown] = field(default_factory=list[Shown])
+
+    def add(self, shown: Shown) -> None:
+        """Take in what one trial showed."""
+        self.rows.append(shown)
+
+    def of(self, kind: str) -> list[Shown]:
+        """Return the rows of faults, variants or mixes, by name."""
+        rows = [row for row in self.rows if row.trial.kind == kind]
+        return sorted(rows, key=lambda row: row.trial.name)
+
+    def with_verdict(self, verdict: str) -> list[Shown]:
+        """Return the rows that came to a verdict."""
+        return [row for row in self.rows if row.verdict == verdict]
+
+    def unexpected(self) -> list[Shown]:
+        """Return the faults that turned something red which they did not declare."""
+        return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
+
+    def groups(self) -> dict[str, "Tally"]:
+        """Return, by clause group, how many faults were to break a clause of it and did."""
+        tallies: dict[str, Tally] = {}
+        for row in self.of(FAULT):
+            for clause in row.trial.breaks:
+                tally = tallies.setdefault(clause.rpartition(".")[0], Tally())
+                tally.count(clause, died=clause in row.red)
+        return dict(sorted(tallies.items()))
+
+    def summary(self) -> dict[str, int | float | bool]:
+        """Return the figures it comes to."""
+        return {
+            "faults": len(self.of(FAULT)),
+            "died": len(self.with_verdict("died")),
+            "survived": sum(1 for row in self.rows if row.survived),
+            "unexpected": len(self.unexpected()),
+            "variants": len(self.of(VARIANT)),
+            "mixes": len(self.of(MIX)),
+            "false_alarms": len(self.with_verdict("alarm")),
+            "troubles": len(self.with_verdict("trouble")),
+            "planned": self.planned,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+        }
+
+    @property
+    def exit(self) -> int:
+        """Return the exit code: 0 nothing wrong, 1 something, 2 could not be told."""
+        if self.interrupted:
+            return INTERRUPTED
+        bad = {"survived", "unexpected", "alarm"}
+        if any(row.verdict in bad for row in self.rows):
+            return 1
+        return 2 if not self.rows or self.with_verdict("trouble") else 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """Faults that were to break clauses of one group: each is counted for each clause."""
+
+    due: int = 0
+    died: int = 0
+    clauses: set[str] = field(default_factory=set[str])
+
+    def count(self, clause: str, *, died: bool) -> None:
+        """Count a fault that was to break a clause."""
+        self.clauses.add(clause)
+        self.due += 1
+        self.died += died
+
+    @property
+    def percent(self) -> float:
+        """Return the share that died, in percent."""
+        return 100 * self.died / self.due
+
+
+def is_writable(path: Path) -> None:
+    """Make sure that a matrix can be written there, before anything is measured.
+
+    Raises:
+        UsageFault: it cannot, or it is unclear in which form.
+    """
+    if path.suffix not in SUFFIXES:
+        raise UsageFault(f"--out {path}: a name that ends in .md or .jsonl is needed")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise UsageFault(f"--out {path} cannot be written: {error.strerror}") from error
+
+
+def write_matrix(path: Path, matrix: Matrix) -> None:
+    """Write a page, or one line of JSON a trial between a header and the summary."""
+    if path.suffix == PAGE:
+        path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
+        return
+    lines: list[object] = [{"format": FORMAT, "seed": matrix.seed}]
+    for kind in (FAULT, VARIANT, MIX):
+        lines += [{"verdict": row.verdict, **_fields(row)} for row in matrix.of(kind)]
+    lines.append(matrix.summary())
+    path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+
+
+def page(matrix: Matrix) -> Iterator[str]:
+    """Return the matrix as a page of the book."""
+    figures = matrix.summary()
+    yield f"# How well the judge judges: {matrix.protocol}"
+    yield ""
+    command = f"wireproof selftest --protocol {matrix.protocol} --out FILE.md"
+    yield f"Made by `{command}`; not edited by hand."
+    yield ""
+    yield (
+        f"{figures['faults']} faults, {figures['variants']} variants and {figures['mixes']} mixes "
+        f"of variants in {matrix.seconds:.0f} s, seed {matrix.seed}: {figures['died']} faults "
+        f"died, {figures['survived']} survived, {figures['unexpected']} turned red what they did "
+        f"not declare; {figures['false_alarms']} false alarms."
+    )
+    yield ""
+    yield (
+        "A fault meets all cases of its clauses, until they are red. Of what must not turn red, "
+        "the other clauses of its interfaces, and everything when what is on is legal, a trial "
+        f"meets {_met(matrix)}. Where what is on is legal, random histories are searched a "
+        "thirteenth as far as in a run."
+    )
+    yield from _group_table(matrix)
+    yield from _fault_table(matrix.of(FAULT))
+    for title, kind in (("Variants", VARIANT), ("Mixes of variants", MIX)):
+        yield from _legal_table(title, matrix.of(kind))
+
+
+def _met(matrix: Matrix) -> str:
+    if all(row.trial.every for row in matrix.rows):
+        return "every case"
+    return (
+        "one case of each function, with other parameters each time, of a third of the functions "
+        "or, a mix, of a quarter: other ones in each trial, and at least one of each clause; "
+        "`make matrix` tries all"
+    )
+
+
+def _group_table(matrix: Matrix) -> Iterator[str]:
+    yield from ("", "## By clause group", "")
+    yield from ("| group | clauses | faults by clause | died | |", "|---|---:|---:|---:|---:|")
+    for group, tally in matrix.groups().items():
+        counts = f"{len(tally.clauses)} | {tally.due} | {tally.died}"
+        yield f"| {group} | {counts} | {tally.percent:.0f} % |"
+
+
+def _fault_table(rows: Sequence[Shown]) -> Iterator[str]:
+    yield from (
+        "",
+        "## Faults",
+        "",
+        "| fault | it is wrong by | verdict | red |",
+        "|---|---|---|---|",
+    )
+    for row in rows:
+        red = "; ".join(f"{clause} ({case})" for clause, case in row.red.items())
+        more = "".join(f"; **{each.clause} ({each.case})**" for each in row.unexpected)
+        left = "".join(f"; not {clause}" for clause in row.survived)
+        told = f"{row.trial.text} ({row.trial.way})"
+        yield f"| {row.trial.name} | {_cell(told)} | {row.verdict} | {red}{more}{left} |"
+
+
+def _legal_table(title: str, rows: Sequence[Shown]) -> Iterator[str]:
+    yield from ("", f"## {title}", "", "| name | what is different | cases | verdict |")
+    yield "|---|---|---:|---|"
+    for row in rows:
+        yield f"| {row.trial.name} | {_cell(row.trial.text)} | {row.cases} | {row.verdict} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _fields(row: Shown) -> dict[str, object]:
+    fields: dict[str, object] = msgspec.to_builtins(row)
+    return fields

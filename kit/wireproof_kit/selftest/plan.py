@@ -1,0 +1,185 @@
+"""What is rehearsed: faults, variants and mixes of variants, as the reference lists them."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.runner.instance import Instance
+
+FAULT = "fault"
+PARSER = "parser"
+VARIANT = "variant"
+MIX = "mix"
+LIST_WITHIN_S = 30.0
+MIXES = 50
+LEAST_MIXED, MOST_MIXED = 2, 6
+SAMPLED_VARIANTS = 3
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One run to come: which switches are on, and which clauses they break or may break.
+
+    ``kind`` is fault, variant or mix; ``way`` in what way a fault is wrong; ``not_with`` which
+    variants a variant is never mixed with. What must not turn red is tried with ``every`` case,
+    or with one set of parameters of each case function, another one in each trial.
+    """
+
+    name: str
+    kind: str
+    switches: tuple[str, ...]
+    breaks: tuple[str, ...] = ()
+    may_break: tuple[str, ...] = ()
+    text: str = ""
+    way: str = ""
+    not_with: tuple[str, ...] = ()
+    every: bool = True
+
+    def options(self) -> list[str]:
+        """Return the options with which the reference starts so."""
+        option = "--fault" if self.kind == FAULT else "--variant"
+        return [word for name in self.switches for word in (option, name)]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A case that is red and must not be."""
+
+    case: str
+    clause: str
+    verdict: str
+    observation: str
+    reason: str
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What a trial showed.
+
+    ``red`` are clauses with the first case that failed; ``survived`` those that the fault must
+    break and no case found broken; ``spared`` counts cases of clauses that were red already.
+    ``trouble`` says why the trial could not be run.
+    """
+
+    trial: Trial
+    red: dict[str, str] = {}
+    survived: tuple[str, ...] = ()
+    unexpected: tuple[Seen, ...] = ()
+    cases: int = 0
+    spared: int = 0
+    seconds: float = 0.0
+    trouble: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Return ``died``, ``survived``, ``lived``, ``unexpected``, ``alarm`` or ``trouble``."""
+        if self.trouble:
+            return "trouble"
+        if self.trial.kind != FAULT:
+            return "alarm" if self.unexpected else "lived"
+        if self.survived:
+            return "survived"
+        return "unexpected" if self.unexpected else "died"
+
+
+def listed(protocol: str, kind: str) -> tuple[Trial, ...]:
+    """Ask the reference for its faults or variants; faults of parsers are for fuzzing to find.
+
+    Raises:
+        KitError: the reference does not list them.
+    """
+    listing = f"--list-{kind}s"
+    command = [sys.executable, "-m", "wireproof", "serve", protocol, listing]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=LIST_WITHIN_S, check=False
+    )
+    if done.returncode:
+        raise KitError(f"`wireproof serve {protocol} {listing}` failed: {done.stderr.strip()}")
+    lines = (line for line in done.stdout.splitlines() if line.split("\t")[1] != PARSER)
+    return tuple(_trial(line, kind) for line in lines)
+
+
+def mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:
+    """Return so many random mixes of variants that go together."""
+    chance = random.Random(seed)
+    return tuple(_mix(variants, chance, number) for number in range(1, count + 1))
+
+
+def sample(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
+    """Return a sample: of each clause that a fault breaks at least one, a few legal ones."""
+    chance = random.Random(seed)
+    faults = [trial for trial in trials if trial.kind == FAULT]
+    chance.shuffle(faults)
+    broken = {clause for fault in faults for clause in fault.breaks}
+    kept: set[str] = set()
+    while broken:
+        best = max(faults, key=lambda fault: len(broken.intersection(fault.breaks)))
+        kept.add(best.name)
+        broken -= set(best.breaks)
+    for kind in (VARIANT, MIX):
+        names = [trial.name for trial in trials if trial.kind == kind]
+        kept.update(chance.sample(names, min(SAMPLED_VARIANTS, len(names))))
+    return tuple(trial for trial in trials if trial.name in kept)
+
+
+def selected(
+    trials: Sequence[Trial], ids: Collection[str], instances: Sequence[Instance]
+) -> tuple[Trial, ...]:
+    """Return the trials that ids select: names, or prefixes of clauses or cases of faults.
+
+    Raises:
+        UsageFault: an id selects nothing.
+    """
+    if not ids:
+        return tuple(trials)
+    kept: set[str] = set()
+    for id in ids:
+        clauses = {item.clause.id for item in instances if item.is_selected_by(id)}
+        found = {t.name for t in trials if t.name == id or clauses.intersection(t.breaks)}
+        if not found:
+            raise UsageFault(f"{id!r} selects no fault and no variant{_near(id, trials)}")
+        kept |= found
+    return tuple(trial for trial in trials if trial.name in kept)
+
+
+def _near(id: str, trials: Sequence[Trial]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(id, [trial.name for trial in trials], n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else " (see `wireproof selftest --help`)"
+
+
+def _mix(variants: Sequence[Trial], chance: random.Random, number: int) -> Trial:
+    wanted = chance.randint(LEAST_MIXED, MOST_MIXED)
+    names = tuple(_compatible(chance.sample(variants, len(variants)), wanted))
+    return Trial(f"mix-{number:02}", MIX, names, text=" + ".join(names))
+
+
+def _compatible(shuffled: Sequence[Trial], wanted: int) -> Iterator[str]:
+    taken: list[Trial] = []
+    for variant in shuffled:
+        if len(taken) == wanted:
+            return
+        if not any(_are_apart(variant, other) for other in taken):
+            taken.append(variant)
+            yield variant.name
+
+
+def _are_apart(one: Trial, other: Trial) -> bool:
+    return one.name in other.not_with or other.name in one.not_with
+
+
+def _trial(line: str, kind: str) -> Trial:
+    name, _, clauses, text, last = line.split("\t")
+    words = [word for word in clauses.split(",") if word]
+    return Trial(
+        name,
+        kind,
+        (name,),
+        breaks=tuple(word for word in words if not word.endswith("?")),
+        may_break=tuple(word.removesuffix("?") for word in words if word.endswith("?")),
+        text=text,
+        way=last if kind == FAULT else "",
+        not_with=tuple(last.split(",")) if kind == VARIANT and last else (),
+    )

@@ -1,0 +1,130 @@
+"""The embedded reference: the example broker as a process of its own, met through its URL."""
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.targets.scratch import scratch
+
+READY_WITHIN_S = 20.0
+END_WITHIN_S = 5.0
+MEMORY = "/dev/shm"
+LEAST_FREE_BYTES = 1 << 28
+
+
+@dataclass(slots=True)
+class EmbeddedReference:
+    """A running reference broker; ``url`` names it like any other target."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    folder: tempfile.TemporaryDirectory[str]
+
+    def close(self) -> None:
+        """End the process and remove its data."""
+        if self.process.stdin:
+            self.process.stdin.close()
+        self.process.terminate()
+        try:
+            self.process.wait(END_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(END_WITHIN_S)
+        if self.process.stdout:
+            self.process.stdout.close()
+        self.folder.cleanup()
+
+
+def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedReference:
+    """Start the reference of a protocol on free loopback ports and wait until it is ready.
+
+    Raises:
+        TargetUnreachable: the process ended or did not say that it is ready in time.
+    """
+    folder = scratch(memory_folder())
+    arguments = reference_arguments(protocol, folder.name, options)
+    process = started(protocol, arguments)
+    try:
+        ready = json.loads(first_line(process, protocol))
+    except (ValueError, TargetUnreachable) as error:
+        EmbeddedReference("", process, folder).close()
+        raise TargetUnreachable(
+            f"the embedded {protocol} reference did not start: {error}"
+        ) from error
+    return EmbeddedReference(reference_url(protocol, ready), process, folder)
+
+
+def started(
+    protocol: str, arguments: Sequence[str], *, mute: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start a reference that ends with this process, however that ends.
+
+    Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
+    """
+    module = PROTOCOLS[protocol].server.partition(":")[0]
+    command = (sys.executable, "-m", module, "--json")
+    return subprocess.Popen(
+        [*command, "--until-input-ends", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if mute else None,
+    )
+
+
+def memory_folder() -> str | None:
+    """Return the folder whose files lie in memory; None where there is none, or little room.
+
+    What a reference keeps ends with it, and making thousands of small files on a disk costs more
+    than all else that it does.
+    """
+    if not os.access(MEMORY, os.W_OK | os.X_OK):
+        return None
+    return MEMORY if shutil.disk_usage(MEMORY).free >= LEAST_FREE_BYTES else None
+
+
+def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
+    """Return the options with which a reference offers all that cases need, and others."""
+    return [*PROTOCOLS[protocol].reference, "--data", folder, *options]
+
+
+def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
+    """Return the URL of a reference by what it said when it was ready; null is left out."""
+    keys = PROTOCOLS[protocol].keys
+    told = ((key, ready.get(said)) for key, said in keys.items())
+    query = "&".join(f"{key}={_joined(value)}" for key, value in told if value is not None)
+    return f"{protocol}://{ready['tcp']}" + (f"?{query}" if query else "")
+
+
+def _joined(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ",".join(value)
+
+
+def first_line(process: subprocess.Popen[bytes], protocol: str) -> bytes:
+    """Return the next line a reference says.
+
+    Raises:
+        TargetUnreachable: it said none in time, or ended.
+    """
+    stream = process.stdout
+    if stream is None:
+        raise TargetUnreachable("its output is not connected")
+    deadline = time.monotonic() + READY_WITHIN_S
+    line = b""
+    while not line.endswith(b"\n"):
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([stream], [], [], left)[0]:
+            raise TargetUnreachable(f"no ready line within {READY_WITHIN_S:g} s")
+        chunk = os.read(stream.fileno(), 65536)
+        if not chunk:
+            raise TargetUnreachable(f"`wireproof serve {protocol}` ended before it was ready")
+        line += chunk
+    return line

@@ -1,0 +1,114 @@
+"""What the kit's cores need of a protocol: one session with one target."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from wireproof_kit.errors import TargetSilent, TargetUnreachable
+from wireproof_kit.observation import Observation
+from wireproof_kit.runner.patience import Patience, machine_load
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.record import ControlState
+
+CONTROL_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a probe saw, and the exchange that shows it."""
+
+    observation: Observation
+    transcript: Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A control round trip on a connection of its own."""
+
+    state: ControlState
+    seconds: float
+
+
+def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Control:
+    """Compare a round trip with the patience for an answer, which grows on a busy machine.
+
+    ``trip`` is told how many seconds it may take, and returns how many it took.
+    """
+    try:
+        seconds = trip(CONTROL_SECONDS)
+    except (TargetUnreachable, TargetSilent):
+        return Control("dead", CONTROL_SECONDS)
+    prompt = seconds <= patience.answer * machine_load()
+    return Control("prompt" if prompt else "slow", seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What a user may say about how to talk to a target.
+
+    ``timeout`` in seconds replaces the measured patience, and so does the ``patience`` that was
+    measured of the same target before; ``topics`` are KIND → name; ``run_token`` makes names
+    unique to the run. A ``passing`` target ends with the run, so that nothing need be cleaned up.
+    """
+
+    seed: int
+    run_token: str
+    timeout: float | None = None
+    topics: Mapping[str, str] = field(default_factory=dict[str, str])
+    passing: bool = False
+    patience: Patience | None = None
+
+
+class Session(Protocol):
+    """One open session; methods may be called from several threads."""
+
+    patience: Patience
+
+    def begin(self, kinds: Counter[str]) -> None:
+        """Begin to create what may be needed, counted by argument name; does not wait."""
+        ...
+
+    def probe_capability(self, name: str) -> Probe:
+        """Show whether the target has a capability."""
+        ...
+
+    def probe_reading(self, name: str) -> Probe:
+        """Show which reading of a decision the target follows."""
+        ...
+
+    def bind(self, readings: Mapping[str, str | None]) -> None:
+        """Learn the readings bound for this run (spellings are used by other cases)."""
+        ...
+
+    def prepare(self, kinds: Counter[str]) -> None:
+        """Create what the selection needs, counted by argument name."""
+        ...
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return fresh kit objects for one run of one case, by argument name."""
+        ...
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Close what a case left open."""
+        ...
+
+    def control(self) -> Control:
+        """Make a control round trip on a connection of its own."""
+        ...
+
+    def is_alive(self) -> bool:
+        """Tell whether the target accepts a connection now."""
+        ...
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return what the target says of itself."""
+        ...
+
+    def close(self) -> None:
+        """Delete what the kit created, close all connections."""
+        ...
+
+
+OpenSession = Callable[[Target, SessionOptions], Session]

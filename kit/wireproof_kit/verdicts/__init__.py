@@ -1,0 +1,1 @@
+"""From observations to verdicts: the judge, known deviations, outcomes, differences."""

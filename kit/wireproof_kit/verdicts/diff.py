@@ -1,0 +1,289 @@
+"""Two bundles compared: what changed in the target, apart from what changed in the kit.
+
+A pure function over records. Cases are the same when id and content hash agree; a case whose
+hash differs is another experiment under an old name and says nothing about the target.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from wireproof_kit.bundle.file import Bundle
+from wireproof_kit.errors import UsageFault
+from wireproof_spec.catalogue import is_below
+from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
+
+Kind = Literal[
+    "regressed",
+    "expired",
+    "unstable",
+    "otherwise",
+    "no-longer-tested",
+    "fixed",
+    "settled",
+    "now-tested",
+    "reading",
+    "rejudged",
+    "changed",
+]
+
+KINDS: dict[Kind, str] = {
+    "regressed": "conformed in A, fails in B",
+    "expired": "fails as before, but the deviation that listed it is past its date",
+    "unstable": "repeats disagree in B",
+    "otherwise": "fails in both, in another way",
+    "no-longer-tested": "came to a conclusion in A only",
+    "fixed": "failed in A, conforms in B",
+    "settled": "repeats disagreed in A, and no longer do",
+    "now-tested": "comes to a conclusion in B only",
+    "reading": "conforms in both, under another reading",
+    "rejudged": "did the same; the law, the readings asked for or the deviations file differ",
+    "changed": "the case itself changed, so nothing is said about the target",
+}
+
+CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
+FAILING: frozenset[Verdict] = frozenset({"fail", "known"})
+TESTED: frozenset[Verdict] = CONCLUSIVE | frozenset[Verdict]({"unstable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One case in both runs; None where a run does not have it."""
+
+    before: CaseRecord | None
+    after: CaseRecord | None
+
+    @property
+    def case(self) -> str:
+        """The case id."""
+        record = self.after or self.before
+        return record.case if record else ""
+
+    def is_aligned(self) -> bool:
+        """Tell whether both runs have it, and as the same experiment."""
+        before, after = self.before, self.after
+        return bool(before and after and before.case_hash == after.case_hash)
+
+    def is_listed(self) -> bool:
+        """Tell whether it fails in B exactly as the deviations file says."""
+        return self.after is not None and self.after.verdict == "known"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A case that came out otherwise, or was changed itself."""
+
+    kind: Kind
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs between the two runs besides their cases; values as text, absent = ``-``."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two bundles compared; ``compared`` counts the cases that are the same in both."""
+
+    before: Bundle
+    after: Bundle
+    differences: tuple[Difference, ...]
+    changes: tuple[Change, ...]
+    compared: int
+
+    def of(self, kind: Kind) -> tuple[Change, ...]:
+        """Return the changes of one class, in the order of their ids."""
+        return tuple(change for change in self.changes if change.kind == kind)
+
+    def meets(self, kinds: Sequence[Kind]) -> bool:
+        """Tell whether a change of one of these classes stands against B.
+
+        A case that fails as its deviations file lists is no news.
+        """
+        return any(
+            change.kind in kinds and not (change.kind == "regressed" and change.pair.is_listed())
+            for change in self.changes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    before: HeaderRecord
+    after: HeaderRecord
+    footer: FooterRecord | None
+
+    def same_bindings(self) -> bool:
+        return _bound(self.before) == _bound(self.after)
+
+
+def compare(before: Bundle, after: Bundle) -> Comparison:
+    """Compare two bundles of whole runs.
+
+    Raises:
+        UsageFault: one is cut off, they are of different protocols, or share no case.
+    """
+    _check(before, after)
+    old = {record.case: record for record in before.cases}
+    new = {record.case: record for record in after.cases}
+    pairs = [Pair(old.get(name), new.get(name)) for name in sorted(old | new)]
+    compared = sum(pair.is_aligned() for pair in pairs)
+    if not compared:
+        raise UsageFault(_nothing_in_common(before, after, len(old.keys() & new.keys())))
+    scene = _Scene(before.header, after.header, after.footer)
+    changes = tuple(_changes(pairs, scene))
+    return Comparison(before, after, tuple(_differences(before, after)), changes, compared)
+
+
+def _changes(pairs: Sequence[Pair], scene: _Scene) -> Iterator[Change]:
+    for pair in pairs:
+        kind = _kind(pair, scene)
+        if kind is not None:
+            yield Change(kind, pair)
+
+
+def _check(before: Bundle, after: Bundle) -> None:
+    for bundle in (before, after):
+        if bundle.footer is None:
+            raise UsageFault(
+                f"{bundle.path}: expected a footer after {len(bundle.cases)} cases, found none; "
+                "the run was cut off, so run it again"
+            )
+        twice = [name for name, n in Counter(r.case for r in bundle.cases).items() if n > 1]
+        if twice:
+            raise UsageFault(f"{bundle.path}: expected each case once, found {twice[0]} twice")
+    one, other = before.header.target.protocol, after.header.target.protocol
+    if one != other:
+        raise UsageFault(
+            f"{before.path} is of protocol {one!r}, {after.path} of {other!r}; "
+            "expected two runs of one protocol"
+        )
+
+
+def _nothing_in_common(before: Bundle, after: Bundle, shared: int) -> str:
+    told = f"{before.path} and {after.path} have nothing in common"
+    if not shared:
+        return f"{told}: no case is in both; compare runs of the same selection"
+    return (
+        f"{told}: all {shared} cases that are in both were changed between kit "
+        f"{before.header.kit} and {after.header.kit}; run both targets with one kit"
+    )
+
+
+def _kind(pair: Pair, scene: _Scene) -> Kind | None:
+    before, after = pair.before, pair.after
+    if before and after and before.case_hash != after.case_hash:
+        return "changed"
+    was = before.verdict if before and before.verdict in TESTED else None
+    now = after.verdict if after and after.verdict in TESTED else None
+    if was is None or now is None:
+        return _tested(was, now)
+    if before is None or after is None:
+        return None
+    return _both_tested(before, after, scene)
+
+
+def _tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
+    if now == "unstable":
+        return "unstable"
+    if was is None:
+        return None if now is None else "now-tested"
+    return "no-longer-tested"
+
+
+def _both_tested(before: CaseRecord, after: CaseRecord, scene: _Scene) -> Kind | None:
+    if before.verdict == after.verdict:
+        return _same_verdict(before, after)
+    if _is_expired(before, after, scene):
+        return "expired"
+    if _is_rejudged(before, after, scene):
+        return "rejudged"
+    if "unstable" in (before.verdict, after.verdict):
+        return "unstable" if after.verdict == "unstable" else "settled"
+    conformed, conforms = before.verdict in CONFORMING, after.verdict in CONFORMING
+    if conformed and conforms:
+        return "reading"
+    if conformed or conforms:
+        return "regressed" if conformed else "fixed"
+    return "otherwise"
+
+
+def _same_verdict(before: CaseRecord, after: CaseRecord) -> Kind | None:
+    if before.verdict == "reading" and before.reading != after.reading:
+        return "reading"
+    fails_otherwise = before.verdict in FAILING and before.signature != after.signature
+    return "otherwise" if fails_otherwise else None
+
+
+def _is_expired(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
+    """Tell whether the same failure was known in A and no longer is, for its date is past.
+
+    A bundle of an older kit names expired entries in its footer only.
+    """
+    if (before.verdict, after.verdict) != ("known", "fail"):
+        return False
+    if before.signature != after.signature:
+        return False
+    if after.deviation is not None:
+        return after.deviation.expired
+    if before.deviation is not None and scene.after.started:
+        return before.deviation.expires < scene.after.started[:10]
+    expired = scene.footer.expired if scene.footer else ()
+    return any(is_below(after.case, entry) for entry in expired)
+
+
+def _is_rejudged(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
+    """Tell whether the target did the same, and what differs lies with the judge.
+
+    Readings are bound by probes: where one is bound otherwise, the target did something else.
+    """
+    if before.verdict in FAILING and after.verdict in FAILING:
+        return before.signature == after.signature
+    if _values(before) != _values(after) or not scene.same_bindings():
+        return False
+    return scene.before.reading != scene.after.reading or before.accepted != after.accepted
+
+
+def _values(record: CaseRecord) -> set[tuple[str, bool]]:
+    return {(seen.value, seen.overdue) for seen in record.seen()}
+
+
+def _differences(before: Bundle, after: Bundle) -> Iterator[Difference]:
+    old, new = _head(before), _head(after)
+    for name in dict.fromkeys((*old, *new)):
+        one, other = old.get(name, "-"), new.get(name, "-")
+        if one != other:
+            yield Difference(name, one or "-", other or "-")
+
+
+def _head(bundle: Bundle) -> dict[str, str]:
+    header = bundle.header
+    target = header.target
+    cut = bundle.footer is not None and bundle.footer.interrupted
+    return {
+        "target": target.url,
+        **_named("target", target.fingerprint),
+        "given": ", ".join(target.given),
+        "kit": header.kit,
+        **_named("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
+        "level": header.profile,
+        "readings": header.reading,
+        "selection": ", ".join(header.selection) or "everything",
+        **_named("left out", header.not_selected),
+        **_named("reading", _bound(header)),
+        **_named("claim", {name: claim.state for name, claim in header.claims.items()}),
+        "interrupted": "yes" if cut else "no",
+    }
+
+
+def _bound(header: HeaderRecord) -> dict[str, str]:
+    return {name: bound.reading or "none" for name, bound in header.readings.items()}
+
+
+def _named(kind: str, values: Mapping[str, str]) -> dict[str, str]:
+    return {f"{kind} {name}": value for name, value in values.items()}

@@ -1,0 +1,1 @@
+"""Connections with deadlines and bounds, HTTP requests, and the transcript of both."""

@@ -1,0 +1,254 @@
+"""The kit's end of a connection, in any protocol: with deadlines, bounds, and a record of it all.
+
+Waits are polls with a deadline on a non-blocking socket. While writing, what comes is read too,
+so that what a target says before a reset is never lost. A write to a peer that has gone does not
+raise: it has ended, and says so.
+"""
+
+import select
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+from wireproof_kit.errors import TargetUnreachable
+from wireproof_kit.wire.answers import Closed, Nonsense, Silent
+from wireproof_kit.wire.http import Address
+from wireproof_kit.wire.incoming import Incoming, Source
+from wireproof_kit.wire.transcript import IN_TLS, Part, Transcript
+from wireproof_spec.wire_error import WireError
+
+T = TypeVar("T")
+
+CHUNK = 65536
+MASK = b"*"
+CONNECT_SECONDS = 5.0
+SEND_SECONDS = 10.0
+
+
+class Wire(Generic[T]):
+    """A connection of one case, from which values of one sort come; not for several threads.
+
+    At most ``unread`` bytes are taken off it when it ends: many cases close at once, and what
+    each takes off an endless target adds up.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        source: Source[T],
+        *,
+        transcript: Transcript,
+        address: Address,
+        unread: int,
+    ) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock = sock
+        self._host = address[0]
+        self._incoming = Incoming(source)
+        self._transcript = transcript
+        self._unread = unread
+        self._secret = b""
+        self._ended: str | None = None
+        self._shut = False
+        self.name = transcript.connection_label()
+        self.record("open", note=f"{address[0]}:{address[1]}")
+
+    @property
+    def pending(self) -> bytes:
+        """Return the bytes of a value that is not whole yet."""
+        return self._incoming.pending
+
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether the connection is known to be over, by either side."""
+        return self._shut or self._is_over
+
+    def hide(self, secret: bytes) -> None:
+        """Record these bytes no more, from now on; their place and size stay."""
+        self._secret = secret
+
+    def record(
+        self, kind: str, data: bytes = b"", *, parts: Sequence[Part] = (), note: str = ""
+    ) -> None:
+        """Add a step to the transcript."""
+        if self._secret:
+            data = data.replace(self._secret, MASK * len(self._secret))
+        self._transcript.add(kind, self.name, data=data, parts=parts, note=note)
+
+    def secure(self, context: ssl.SSLContext, seconds: float) -> None:
+        """Go on in TLS.
+
+        Raises:
+            TimeoutError: the handshake is not done within so many seconds.
+            OSError: it failed; ssl.SSLCertVerificationError when the certificate did.
+        """
+        deadline = time.monotonic() + seconds
+        inside = context.wrap_socket(
+            self._sock, server_hostname=self._host, do_handshake_on_connect=False
+        )
+        self._sock = inside
+        while True:
+            try:
+                inside.do_handshake()
+            except ssl.SSLWantReadError:
+                if not self._ready(select.POLLIN, deadline):
+                    raise TimeoutError from None
+            else:
+                break
+        self.record("note", note=f"{IN_TLS} ({inside.version()})")
+
+    def write(self, data: bytes) -> None:
+        """Write all bytes, unless the peer has gone, takes none, or sends without end."""
+        deadline = time.monotonic() + SEND_SECONDS
+        left = memoryview(data)
+        while left and not self._is_over:
+            if not self._wait(select.POLLIN | select.POLLOUT, deadline):
+                self.record("note", note=f"the peer did not take {len(left)} bytes")
+                return
+            try:
+                left = left[self._sock.send(left) :]
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                continue
+            except OSError:
+                self.drain()
+                self._lost("reset")
+
+    def values(self, seconds: float) -> Iterator[T]:
+        """Give values as they come: until so many seconds are over, or nothing more can come."""
+        deadline = time.monotonic() + seconds
+        late = False
+        while True:
+            value = self._incoming.next()
+            if value is not None:
+                yield value
+            elif self._is_over or late or not self._wait(select.POLLIN, deadline):
+                return
+            else:  # a target that sends for ever gets one look past the deadline, no more
+                late = time.monotonic() >= deadline
+
+    def nothing(
+        self, seconds: float, cut: Callable[[bytes], WireError]
+    ) -> Nonsense | Closed | Silent:
+        """Say why no value came in so many seconds; ``cut`` says what the end cut off."""
+        if self._incoming.fault is not None:
+            return self._nonsense(self._incoming.fault)
+        pending = self.pending
+        if self._ended is not None:
+            return Nonsense(cut(pending)) if pending else Closed(self._ended)
+        note = f"nothing whole within {seconds:.2f} s"
+        self.record("note", pending[:CHUNK], note=note)
+        return Silent(seconds, partial=len(pending))
+
+    def pause(self, until: float) -> None:
+        """Take what comes, until something does or the clock shows this time."""
+        self._wait(select.POLLIN, until)
+
+    def drain(self) -> None:
+        """Take what has come, as far as it is bounded."""
+        for _ in range(self._unread // CHUNK):
+            if not self._take():
+                break
+
+    def left_unread(self) -> Iterator[T]:
+        """Give the whole values that have come and were not given yet."""
+        while (value := self._incoming.next()) is not None:
+            yield value
+
+    def half_close(self) -> None:
+        """End the sending direction only."""
+        self.record("close", note="sending direction only")
+        try:
+            # Not SSLSocket's own, which would take what is still to come for unencrypted.
+            socket.socket.shutdown(self._sock, socket.SHUT_WR)
+        except OSError:
+            self._lost("reset")
+
+    def close(self, unread: Callable[[], None]) -> None:
+        """End the connection; again does nothing.
+
+        What came and was not read is taken from the socket, a part of it from one that never
+        ends: closing over unread bytes would reset the connection and might cost the target what
+        was sent last. ``unread`` records as much of it as is to be seen.
+        """
+        if self._shut:
+            return
+        self._shut = True
+        self.drain()
+        unread()
+        self._sock.close()
+        if self._ended is None:
+            self.record("close", note="by the kit")
+
+    @property
+    def _is_over(self) -> bool:
+        """Tell whether nothing more can come of the target."""
+        return self._ended is not None or self._incoming.fault is not None
+
+    def _nonsense(self, fault: WireError) -> Nonsense:
+        if self._ended is None:
+            self.record("receive", self.pending[:CHUNK])
+            self._ended = "nonsense"
+        return Nonsense(fault)
+
+    def _wait(self, events: int, deadline: float) -> bool:
+        """Wait for events, take what has come; False when the deadline has passed."""
+        ready = self._ready(events, deadline)
+        if ready & ~select.POLLOUT:
+            self._take()
+        return bool(ready)
+
+    def _ready(self, events: int, deadline: float) -> int:
+        """Wait for events and return which there are; 0 when the deadline has passed."""
+        poll = select.poll()
+        poll.register(self._sock, events)
+        left_ms = max(0.0, deadline - time.monotonic()) * 1000
+        ready = poll.poll(left_ms)
+        return ready[0][1] if ready else 0
+
+    def _take(self) -> bool:
+        """Take one piece of what has come; False when there is none, or the end was reached."""
+        try:
+            piece = self._sock.recv(CHUNK)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except OSError:
+            self._lost("reset")
+            return False
+        if not piece:
+            self._lost("end")
+            return False
+        self._incoming.feed(piece)
+        return self._incoming.fault is None
+
+    def _lost(self, how: str) -> None:
+        if self._ended is None:
+            self._ended = how
+            self.record("close", note=f"by the target ({how})")
+
+
+def connected(address: Address, protocol: str) -> socket.socket:
+    """Return a socket connected to an address; its URL begins with the protocol's name.
+
+    Raises:
+        TargetUnreachable: it accepts no connection.
+    """
+    try:
+        return socket.create_connection(address, timeout=CONNECT_SECONDS)
+    except OSError as error:
+        host, port = address
+        reason = error.strerror or str(error)
+        raise TargetUnreachable(
+            f"cannot reach {protocol}://{host}:{port} ({reason.lower()})"
+        ) from error
+
+
+def accepts(address: Address) -> bool:
+    """Tell whether an address accepts a connection now."""
+    try:
+        socket.create_connection(address, timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
