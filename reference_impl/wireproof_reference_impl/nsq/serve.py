@@ -93,7 +93,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
     collect_seldom()
     clock = Clock()
     fleet = Fleet(options, behaviour, clock.now_ns())
-    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), keeper=fleet)
+    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), committer=fleet)
 
     async def listen() -> None:
         fields = await fleet.listen(shell)

@@ -1,6 +1,6 @@
 """How fast queue directories are read: megabytes of records a second, one processor.
 
-    python spec/bench/bench_queue.py
+    python kit/bench/bench_queue.py
 
 Writes queue files of ext records (60 bytes of JSON header, bodies of 100 bytes and 1 KiB) into a
 temporary directory and reads them the way `wireproof decode DIR` does, entry by entry, without
@@ -9,6 +9,7 @@ are of the thread's processor, medians over the rounds. Ends with 1 when the dir
 slower than the goal.
 """
 
+import argparse
 import statistics
 import sys
 import tempfile
@@ -16,8 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-from bench_codec import BODIES, HEADER, read_rounds
 
 from wireproof_kit.decoding.decoded import Decoded
 from wireproof_kit.nsq.decoding.queue_records import directory_records
@@ -28,6 +27,8 @@ from wireproof_spec.nsq.message import Extend, Message
 from wireproof_spec.nsq.names import EXT_INDICATOR
 from wireproof_spec.nsq.queue_names import queue_file_name
 
+HEADER = b'{"##client_dispatch_tag":"blue","##trace_id":"0123456789ab"}'
+BODIES = (100, 1024)
 FILE_BYTES = 1_000_000
 ROUNDS = 401
 """Short ones and many: on a shared host a processor may run at half its speed for seconds."""
@@ -38,7 +39,9 @@ LEAST_MB_PER_S = 100
 
 def main() -> int:
     """Measure, print, and return the exit code."""
-    rounds = read_rounds("Time the reading of queue directories.", ROUNDS)
+    parser = argparse.ArgumentParser(description="Time the reading of queue directories.")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds (%(default)s)")
+    rounds: int = parser.parse_args().rounds
     slow = 0
     for size in BODIES:
         records = [encode(DISK_RECORD, _record(number, size)) for number in range(BATCH)]
