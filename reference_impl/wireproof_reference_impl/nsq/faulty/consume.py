@@ -33,7 +33,7 @@ def extending(part: Part) -> Settings:
             return message_parts.short_extend_part(message)
         return part(message.version, message.header)
 
-    return {"message_parts.extend": extend}
+    return {"delivery.extend": extend}
 
 
 def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:

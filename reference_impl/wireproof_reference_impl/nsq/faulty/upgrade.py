@@ -221,7 +221,7 @@ FAULTS: tuple[Preset, ...] = (
         "messages from before an upgrade are delivered without an ext part",
         way=MISSING,
         breaks=_OLD,
-        settings={"message_parts.extend": _old_layout_for_old},
+        settings={"delivery.extend": _old_layout_for_old},
     ),
     fault(
         "upgrade-old-read-as-new",

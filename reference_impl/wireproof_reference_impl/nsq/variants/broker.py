@@ -198,7 +198,7 @@ VARIANTS: tuple[Preset, ...] = (
         {
             "publish.trace_response": _far_trace_response,
             "publish.ext_trace_response": _far_trace_response,
-            "message_parts.position": _far_position,
+            "delivery.position": _far_position,
             "http.trace_answer": _far_answer,
         },
     ),
@@ -215,7 +215,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "duplicates",
         "every message is delivered a second time right away, with attempts 2",
-        {"message_parts.copies": 2},
+        {"delivery.copies": 2},
     ),
     variant(
         "refused-publish-ends",
@@ -262,7 +262,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "ext-length-always",
         "version and length of ext are delivered with every message",
-        {"message_parts.extend": message_parts.full_extend_part},
+        {"delivery.extend": message_parts.full_extend_part},
     ),
     variant(
         "indicator-by-message",
