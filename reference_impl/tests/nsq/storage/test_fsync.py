@@ -81,4 +81,4 @@ def test_the_help_says_what_each_choice_promises() -> None:
         check=True,
     )
     words = " ".join(done.stdout.split())
-    assert "at most the last second under `interval`" in words
+    assert "at most those of the last second under `interval`" in words
