@@ -77,7 +77,7 @@ def test_what_a_reference_says_is_a_key_of_its_protocol(entry: ProtocolEntry) ->
 
 @pytest.mark.parametrize("protocol", REPORTED)
 def test_what_reports_know_is_there(protocol: str) -> None:
-    parts = ("parts", "presumption", "plan", "words")
+    parts = ("parts", "presumption", "plan", "vendor")
     named = [part for part in parts if getattr(REPORTED[protocol], part)]
     assert protocol in PROTOCOLS
     assert all(known(protocol, part) is not None for part in named)
