@@ -6,18 +6,18 @@ from typing import cast
 
 from nsq_bench import SECOND, START, Client, identified
 
-from wireproof_reference_impl.nsq import http_api, presets
-from wireproof_reference_impl.nsq.cluster import control
-from wireproof_reference_impl.nsq.cluster.control import Control
+from wireproof_reference_impl.nsq import control, presets
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.control import Control
 from wireproof_reference_impl.nsq.core import broker
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.http import http_api
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import PUBLISHED
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.served import NEVER_NS, Link, Source
 from wireproof_spec.nsq.names import MAGIC
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from wireproof_reference_impl.nsq.disk_queue import DiskQueue
+from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Message

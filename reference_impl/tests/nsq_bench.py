@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from wireproof_reference_impl.nsq import http_api, presets
+from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.nsq.core import broker
 from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
 from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.http import http_api
 from wireproof_reference_impl.nsq.options import PUBLISHED
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.frame import (
     FRAME_TYPE_ERROR,

@@ -1,7 +1,7 @@
-from wireproof_reference_impl.nsq.core import record
 from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.log import MemoryLog
-from wireproof_reference_impl.nsq.core.message import Entry, Message
+from wireproof_reference_impl.nsq.wire import record
+from wireproof_reference_impl.nsq.wire.message import Entry, Message
 
 MANY = 5000
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from nsq_bench import Bench, identified, pub, pub_ext, word
 
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.states import MOVES, State
+from wireproof_reference_impl.nsq.wire.limits import Limits
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ ANYTHING = "after kill"
 """What shows of records at wrong places depends on where the kill came."""
 
 LATE_WRITE = """
-from wireproof_reference_impl.nsq.queue_file import QueueFile
+from wireproof_reference_impl.nsq.storage.file import QueueFile
 write = QueueFile.write
 def late(self, data):
     held = self.__dict__.setdefault("held", [])
@@ -35,7 +35,7 @@ from wireproof_reference_impl.nsq.core.channel import Channel
 Channel.confirmed = lambda self: (self.backlog.offset, self.backlog.number)
 """
 CHANNEL_LATE = """
-from wireproof_reference_impl.nsq.storage import DiskStorage
+from wireproof_reference_impl.nsq.storage.disk_storage import DiskStorage
 DiskStorage.add_channel = lambda self, topic, partition, name, place: None
 """
 IDS_AGAIN = """

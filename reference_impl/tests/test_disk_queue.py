@@ -9,9 +9,9 @@ from files_limit import files_limited_to
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wireproof_reference_impl.nsq.disk_queue import DiskQueue
-from wireproof_reference_impl.nsq.queue_channels import ChannelPosition
-from wireproof_reference_impl.nsq.queue_place import QueueFault
+from wireproof_reference_impl.nsq.storage.channels import ChannelPosition
+from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
+from wireproof_reference_impl.nsq.storage.place import QueueFault
 from wireproof_spec.decoding import extent
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD

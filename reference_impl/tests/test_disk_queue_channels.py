@@ -4,7 +4,7 @@ from pathlib import Path
 
 from disk_queues import FIRST, filled, opened, record, recorded
 
-from wireproof_reference_impl.nsq.queue_channels import ChannelPosition
+from wireproof_reference_impl.nsq.storage.channels import ChannelPosition
 
 
 def test_channel_positions_are_kept_in_the_files_of_the_deployed_broker(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from disk_queues import FIRST, LAST, TOPIC, contents, filled, opened, record, recorded
 
-from wireproof_reference_impl.nsq.disk_queue import DiskQueue
-from wireproof_reference_impl.nsq.queue_place import QueueFault
+from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
+from wireproof_reference_impl.nsq.storage.place import QueueFault
 
 
 def test_a_queue_goes_on_where_it_was_closed(tmp_path: Path) -> None:

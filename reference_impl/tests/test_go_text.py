@@ -1,6 +1,6 @@
 import pytest
 
-from wireproof_reference_impl.nsq.core.go_text import marshalled, quoted
+from wireproof_reference_impl.nsq.wire.go_text import marshalled, quoted
 
 QUOTED = {
     "plain": '"plain"',

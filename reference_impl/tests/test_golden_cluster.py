@@ -8,7 +8,7 @@ from cluster_bench import ClusterBench, NodeBench, exchange
 from nsq_bench import Client, pub, pub_ext, sized
 from test_golden_nsqd import answer_of, came, request_of, sent, without
 
-from wireproof_reference_impl.nsq import http_api
+from wireproof_reference_impl.nsq.http import http_api
 from wireproof_reference_impl.nsq.options import DEPLOYED
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.golden import HttpExchange, Json, Scenario, Step

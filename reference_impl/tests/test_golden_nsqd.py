@@ -7,8 +7,8 @@ import h11
 import pytest
 from nsq_bench import Bench, Client
 
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.options import DEPLOYED
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.golden import HttpExchange, Scenario, Step, Varying
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from nsq_bench import Bench
 
-from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_spec.json_schema import check
 
 V1 = "Accept: application/vnd.nsq; version=1.0\r\n"

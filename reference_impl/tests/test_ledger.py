@@ -9,7 +9,7 @@ from nsq_bench import pub
 
 from wireproof_reference_impl.nsq.cluster import ledger
 from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
-from wireproof_reference_impl.nsq.queue_place import QueueFault
+from wireproof_reference_impl.nsq.storage.place import QueueFault
 
 
 def kept(cluster: ClusterBench) -> dict[str, object]:

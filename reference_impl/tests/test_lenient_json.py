@@ -1,6 +1,6 @@
 import pytest
 
-from wireproof_reference_impl.nsq.core.lenient_json import OPAQUE, BadJson, Lenient, read
+from wireproof_reference_impl.nsq.wire.lenient_json import OPAQUE, BadJson, Lenient, read
 
 TAKEN: dict[bytes, Lenient] = {
     b"{}": {},

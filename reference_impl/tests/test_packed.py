@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import astuple
 
-from wireproof_reference_impl.nsq import queue_notes
-from wireproof_reference_impl.nsq.core import delivery, packed, record
-from wireproof_reference_impl.nsq.core.answers import trace_response
-from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.queue_place import Place
-from wireproof_reference_impl.nsq.queue_records import LENGTH_SIZE, whole
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.storage import notes
+from wireproof_reference_impl.nsq.storage.place import Place
+from wireproof_reference_impl.nsq.storage.records import LENGTH_SIZE, whole
+from wireproof_reference_impl.nsq.wire import packed, record
+from wireproof_reference_impl.nsq.wire.answers import trace_response
+from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
 from wireproof_spec.decoding import Schema, decode, encode, extent
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.frame import SERVER_FRAME, ServerFrame
@@ -86,9 +87,9 @@ def test_delivered_message(
     message = Message(
         timestamp_ns, internal_id, trace_id, 0 if header is None else 4, header, body, 9, 99, 0
     )
-    extend = delivery.short_extend_part(message)
-    position = delivery.own_position(message) if ordered else b""
-    data = delivery.message_data(message, attempts, extend=extend, position=position)
+    extend = message_parts.short_extend_part(message)
+    position = message_parts.own_position(message) if ordered else b""
+    data = message_parts.message_data(message, attempts, extend=extend, position=position)
     offset, size = (9, 99) if ordered else (None, None)
     part = Extend(message.version, header)
     expected = WireMessage(timestamp_ns, attempts, internal_id, trace_id, part, offset, size, body)
@@ -98,7 +99,7 @@ def test_delivered_message(
 @given(HEADERS)
 def test_extend_part_as_drawn(header: bytes | None) -> None:
     message = Message(1, 1, 1, 0 if header is None else 4, header, b"x", 0, 0, 0)
-    data = delivery.head(message, 1) + delivery.full_extend_part(message) + b"x"
+    data = message_parts.head(message, 1) + message_parts.full_extend_part(message) + b"x"
     schema = message_schema(extend=True, ordered=False, length_always=True)
     assert decode(schema, data).extend == Extend(message.version, header or b"")
 
@@ -108,19 +109,19 @@ def test_notes_beside_a_queue(count: int, number: int, position: int, begin: int
     end = Place(count, number, position, begin + position)
     writer = WriterMeta(count, number, position, end.offset)
     finished = OffsetMeta(count, begin, end.offset)
-    assert queue_notes.writer_meta(end) == encode(WRITER_META_TEMPORARY, writer)
-    note = queue_notes.writer_meta(end) + queue_notes.MAGIC
+    assert notes.writer_meta(end) == encode(WRITER_META_TEMPORARY, writer)
+    note = notes.writer_meta(end) + notes.MAGIC
     assert note == encode(WRITER_META, writer)
-    assert queue_notes.read_writer_meta(note) == end
-    assert queue_notes.offset_meta(end) == encode(OFFSET_META, finished)
-    assert queue_notes.read_offset_meta(queue_notes.offset_meta(end)) == astuple(finished)
+    assert notes.read_writer_meta(note) == end
+    assert notes.offset_meta(end) == encode(OFFSET_META, finished)
+    assert notes.read_offset_meta(notes.offset_meta(end)) == astuple(finished)
 
 
-@given(NOTES, st.sampled_from([b"", queue_notes.MAGIC]))
+@given(NOTES, st.sampled_from([b"", notes.MAGIC]))
 def test_what_is_no_note_is_none_to_either(text: str, end: bytes) -> None:
     note = text.encode() + end
-    assert (queue_notes.read_offset_meta(note) is None) is not _decodes(OFFSET_META, note)
-    assert (queue_notes.read_writer_meta(note) is None) is not _decodes(WRITER_META, note)
+    assert (notes.read_offset_meta(note) is None) is not _decodes(OFFSET_META, note)
+    assert (notes.read_writer_meta(note) is None) is not _decodes(WRITER_META, note)
 
 
 @given(st.binary(max_size=60))

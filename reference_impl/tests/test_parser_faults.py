@@ -14,13 +14,14 @@ import pytest
 from faulty_broker import DEADLINE_S, POLL_S, Peer, Running, running
 from nsq_bench import identified, pub, pub_ext, sized
 
-from wireproof_reference_impl.nsq import http_api, presets
+from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.nsq.core import broker
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.nsq.faulty import harm
+from wireproof_reference_impl.nsq.http import http_api
+from wireproof_reference_impl.nsq.wire.limits import Limits
+from wireproof_reference_impl.nsq.wire.packed import MESSAGE_HEAD_BYTES
 from wireproof_reference_impl.overrides import applied
 from wireproof_reference_impl.preset import PARSER
 from wireproof_reference_impl.served import Connect, Source

@@ -3,7 +3,7 @@
 import pytest
 from nsq_bench import Bench, Client, pub, pub_ext, sized, word
 
-from wireproof_reference_impl.nsq.core.limits import Limits
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_spec.decoding import decode
 from wireproof_spec.nsq.trace_response import TRACE_RESPONSE, TraceResponse
 

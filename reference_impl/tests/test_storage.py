@@ -9,7 +9,7 @@ from files_limit import files_limited_to
 from nsq_bench import Bench, pub, pub_ext, sized, tagged
 
 from wireproof_reference_impl.nsq.options import Fsync
-from wireproof_reference_impl.nsq.storage import DiskStorage
+from wireproof_reference_impl.nsq.storage.disk_storage import DiskStorage
 
 SMALL_FILES = 300
 

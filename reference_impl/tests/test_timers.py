@@ -1,4 +1,4 @@
-from wireproof_reference_impl.nsq.core.timers import Timers
+from wireproof_reference_impl.nsq.delivery.timers import Timers
 
 
 def test_run_calls_what_is_due_in_order_of_time() -> None:

@@ -32,9 +32,9 @@ from wireproof_spec.wire_error import Unfit, WireError
 
 SCHEMAS = every_schema()
 EACH = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
-FEW = settings(max_examples=5, deadline=None)
+FEW = settings(max_examples=min(5, settings().max_examples), deadline=None)
 """Each with many mutations, for each of so many shapes."""
-MUTATIONS = 25
+MUTATIONS = 5 * FEW.max_examples
 LARGE = 5_000
 
 

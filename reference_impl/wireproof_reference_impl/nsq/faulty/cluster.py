@@ -6,8 +6,6 @@ from weakref import WeakSet
 
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.message import Entry
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.preset import (
     CONDITION,
@@ -18,6 +16,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import PUB

@@ -8,8 +8,6 @@ from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.cluster import copies
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -19,6 +17,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Override
 
 _ELSEWHERE = "smart.cluster.elsewhere"

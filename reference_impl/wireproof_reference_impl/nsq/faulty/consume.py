@@ -4,9 +4,8 @@ from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import delivery, packed
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -17,6 +16,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Override, replaced
 
 _INDICATOR = packed.EXTEND_INDICATOR
@@ -29,7 +30,7 @@ def extending(part: Part) -> Settings:
 
     def extend(message: Message) -> bytes:
         if message.header is None:
-            return delivery.short_extend_part(message)
+            return message_parts.short_extend_part(message)
         return part(message.version, message.header)
 
     return {"delivery.extend": extend}
@@ -44,7 +45,7 @@ def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
 
         return head
 
-    return (Override(delivery, "head", wrap),)
+    return (Override(message_parts, "head", wrap),)
 
 
 def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
@@ -59,7 +60,7 @@ def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
 
         return message_data
 
-    return (Override(delivery, "message_data", wrap),)
+    return (Override(message_parts, "message_data", wrap),)
 
 
 def losing(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
@@ -85,12 +86,12 @@ def _plain_part(part: Callable[[Message], bytes]) -> tuple[Override, ...]:
 
         return message_data
 
-    return (Override(delivery, "message_data", wrap),)
+    return (Override(message_parts, "message_data", wrap),)
 
 
 def _extend_behind_body(original: Callable[..., object]) -> Callable[..., object]:
     def message_data(message: Message, attempts: int, *, extend: bytes, position: bytes) -> object:
-        other = message._replace(body=message.body + delivery.short_extend_part(message))
+        other = message._replace(body=message.body + message_parts.short_extend_part(message))
         return original(other, attempts, extend=b"", position=position)
 
     return message_data
@@ -183,7 +184,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
-        overrides=(Override(delivery, "message_data", _extend_behind_body),),
+        overrides=(Override(message_parts, "message_data", _extend_behind_body),),
     ),
     fault(
         "layout-timestamp-microseconds",
@@ -191,7 +192,7 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="disk.layout",
-        overrides=(Override(delivery, "head", _head_in_microseconds),),
+        overrides=(Override(message_parts, "head", _head_in_microseconds),),
     ),
     fault(
         "layout-ids-swapped",
@@ -200,7 +201,7 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_LAYOUT,
         # FIN says the id as it came: nothing is finished, and no room made for the next message.
         may_break=f"{READERS} {_ATTEMPTS} disk.layout",
-        overrides=(replaced(delivery, "head", _ids_swapped),),
+        overrides=(replaced(message_parts, "head", _ids_swapped),),
     ),
     fault(
         "attempts-with-indicator",

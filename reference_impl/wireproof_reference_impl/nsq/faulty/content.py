@@ -3,8 +3,6 @@
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.core import packed
-from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.faulty.consume import Part, extending, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
@@ -16,6 +14,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Override
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.lookupd import topics
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -14,6 +13,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.overrides import Override
 
 When = Callable[[Request], bool]

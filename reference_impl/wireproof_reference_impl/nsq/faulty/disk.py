@@ -4,8 +4,6 @@ from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import packed, record
-from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -15,6 +13,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed, record
+from wireproof_reference_impl.nsq.wire.message import Entry
 
 _INDICATOR = packed.EXTEND_INDICATOR
 _LARGE = 200

@@ -6,16 +6,15 @@ from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.dispatch import (
+from wireproof_reference_impl.nsq.delivery.dispatch import (
     NOBODY,
     Audience,
     by_tag,
     first_ready,
     untagged,
 )
-from wireproof_reference_impl.nsq.core.in_flight import Held
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery.in_flight import Held
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
 from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, other_clients
 from wireproof_reference_impl.nsq.preset import (
@@ -29,6 +28,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Override, replaced
 
 _MINUTE_NS = 60_000_000_000

@@ -1,7 +1,7 @@
 """Faults that only a history of several moves shows: what comes back, where to, before what."""
 
-from wireproof_reference_impl.nsq.core.in_flight import Held
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery.in_flight import Held
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.returning import Return, coming_back, overtaken_when
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,

@@ -7,16 +7,10 @@ from urllib.parse import unquote_plus
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.nsq import http_header, http_publish
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import header
-from wireproof_reference_impl.nsq.core.go_text import marshalled
-from wireproof_reference_impl.nsq.core.header import Header, checked_object, reader
-from wireproof_reference_impl.nsq.core.message import Entry
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Topic
-from wireproof_reference_impl.nsq.http_header import Fields, added, compact
-from wireproof_reference_impl.nsq.http_request import Answer, Request
+from wireproof_reference_impl.nsq.http import publish
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -25,6 +19,13 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.requests import http_header
+from wireproof_reference_impl.nsq.requests.http_header import Fields, added, compact
+from wireproof_reference_impl.nsq.requests.http_request import Answer, Request
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.header import Header, checked_object, reader
+from wireproof_reference_impl.nsq.wire.message import Entry
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.strict_json import JsonValue
 
@@ -60,7 +61,7 @@ def _entry(change: Callable[[Entry], Entry]) -> tuple[Override, ...]:
 
         return ext_entry
 
-    return (Override(http_publish, "ext_entry", wrap),)
+    return (Override(publish, "ext_entry", wrap),)
 
 
 def _status_202(original: Callable[..., object]) -> Callable[..., object]:
@@ -146,7 +147,7 @@ FAULTS: tuple[Preset, ...] = (
             "http.header-json http.header-stored http.trace-empty http.value-exact "
             "http.x-nsqext http.x-nsqext-override parser.header-length"
         ),
-        overrides=(Override(http_publish, "untraced_answer", _status_202),),
+        overrides=(Override(publish, "untraced_answer", _status_202),),
     ),
     fault(
         "http-answer-empty",
@@ -333,6 +334,6 @@ FAULTS: tuple[Preset, ...] = (
         "a header published over HTTP on a plain topic is lost silently",
         way=MISSING,
         breaks="http.plain-topic",
-        overrides=(replaced(http_publish, "check_support", _taken_anywhere),),
+        overrides=(replaced(publish, "check_support", _taken_anywhere),),
     ),
 )

@@ -3,15 +3,11 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import header
-from wireproof_reference_impl.nsq.core.header import Header, reader
-from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.faulty.trace import (
     empty_beside_others,
     empty_fails,
     empty_is_zero,
 )
-from wireproof_reference_impl.nsq.http_header import trace_answer
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -20,6 +16,10 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.requests.http_header import trace_answer
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.header import Header, reader
+from wireproof_reference_impl.nsq.wire.message import Stored
 
 
 def _answered(change: Callable[[Stored], dict[str, object]]) -> Settings:

@@ -10,23 +10,7 @@ from typing import cast
 
 from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
-from wireproof_reference_impl.nsq.http_request import data as answer_with
-from wireproof_reference_impl.nsq.lookupd import api
-from wireproof_reference_impl.nsq.lookupd import lookup as lookups
-from wireproof_reference_impl.nsq.lookupd.api import Question
-from wireproof_reference_impl.nsq.lookupd.rules import escaped_error
-from wireproof_reference_impl.nsq.lookupd.server import LookupServer
-from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
-    Preset,
-    fault,
-)
-from wireproof_reference_impl.nsq.telling import (
+from wireproof_reference_impl.nsq.lookup_changes import (
     LOOKERS,
     Change,
     Data,
@@ -45,6 +29,22 @@ from wireproof_reference_impl.nsq.telling import (
     telling,
     without,
 )
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd import lookup as lookups
+from wireproof_reference_impl.nsq.lookupd.api import Question
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
+from wireproof_reference_impl.nsq.requests.http_request import data as answer_with
+from wireproof_reference_impl.nsq.requests.lookup_rules import escaped_error
 from wireproof_reference_impl.overrides import Override
 
 _STRANGER: Record = {

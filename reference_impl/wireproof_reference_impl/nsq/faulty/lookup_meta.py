@@ -4,19 +4,7 @@ from collections.abc import Callable
 from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.http_request import Request
-from wireproof_reference_impl.nsq.lookupd import api
-from wireproof_reference_impl.nsq.lookupd.api import Question
-from wireproof_reference_impl.nsq.lookupd.server import LookupServer
-from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    MISSING,
-    WRONG_VALUE,
-    Preset,
-    fault,
-)
-from wireproof_reference_impl.nsq.telling import (
+from wireproof_reference_impl.nsq.lookup_changes import (
     Data,
     When,
     changing,
@@ -28,6 +16,18 @@ from wireproof_reference_impl.nsq.telling import (
     refuse,
     telling,
 )
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd.api import Question
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.overrides import Override
 
 Meta = dict[str, object]

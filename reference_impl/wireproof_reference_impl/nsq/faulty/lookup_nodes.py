@@ -2,17 +2,7 @@
 
 from typing import cast
 
-from wireproof_reference_impl.nsq.http_request import Request
-from wireproof_reference_impl.nsq.preset import (
-    BOUNDARY,
-    CONDITION,
-    EXTRA,
-    MISSING,
-    WRONG_VALUE,
-    Preset,
-    fault,
-)
-from wireproof_reference_impl.nsq.telling import (
+from wireproof_reference_impl.nsq.lookup_changes import (
     LOOKERS,
     Data,
     Record,
@@ -29,6 +19,16 @@ from wireproof_reference_impl.nsq.telling import (
     producers,
     telling,
 )
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Request
 
 
 def _last_as_first(led: dict[str, Record]) -> dict[str, Record]:

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.core import delivery, packed
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -20,6 +19,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
 
@@ -37,7 +38,7 @@ def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
             trace_id=trace_id(message, attempts),
         )
 
-    return (replaced(delivery, "head", head),)
+    return (replaced(message_parts, "head", head),)
 
 
 def _turned(message: Message, attempts: int) -> int:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
 from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, namesakes
 from wireproof_reference_impl.nsq.faulty.returning import (

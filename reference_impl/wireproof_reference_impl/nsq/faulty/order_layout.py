@@ -4,8 +4,6 @@ from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import packed
-from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.faulty.consume import counted
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -16,6 +14,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
 
 
 def _stay_at_one(attempts: int, message: Message) -> int:

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.core import subscribe_rules
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, order_rule
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, order_rule
 from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -14,6 +13,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import E_INVALID, E_SUB_ORDER_IS_MUST
 from wireproof_spec.nsq.names import SUB_ORDER, SUB_ORDERED

@@ -2,12 +2,7 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.core import frame_reading
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.frame_reading import (
-    Split,
-    split_header,
-)
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
 from wireproof_reference_impl.nsq.faulty.shared_overrides import Number, declared
 from wireproof_reference_impl.nsq.preset import (
@@ -18,6 +13,11 @@ from wireproof_reference_impl.nsq.preset import (
     WRONG_VALUE,
     Preset,
     fault,
+)
+from wireproof_reference_impl.nsq.wire import frame_reading
+from wireproof_reference_impl.nsq.wire.frame_reading import (
+    Split,
+    split_header,
 )
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.names import PUB, PUB_EXT, PUB_TRACE

@@ -3,12 +3,9 @@
 import re
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.core import frame_reading
 from wireproof_reference_impl.nsq.core.commands import identify
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.frame_reading import Split, split_header
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
@@ -21,6 +18,9 @@ from wireproof_reference_impl.nsq.faulty.harm import (
 )
 from wireproof_reference_impl.nsq.faulty.shared_overrides import refused, storing_header
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.wire import frame_reading
+from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import E_INVALID_JSON_HEADER
 

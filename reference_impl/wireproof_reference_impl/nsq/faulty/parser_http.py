@@ -1,9 +1,9 @@
 """Faults of parsers: requests over HTTP."""
 
 from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
-from wireproof_reference_impl.nsq.http_header import whole_body
-from wireproof_reference_impl.nsq.http_request import Request
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.requests.http_header import whole_body
+from wireproof_reference_impl.nsq.requests.http_request import Request
 
 _MANY_HEADERS = 100
 _LONG_VALUE = 60_000

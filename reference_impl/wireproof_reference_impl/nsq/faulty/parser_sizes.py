@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.core import frame_reading
 from wireproof_reference_impl.nsq.core.commands import publish_many
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.frame_reading import Split, split_header
-from wireproof_reference_impl.nsq.core.message import Entry, Message
 from wireproof_reference_impl.nsq.faulty.consume import losing
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
@@ -19,6 +16,9 @@ from wireproof_reference_impl.nsq.faulty.harm import (
 )
 from wireproof_reference_impl.nsq.faulty.shared_overrides import declared, storing
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.wire import frame_reading
+from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
+from wireproof_reference_impl.nsq.wire.message import Entry, Message
 from wireproof_reference_impl.overrides import Override, replaced
 
 _FULL = 65536

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
     Halt,
@@ -16,6 +15,7 @@ from wireproof_reference_impl.nsq.faulty.harm import (
 )
 from wireproof_reference_impl.nsq.faulty.shared_overrides import refused
 from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_BAD_CHANNEL, E_BAD_TOPIC, E_INVALID
 from wireproof_spec.nsq.names import (

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 from weakref import WeakSet
 
-from wireproof_reference_impl.nsq.core import subscribe_rules
 from wireproof_reference_impl.nsq.core.commands import publish, subscribe
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
     Choose,
     storing,
@@ -24,6 +23,7 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire.message import Entry, Stored
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.names import OK, PUB, is_valid_name
 

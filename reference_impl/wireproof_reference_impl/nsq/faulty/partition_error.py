@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.core import packed, subscribe_rules
 from wireproof_reference_impl.nsq.core.commands import publish, sized
 from wireproof_reference_impl.nsq.core.commands.sized import Refuse
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
 from wireproof_reference_impl.nsq.faulty.errors import (
     When,
     answered_with_a_response,
@@ -22,6 +21,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.words import shown
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,

@@ -4,10 +4,8 @@ from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.publish import split_traced
-from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -17,6 +15,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Stored
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.names import OK
 

@@ -6,10 +6,6 @@ from decimal import Decimal
 from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import header
-from wireproof_reference_impl.nsq.core.header import Fields, Header, checked_object, reader
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.faulty.consume import losing
 from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
@@ -21,6 +17,10 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.header import Fields, Header, checked_object, reader
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import is_header_name
 from wireproof_spec.strict_json import read as read_strictly

@@ -6,8 +6,6 @@ from weakref import WeakKeyDictionary, WeakSet
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.message import Entry
-from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.faulty.harm import reread, unread
 from wireproof_reference_impl.nsq.faulty.shared_overrides import (
@@ -26,6 +24,8 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_PUB_FAILED
 from wireproof_spec.nsq.names import PUB_EXT

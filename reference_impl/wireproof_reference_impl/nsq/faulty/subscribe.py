@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.core import subscribe_rules
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import subscribe
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, desired_tag, support_rule
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, desired_tag, support_rule
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS
 from wireproof_reference_impl.nsq.preset import CONDITION, MISSING, WRONG_VALUE, Preset, fault
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import shown
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_spec.nsq.error_codes import E_INVALID
 

@@ -6,12 +6,8 @@ from struct import pack
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.core import header, packed
 from wireproof_reference_impl.nsq.core.commands import publish_ext
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.header import Header, reader
-from wireproof_reference_impl.nsq.core.message import Stored
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,
@@ -22,6 +18,10 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import header, packed
+from wireproof_reference_impl.nsq.wire.header import Header, reader
+from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
 from wireproof_spec.nsq.names import OK

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.core import delivery, packed
-from wireproof_reference_impl.nsq.core.message import Message
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.subscribe_rules import Wish, support_rule
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, support_rule
 from wireproof_reference_impl.nsq.faulty.consume import with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
 from wireproof_reference_impl.nsq.faulty.subscribe import lenient, ruled
@@ -21,6 +19,9 @@ from wireproof_reference_impl.nsq.preset import (
     Preset,
     fault,
 )
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 
 _INDICATOR = packed.EXTEND_INDICATOR
@@ -111,7 +112,7 @@ def _headers_when_empty(data: bytes, topic: TopicKind) -> bool:
 
 
 def _old_layout_for_old(message: Message) -> bytes:
-    return b"" if message.old else delivery.short_extend_part(message)
+    return b"" if message.old else message_parts.short_extend_part(message)
 
 
 def _old_read_as_new(message: Message) -> bytes:
