@@ -38,7 +38,7 @@ from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_spec.catalogue import is_below, load_catalogue
@@ -117,7 +117,7 @@ run = Command(
 def _judged(named: Named, options: RunOptions, settings: Settings) -> Iterable[str]:
     """Return whose cases are collected: the target's, unless what is known of others counts."""
     if options["last_failed"] or options["baseline"] or settings.baseline:
-        return PROTOCOLS
+        return known_protocols()
     return [named.protocol or read_target(named.url).protocol]
 
 

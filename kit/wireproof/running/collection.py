@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from wireproof.running.pytest_adapter import run_pytest
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.protocols import PROTOCOLS
 from wireproof_kit.runner.instance import Instance
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def collect(arguments: Sequence[str] = (), *, protocol: str | None = None) -> tu
         ["--collect-only", *arguments],
         cache=CACHE,
         plugins=[collector],
-        protocols=PROTOCOLS if protocol is None else [protocol],
+        protocols=None if protocol is None else [protocol],
     )
     if collector.fault:
         raise KitError(collector.fault)

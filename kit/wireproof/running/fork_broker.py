@@ -12,21 +12,20 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import cast
 
-from wireproof_kit.protocols import PROTOCOLS, resolve
+from wireproof_kit.protocols import server
 
 END_WITHIN_S = 5.0
 POLL_S = 0.005
 SELDOM = 50_000
 
-Serve = Callable[[list[str]], int]
+Serve = Callable[[list[str]], int | None]
 
 
 def main(protocol: str) -> None:
     """Serve until stdin ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve = cast(Serve, resolve(PROTOCOLS[protocol].server))
+    serve = server(protocol)
     gc.freeze()  # pages that no collector touches are shared
     gc.set_threshold(SELDOM)
     child = 0
@@ -50,7 +49,7 @@ def _born(serve: Serve, options: list[str]) -> int:
     try:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
-        code = serve(options)
+        code = serve(options) or 0
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit import protocols as registered
 
 _VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 
@@ -31,21 +31,28 @@ def run_pytest(
     *,
     cache: Path,
     plugins: Sequence[object],
-    protocols: Iterable[str] = tuple(PROTOCOLS),
+    protocols: Iterable[str] | None = None,
 ) -> Ended:
-    """Run the cases of protocols under pytest; ``cache`` is where it remembers what failed."""
+    """Run the cases of protocols, or all, under pytest.
+
+    ``cache`` is where it remembers what failed.
+    """
     import pytest
 
     said = io.StringIO()
     with _own_environment(), contextlib.redirect_stderr(said), _settings() as settings:
-        whole = [*_always(settings, cache), *arguments, *suites(protocols)]
+        whole = [
+            *_always(settings, cache),
+            *arguments,
+            *suites(protocols or registered.known_protocols()),
+        ]
         code = pytest.main(whole, plugins=list(plugins))
     return Ended(int(code), said.getvalue())
 
 
 def suites(protocols: Iterable[str]) -> list[str]:
     """Return the packages that hold the cases of protocols."""
-    return ["--pyargs", *(PROTOCOLS[protocol].suites for protocol in protocols)]
+    return ["--pyargs", *(registered.suites(protocol) for protocol in protocols)]
 
 
 def _always(settings: Path, cache: Path) -> list[str]:

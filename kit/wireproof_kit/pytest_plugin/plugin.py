@@ -15,7 +15,7 @@ from wireproof_kit.bundle.captures import captures
 from wireproof_kit.case import case_mark
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.observation import Observation
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_kit.protocols import case_arguments, known_protocols, protocol_of
 from wireproof_kit.pytest_plugin.conductor import INSTANCE, Conductor, Recorder, give_up
 from wireproof_kit.pytest_plugin.options import add_options, broker_url
 from wireproof_kit.runner import hooks
@@ -84,7 +84,7 @@ def _bind(item: pytest.Item) -> Instance | None:
     if mark is None:
         return None
     protocol = protocol_of(mark.id)
-    if protocol not in PROTOCOLS:
+    if protocol not in known_protocols():
         raise UsageFault(f"case {mark.id}: the id begins with no known protocol")
     clause = load_catalogue(protocol).clause(mark.clause)
     if clause is None:
@@ -125,8 +125,7 @@ def _leave_out_excluded(config: pytest.Config, items: list[pytest.Item]) -> None
 def _fixtures() -> ModuleType:
     """Make one fixture per kit object, so that vendors' own tests can use them too."""
     module = ModuleType("wireproof_fixtures")
-    names = {name for entry in PROTOCOLS.values() for name in entry.arguments}
-    for name in sorted(names):
+    for name in sorted(case_arguments()):
         setattr(module, name, pytest.fixture(name=name)(_kit_object(name)))
     return module
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import suites
 from wireproof_kit.pytest_plugin.conductor import INSTANCE
 from wireproof_kit.runner.instance import Instance
 
@@ -40,7 +40,7 @@ def collect(protocol: str) -> tuple[Instance, ...]:
     arguments = [
         "--collect-only",
         "--pyargs",
-        PROTOCOLS[protocol].suites,
+        suites(protocol),
         *("-c", "/dev/null"),
         *("-p", "no:terminal"),
         *("-p", "no:cacheprovider"),

@@ -1,14 +1,12 @@
 """What the named target has several of: a case that takes one of them is run once for each."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import pytest
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
+from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.pytest_plugin.options import broker_url
-from wireproof_kit.targets.target import Target
 
 _SEVERAL: pytest.StashKey[Mapping[str, Sequence[str]]] = pytest.StashKey()
 
@@ -28,11 +26,7 @@ def _named(url: str | None) -> Mapping[str, Sequence[str]]:
         return {}
     try:
         target = read_target(url)
-        several = PROTOCOLS[target.protocol].several
-        return {name: _names(target, dotted) for name, dotted in several.items()}
+        several = kit_part(target.protocol).several
+        return {name: names(target) for name, names in several.items()}
     except KitError:
         return {}
-
-
-def _names(target: Target, dotted: str) -> Sequence[str]:
-    return cast(Sequence[str], resolve(dotted)(target))
