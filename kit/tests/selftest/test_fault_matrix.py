@@ -34,6 +34,7 @@ def nursery() -> Iterator[Nursery]:
         yield started
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
     """What is legal meets every case here; a fault as many as when all are tried."""

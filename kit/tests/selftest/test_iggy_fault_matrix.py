@@ -36,6 +36,7 @@ def nursery() -> Iterator[Nursery]:
         yield started
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
     with nursery.reference(trial.options()) as url:

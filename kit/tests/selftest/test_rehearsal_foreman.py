@@ -13,6 +13,8 @@ import pytest
 from wireproof_kit.selftest.plan import FAULT, Shown, Trial
 from wireproof_kit.selftest.worker_pool import Crew
 
+pytestmark = pytest.mark.process
+
 FOREMAN = """
 import os, signal, sys
 from contextlib import nullcontext

@@ -9,6 +9,8 @@ import test_serve
 from nsq_bench import pub
 from test_serve import DEADLINE, answer, running
 
+pytestmark = pytest.mark.process
+
 COUNTING = """
 import os, sys
 calls, real = [], os.fdatasync
