@@ -56,11 +56,11 @@ matrix:
 
 crash:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s -o timeout=1800 reference_impl/tests/test_crash.py
+	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s -o timeout=1800 reference_impl/tests/nsq/storage/test_crash.py
 
 connections:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/test_many_connections.py
+	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/nsq/serving/test_many_connections.py
 
 bench:
 	@$(PYTHON) tools/setup.py dev

@@ -41,6 +41,7 @@ def fork_server() -> Iterator[BrokerForkServer]:
         yield started
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
     """What is legal meets every case here; a fault as many as when all are tried."""

@@ -43,6 +43,7 @@ def fork_server() -> Iterator[BrokerForkServer]:
         yield started
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
 def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
     with fork_server.reference(trial.options()) as url:

@@ -91,6 +91,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
     return transcript(tmp_path_factory.mktemp("plain"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "preset",
     [preset for preset in FAULTS.values() if preset.kind == CLAUSE],

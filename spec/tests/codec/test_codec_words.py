@@ -147,6 +147,7 @@ def test_any_company_of_words_reads_and_writes_the_same(shape: Shape, seed: int)
             assert again == built or (isinstance(again, Unfit) and isinstance(built, WireError))
 
 
+@pytest.mark.slow
 @EACH
 def test_likely_bytes_are_sometimes_right(shape: Shape) -> None:
     chance = random.Random(1)

@@ -19,6 +19,8 @@ from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.frame import FrameReader, ServerFrame
 from wireproof_spec.nsq.names import MAGIC
 
+pytestmark = pytest.mark.process
+
 DEADLINE = 20.0
 COMMAND = (
     "import sys; from wireproof_reference_impl.nsq.serve import main; sys.exit(main(sys.argv[1:]))"

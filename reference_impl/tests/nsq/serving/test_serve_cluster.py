@@ -17,6 +17,8 @@ from wireproof_reference_impl.nsq import serve
 from wireproof_spec.nsq.frame import FRAME_TYPE_MESSAGE, FrameReader, ServerFrame
 from wireproof_spec.nsq.names import HEARTBEAT
 
+pytestmark = pytest.mark.process
+
 CLUSTER = ("--nodes", "2", "--lookupds", "2", "--control", "127.0.0.1:0")
 Json = Mapping[str, object]
 

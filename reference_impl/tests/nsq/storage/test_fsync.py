@@ -9,6 +9,8 @@ import test_serve
 from nsq_bench import pub
 from test_serve import DEADLINE, answer, running
 
+pytestmark = pytest.mark.process
+
 COUNTING = """
 import os, sys
 calls, real = [], os.fdatasync
@@ -81,4 +83,4 @@ def test_the_help_says_what_each_choice_promises() -> None:
         check=True,
     )
     words = " ".join(done.stdout.split())
-    assert "at most the last second under `interval`" in words
+    assert "at most those of the last second under `interval`" in words

@@ -67,6 +67,7 @@ def secured(sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
     return inside
 
 
+@pytest.mark.process
 def test_a_whole_exchange_in_tls(files: tuple[str, ...], authority: trustme.CA) -> None:
     with running(*files) as broker:
         inside = secured(broker.connect(), trusting(authority))
@@ -79,6 +80,7 @@ def test_a_whole_exchange_in_tls(files: tuple[str, ...], authority: trustme.CA) 
             assert inside.recv(100) == b"", "the end is said in TLS"
 
 
+@pytest.mark.process
 def test_clients_outside_tls_are_served_unless_it_is_required(files: tuple[str, ...]) -> None:
     with running(*files) as broker:
         sock = broker.connect()
@@ -87,6 +89,7 @@ def test_clients_outside_tls_are_served_unless_it_is_required(files: tuple[str, 
         assert answer(sock, b"INTERNAL_CREATE_TOPIC t 0\n") == b"OK"
 
 
+@pytest.mark.process
 def test_a_client_that_trusts_nobody_goes_and_harms_nobody(files: tuple[str, ...]) -> None:
     with running(*files) as broker:
         sock = broker.connect()

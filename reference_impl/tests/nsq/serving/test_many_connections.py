@@ -10,6 +10,7 @@ import weakref
 from collections import Counter
 from contextlib import ExitStack, closing
 
+import pytest
 from crowd import Crowd, allow_files, cpu_seconds, resident_bytes
 from nsq_bench import Bench, identified, pub
 from test_serve import answer, running
@@ -23,6 +24,7 @@ SPARE_BYTES = 4 << 20
 WAVES = 3
 
 
+@pytest.mark.process
 def test_memory_is_bounded_and_used_again() -> None:
     count = allow_files(WANTED)
     assert count == WANTED, f"the hard limit of open files allows {count} connections"
@@ -58,6 +60,7 @@ def received(crowd: Crowd) -> int:
     return sum(len(member.bodies) for member in crowd.members)
 
 
+@pytest.mark.process
 def test_every_connection_gets_its_heartbeats() -> None:
     count = allow_files(WANTED)
     with running() as broker, ExitStack() as stack:

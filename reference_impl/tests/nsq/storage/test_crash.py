@@ -8,6 +8,8 @@ import pytest
 from crash_ledger import Broken
 from crash_run import SERVE, CrashRun
 
+pytestmark = pytest.mark.process
+
 KILLS = int(os.environ.get("WIREPROOF_KILLS", "20"))
 ENOUGH = 60
 MOSTLY_LONG, SHORT = 0.9, 0.0
