@@ -1,5 +1,6 @@
-# Two commands do all the rest: `make run` judges the embedded reference, `make test` passes all
-# tests. Each prepares what it needs; only Python 3.11 to 3.13 and make must be there.
+# Three commands do all the rest: `make run` judges the embedded reference, `make quick` runs the
+# tests that take seconds, `make test` all tests. Each prepares what it needs; only Python 3.11 to
+# 3.13 and make must be there.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,11 +11,15 @@ unexport PYTHONDONTWRITEBYTECODE
 # What `make test-clients` needs: clients, or pynsq for that client alone, which needs no Go.
 CLIENTS ?= clients
 
-.PHONY: run test test-clients test-allure test-spark bench-aggregate setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help
+.PHONY: run quick test test-clients test-allure test-spark bench-aggregate setup check lint types imports selftest matrix crash connections mutation bench bench-reference fuzz-proof bench-fuzz clean help
 
 run:
 	@$(PYTHON) tools/setup.py core
 	@$(BIN)/wireproof run --reference --bundle out/run.jsonl --html out/report.html
+
+quick:
+	@$(PYTHON) tools/setup.py dev
+	@$(BIN)/python tools/quick.py
 
 test:
 	@$(PYTHON) tools/setup.py dev
@@ -51,16 +56,16 @@ matrix:
 
 crash:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s -o timeout=1800 reference_impl/tests/test_crash.py
+	@WIREPROOF_KILLS=200 $(BIN)/python -m pytest -q -s -o timeout=1800 reference_impl/tests/nsq/storage/test_crash.py
 
 connections:
 	@$(PYTHON) tools/setup.py dev
-	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/test_many_connections.py
+	@WIREPROOF_CONNECTIONS=5000 $(BIN)/python -m pytest -q -s -o timeout=600 reference_impl/tests/nsq/serving/test_many_connections.py
 
 bench:
 	@$(PYTHON) tools/setup.py dev
 	@$(BIN)/python spec/bench/bench_shapes.py --rounds 11
-	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python spec/bench/bench_queue.py && exit $$codec
+	@$(BIN)/python spec/bench/bench_codec.py; codec=$$?; $(BIN)/python kit/bench/bench_queue.py && exit $$codec
 
 fuzz-proof:
 	@$(PYTHON) tools/setup.py dev
@@ -103,6 +108,7 @@ clean:
 
 help:
 	@echo "make run      judge the embedded reference, write out/report.html"
+	@echo "make quick    ruff, and the tests that need no process, browser or Spark"
 	@echo "make test     all tests"
 	@echo "make test-clients  real clients against the reference (CLIENTS=pynsq: without Go)"
 	@echo "make test-allure   real sites by Allure 3 and 2 from npm, and plain pytest with allure-pytest"

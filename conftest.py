@@ -1,10 +1,15 @@
-"""How the project's own property tests run: the same examples everywhere, or many more.
+"""Hypothesis profiles of the project's own tests, and the guard of the quick tier.
 
-`HYPOTHESIS_PROFILE=deep` looks further and keeps what it finds in `.hypothesis/`.
+`ci` draws the same examples everywhere. `quick` draws a few: `make quick` chooses it together with
+the tests that start no process, and an audit hook holds them to that. `HYPOTHESIS_PROFILE=deep`
+looks further and keeps what it finds in `.hypothesis/`.
 """
 
 import os
+import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -14,5 +19,33 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=3)
 settings.register_profile("deep", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+STARTS_A_PROCESS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec"}
+"""Names of audit events: patching `subprocess` would miss forks, and modules that hold a copy."""
+_running: list[str] = []
+"""The test that runs in the quick tier; pytest-xdist starts its workers between tests."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Forbid processes in tests when Hypothesis runs with the profile `quick`."""
+    if config.getoption("--hypothesis-profile", None) == "quick":
+        config.pluginmanager.register(_QuickTier())
+        sys.addaudithook(_refuse_processes)
+
+
+class _QuickTier:
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        _running.append(item.nodeid)
+        try:
+            return (yield)
+        finally:
+            _running.clear()
+
+
+def _refuse_processes(event: str, _: tuple[object, ...]) -> None:
+    if _running and event in STARTS_A_PROCESS:
+        pytest.fail(f"{_running[0]} starts a process ({event}): give it `pytest.mark.process`")

@@ -27,7 +27,11 @@ class Override(Struct, frozen=True):
 
 def replaced(owner: ModuleType | type, name: str, value: Callable[..., object]) -> Override:
     """Return an override that puts a function in the place of another, which nobody calls."""
-    return Override(owner, name, lambda original: value)
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        return value
+
+    return Override(owner, name, wrap)
 
 
 def apply(overrides: Sequence[Override]) -> Callable[[], None]:

@@ -85,7 +85,7 @@ Connect = Callable[[Callable[[], str], int], Link]
 """Makes the link of a new connection, given what tells its address, HOST:PORT, and the time."""
 
 
-class Keeper(Protocol):
+class Committer(Protocol):
     """Commits what was received before it is answered."""
 
     @property

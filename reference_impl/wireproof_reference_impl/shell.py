@@ -11,7 +11,15 @@ import socket
 from time import monotonic_ns, time_ns
 from typing import cast
 
-from wireproof_reference_impl.served import NEVER_NS, Agenda, Connect, Keeper, Link, Pacing, Source
+from wireproof_reference_impl.served import (
+    NEVER_NS,
+    Agenda,
+    Committer,
+    Connect,
+    Link,
+    Pacing,
+    Source,
+)
 
 _LINGER_SECONDS = 1.0
 """How long a connection that we end may still send; cutting it could cost it our last frame."""
@@ -31,7 +39,7 @@ class Clock:
         return self._base_ns + monotonic_ns()
 
 
-class Berth:
+class Listener:
     """One address of one source; it listens while the source is open.
 
     Otherwise a bound socket that does not listen keeps the port from other processes.
@@ -41,7 +49,7 @@ class Berth:
         self.source = source
         self.connect = connect
         self.address = address
-        self.carriers: set[Carrier] = set()
+        self.clients: set[ClientSocket] = set()
         self.listens = False
         self.kept: socket.socket | None = None
         self.server: asyncio.Server | None = None
@@ -51,20 +59,25 @@ class Shell:
     """Moves bytes between sockets and sources."""
 
     def __init__(
-        self, pacing: Pacing, clock: Clock, loop: asyncio.AbstractEventLoop, *, keeper: Keeper
+        self,
+        pacing: Pacing,
+        clock: Clock,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        committer: Committer,
     ) -> None:
         self.loop = loop
-        self._keeper = keeper
+        self._committer = committer
         self._is_lost = False
         self.clock = clock
         self.stopped: asyncio.Future[None] = loop.create_future()
-        self.carriers: dict[object, Carrier] = {}
+        self.clients: dict[object, ClientSocket] = {}
         self.pieces = pacing.pieces
         self._flush_delay_s = pacing.flush_delay_ms / 1000
-        self._waits = bool(pacing.flush_delay_ms) or keeper.gathers
+        self._waits = bool(pacing.flush_delay_ms) or committer.gathers
         self._sources: dict[Source, None] = {}
         self._agendas: list[Agenda] = []
-        self._berths: list[Berth] = []
+        self._listeners: list[Listener] = []
         self._opening: set[asyncio.Task[None]] = set()
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ns = NEVER_NS
@@ -78,11 +91,11 @@ class Shell:
             self._sources[source] = None
             if not any(each is source.agenda for each in self._agendas):
                 self._agendas.append(source.agenda)
-        berth = Berth(source, connect, address)
-        await self._open(berth, _bound(*address))
-        self._berths.append(berth)
+        listener = Listener(source, connect, address)
+        await self._open(listener, _bound(*address))
+        self._listeners.append(listener)
         self.flush()
-        return berth.address
+        return listener.address
 
     def flush(self) -> None:
         """Send pending output, now or after the configured delay.
@@ -109,50 +122,52 @@ class Shell:
     def close(self) -> None:
         """Send what is left and close every connection."""
         self._flush_now()
-        for berth in self._berths:
-            if berth.server is not None:
-                berth.server.close()
-            if berth.kept is not None:
-                berth.kept.close()
-        for carrier in tuple(self.carriers.values()):
-            carrier.close()
+        for listener in self._listeners:
+            if listener.server is not None:
+                listener.server.close()
+            if listener.kept is not None:
+                listener.kept.close()
+        for client in tuple(self.clients.values()):
+            client.close()
         if self._alarm is not None:
             self._alarm.cancel()
 
     def _follow(self, source: object) -> None:
         """Listen again or stop listening, because the source was opened or closed."""
-        for berth in self._berths:
-            if berth.source is not source or berth.source.open is berth.listens:
+        for listener in self._listeners:
+            if listener.source is not source or listener.source.open is listener.listens:
                 continue
-            if berth.source.open:
-                self._reopen(berth)
+            if listener.source.open:
+                self._reopen(listener)
             else:
-                self._close(berth)
+                self._close(listener)
 
-    def _reopen(self, berth: Berth) -> None:
-        listening = berth.kept or _bound(*berth.address)
+    def _reopen(self, listener: Listener) -> None:
+        listening = listener.kept or _bound(*listener.address)
         listening.listen()
-        berth.kept, berth.listens = None, True
-        task = self.loop.create_task(self._open(berth, listening))
+        listener.kept, listener.listens = None, True
+        task = self.loop.create_task(self._open(listener, listening))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
 
-    async def _open(self, berth: Berth, listening: socket.socket) -> None:
-        berth.address = listening.getsockname()[:2]
-        berth.listens = True
-        berth.server = await self.loop.create_server(lambda: Carrier(self, berth), sock=listening)
-        if not berth.source.open:
-            self._close(berth)
+    async def _open(self, listener: Listener, listening: socket.socket) -> None:
+        listener.address = listening.getsockname()[:2]
+        listener.listens = True
+        listener.server = await self.loop.create_server(
+            lambda: ClientSocket(self, listener), sock=listening
+        )
+        if not listener.source.open:
+            self._close(listener)
 
-    def _close(self, berth: Berth) -> None:
-        if berth.server is None:
+    def _close(self, listener: Listener) -> None:
+        if listener.server is None:
             return
-        berth.server.close()
-        berth.server = None
-        berth.listens = False
-        berth.kept = _bound(*berth.address)
-        for carrier in tuple(berth.carriers):
-            carrier.abort()
+        listener.server.close()
+        listener.server = None
+        listener.listens = False
+        listener.kept = _bound(*listener.address)
+        for client in tuple(listener.clients):
+            client.abort()
 
     def _flush_soon(self) -> None:
         if self._late is None:
@@ -169,7 +184,7 @@ class Shell:
         if not changed:
             return
         try:
-            self._keeper.commit()  # before anything of it is sent
+            self._committer.commit()  # before anything of it is sent
         except OSError as error:
             self._lose(error)
             return
@@ -183,9 +198,9 @@ class Shell:
 
     def _tell(self, changed: object) -> None:
         """Send the output of a changed connection, or follow a changed source."""
-        carrier = self.carriers.get(changed)
-        if carrier is not None:
-            carrier.send()
+        client = self.clients.get(changed)
+        if client is not None:
+            client.send()
         elif changed in self._sources:
             self._follow(changed)
 
@@ -239,12 +254,12 @@ def _bound(host: str, port: int) -> socket.socket:
     return sock
 
 
-class Carrier(asyncio.Protocol):
+class ClientSocket(asyncio.Protocol):
     """One accepted connection."""
 
-    def __init__(self, shell: Shell, berth: Berth) -> None:
+    def __init__(self, shell: Shell, listener: Listener) -> None:
         self._shell = shell
-        self._berth = berth
+        self._listener = listener
         self._transport: asyncio.Transport | None = None
         self._link: Link | None = None
         self._heard_all = False
@@ -253,12 +268,12 @@ class Carrier(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Make the link of the connection."""
         self._transport = cast(asyncio.Transport, transport)
-        if not self._berth.source.open:
+        if not self._listener.source.open:
             self._transport.abort()
             return
-        self._link = self._berth.connect(self._address, self._shell.clock.now_ns())
-        self._shell.carriers[self._link] = self
-        self._berth.carriers.add(self)
+        self._link = self._listener.connect(self._address, self._shell.clock.now_ns())
+        self._shell.clients[self._link] = self
+        self._listener.clients.add(self)
         self._shell.flush()
 
     def data_received(self, data: bytes) -> None:
@@ -281,8 +296,8 @@ class Carrier(asyncio.Protocol):
         if self._linger is not None:
             self._linger.cancel()
         if self._link is not None:
-            self._shell.carriers.pop(self._link, None)
-            self._berth.carriers.discard(self)
+            self._shell.clients.pop(self._link, None)
+            self._listener.clients.discard(self)
             is_news = not self._link.closed
             self._link.lost(self._shell.clock.now_ns())
             if is_news:

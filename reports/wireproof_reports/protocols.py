@@ -1,7 +1,6 @@
 """The table of protocols: what a report knows of each, as dotted names imported when used."""
 
 import importlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -10,7 +9,7 @@ class ProtocolEntry:
     """Where a protocol's own knowledge lives; what is empty, a report does without.
 
     ``parts`` names the parts of received bytes. ``presumption`` says in which field an answer
-    differs. ``plan`` makes an exchange fit for another run. ``words`` say what is observed.
+    differs. ``plan`` makes an exchange fit for another run.
     ``http_behind`` is how far behind the target's own port its HTTP port usually is. ``vendor``
     tells from a target's fingerprint who made it.
     """
@@ -18,7 +17,6 @@ class ProtocolEntry:
     parts: str = ""
     presumption: str = ""
     plan: str = ""
-    words: str = ""
     http_behind: int | None = None
     vendor: str = ""
 
@@ -28,7 +26,6 @@ PROTOCOLS = {
         parts="wireproof_reports.nsq.received:received_parts",
         presumption="wireproof_reports.nsq.received:presumed_difference",
         plan="wireproof_reports.nsq.replayed:replayed",
-        words="wireproof_reports.nsq.words:WORDS",
         http_behind=1,
         vendor="wireproof_reports.nsq.vendor:vendor",
     ),
@@ -47,9 +44,3 @@ def known(protocol: str, part: str) -> object | None:
     dotted: str = getattr(PROTOCOLS.get(protocol, NOTHING), part)
     module, _, name = dotted.partition(":")
     return getattr(importlib.import_module(module), name) if dotted else None
-
-
-def all_known(part: str) -> Iterator[object]:
-    """Import one part of what is known of every protocol that has it."""
-    found = (known(protocol, part) for protocol in PROTOCOLS)
-    return (each for each in found if each is not None)

@@ -1,12 +1,10 @@
 """The words of a report: verdicts, levels, observations, in the reader's language."""
 
-import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from wireproof_reports.protocols import all_known
 from wireproof_spec.catalogue import Level
+from wireproof_spec.observations import load_observations
 from wireproof_spec.record import Verdict
 
 
@@ -18,14 +16,6 @@ class Word:
     sign: str
     title: str
     meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What an observation's words mean: alone, and before a colon."""
-
-    alone: Mapping[str, str]
-    before: Mapping[str, str]
 
 
 VERDICT_WORDS: dict[Verdict, Word] = {
@@ -104,7 +94,6 @@ _BEFORE = {
     "error": "error frame",
     "response": "response",
     "http": "HTTP",
-    "to": "goes to the client:",
     "same": "the same answer to both:",
 }
 _ANY = {"error": "any error frame", "delivered": "delivered", "http": "any HTTP status"}
@@ -120,14 +109,19 @@ _LITERAL = ("error", "response", "http", "same")
 """Kinds whose detail is a name or a number of the wire, not words of ours."""
 
 
-def spoken(observation: str) -> str:
-    """Say an observation, or a pattern of one, in words."""
+def spoken(observation: str, of: str = "") -> str:
+    """Say an observation, or a pattern of one, in words; ``of`` is its case id or protocol."""
     first, *after = observation.split(",")
-    words = [_spoken_word(first), *(_AFTER.get(word, _spoken_word(word)) for word in after)]
+    words = [_spoken_word(first, of)]
+    for number, word in enumerate(after):
+        if number == 0 and first.startswith("http:") and word not in _AFTER:
+            words.append(_sentence(word, of) or _error_name(word, of))
+        else:
+            words.append(_AFTER[word] if word in _AFTER else _spoken_word(word, of))
     return ", ".join(word for word in words if word)
 
 
-def spoken_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
+def spoken_patterns(patterns: Iterable[str], of: str = "") -> tuple[str, ...]:
     """Say what conforms, one entry for each answer with all that may become of the connection."""
     endings: dict[str, list[str]] = {}
     for pattern in patterns:
@@ -136,38 +130,43 @@ def spoken_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
             endings.setdefault(answer, []).append(last)
         else:
             endings.setdefault(pattern, []).append("*")
-    return tuple(_spoken_ending(answer, afters) for answer, afters in endings.items())
+    return tuple(_spoken_ending(answer, afters, of) for answer, afters in endings.items())
 
 
-def _spoken_ending(answer: str, afters: Sequence[str]) -> str:
+def _spoken_ending(answer: str, afters: Sequence[str], of: str) -> str:
     if "*" in afters:
-        return spoken(answer)
-    return f"{spoken(answer)}, connection {' or '.join(dict.fromkeys(afters))}"
+        return spoken(answer, of)
+    return f"{spoken(answer, of)}, connection {' or '.join(dict.fromkeys(afters))}"
 
 
-def _spoken_word(word: str) -> str:
+def _error_name(word: str, of: str) -> str:
+    return (
+        word if word.replace("_", "").isalnum() and word not in _WORDS else _spoken_word(word, of)
+    )
+
+
+def _spoken_word(word: str, of: str) -> str:
+    sentence = _sentence(word, of)
+    if sentence is not None:
+        return sentence
     kind, _, detail = word.partition(":")
-    words = _words()
-    if word in words.alone or not detail:
-        return words.alone.get(word, word.replace("-", " "))
+    if not detail:
+        return word.replace("-", " ")
     if detail == "*":
         return _ANY.get(kind, f"any {kind}")
     if kind == "same":
-        return f"{words.before[kind]} {_spoken_word(detail)}"
+        return f"{_BEFORE[kind]} {_spoken_word(detail, of)}"
     if kind == "http":
         return f"HTTP {detail.replace('*', 'xx')}"
     shown = detail if kind in _LITERAL else detail.replace("-", " ").replace("+", " and ")
-    return f"{words.before.get(kind, kind)} {shown}"
+    return f"{_BEFORE.get(kind, kind)} {shown}"
 
 
-@functools.cache
-def _words() -> Words:
-    """Return the words of all protocols and of none."""
-    alone, before = dict(_WORDS), dict(_BEFORE)
-    for words in cast(Iterator[Words], all_known("words")):
-        alone |= words.alone
-        before |= words.before
-    return Words(alone, before)
+def _sentence(word: str, of: str) -> str | None:
+    """Return the sentence of a word: that of its protocol, or else that of all protocols."""
+    protocol = of.partition("/")[0]
+    own = load_observations(protocol).sentence(word, of) if protocol else None
+    return own or _WORDS.get(word)
 
 
 def counted(number: int, noun: str) -> str:

@@ -83,10 +83,10 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def read_rounds(about: str, default: int = ROUNDS) -> int:
+def read_rounds(about: str) -> int:
     """Return how many rounds the command line asks for."""
     parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--rounds", type=int, default=default, help="rounds (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds (%(default)s)")
     return int(parser.parse_args().rounds)
 
 

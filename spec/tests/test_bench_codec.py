@@ -6,22 +6,24 @@ from pathlib import Path
 
 import pytest
 
-BENCH = Path(__file__).parents[1] / "bench"
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
     ("script", "told", "times"),
     [
-        ("bench_codec.py", "generated / by hand:", 4),
-        ("bench_queue.py", "goal 100 MB/s:", 2),
-        ("bench_shapes.py", "times as long", 20),
+        ("spec/bench/bench_codec.py", "generated / by hand:", 4),
+        ("kit/bench/bench_queue.py", "goal 100 MB/s:", 2),
+        ("spec/bench/bench_shapes.py", "times as long", 20),
     ],
 )
 def test_the_bench_tells_of_every_size_and_of_its_goals(
     script: str, told: str, times: int
 ) -> None:
     run = subprocess.run(
-        [sys.executable, str(BENCH / script), "--rounds", "1"],
+        [sys.executable, str(ROOT / script), "--rounds", "1"],
         capture_output=True,
         text=True,
         timeout=100,

@@ -205,6 +205,7 @@ def test_the_ranges_of_identify_are_the_limits() -> None:
     assert bounds("sample_rate") == (0, limits.MAX_SAMPLE_RATE)
 
 
+@pytest.mark.process
 def test_jsonschema_is_loaded_only_when_used() -> None:
     code = "import sys, wireproof_spec.json_schema; print('jsonschema' in sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

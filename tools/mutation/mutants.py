@@ -17,7 +17,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.mutators import mutation_operators
 
 PACKAGE = "wireproof_reference_impl/nsq"
-CORES = ("core", "cluster", "lookupd")
+CORES = ("wire", "delivery", "core", "cluster", "lookupd")
 UNTOUCHED_CALLS = ("len", "isinstance")
 
 

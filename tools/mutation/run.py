@@ -3,7 +3,7 @@
     python tools/mutation/run.py [--sample N [--seed N]] [--only PREFIX] [--known] [--go-on]
 
 Everything is kept in a folder: a campaign that was cut off goes on where it was. When all mutants
-were tried, the table in docs/mutation.md is written anew and the exit code tells whether the rate
+were tried, the page out/mutation.md is written anew and the exit code tells whether the rate
 is met. ``--go-on`` keeps the copy of the sources that the campaign began with, whatever has become
 of them since; without it other sources begin a new one. ``--known`` tries a handful whose outcome
 is known, and whether it came out.

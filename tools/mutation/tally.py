@@ -1,4 +1,4 @@
-"""What a campaign comes to: the rate, the survivors, and the table in docs/mutation.md."""
+"""What a campaign comes to: the rate, the survivors, and the page of a whole campaign."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,8 @@ from equivalents import ANY, Entry, idle, read
 from mutants import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "mutation.md"
+PAGE = ROOT / "out" / "mutation.md"
 EXPLAINED = Path(__file__).with_name("survivors.toml")
-BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 WANTED = 0.85
 DEAD = ("failed", "claim", "refused", "died", "undecided")
 LONGEST = 110
@@ -42,12 +41,10 @@ def write(
     seconds: float,
     slots: int,
 ) -> None:
-    """Write the generated part of the page anew."""
-    text = PAGE.read_text("utf-8")
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    lines = "\n".join(_page(mutants, outcomes, excused, seconds=seconds, slots=slots))
-    PAGE.write_text(f"{head}{BEGIN}\n\n{lines}\n\n{END}{tail}", "utf-8")
+    """Write the rate by module, the survivors and what does not count to ``out/mutation.md``."""
+    lines = _page(mutants, outcomes, excused, seconds=seconds, slots=slots)
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text("\n".join(("# Mutants of the reference's cores", "", *lines, "")), "utf-8")
 
 
 def forgotten(mutants: Sequence[Mutant], entries: Sequence[Entry]) -> list[str]:
@@ -71,7 +68,7 @@ def _page(
         yield (
             f"This is a sample, spread over all modules: {len(mutants)} mutants count. The list "
             "of those that do not was made while it was read, so the rate of mutants nobody has "
-            "read yet is lower. `make mutation` tries them all and writes this part anew."
+            "read yet is lower. `make mutation` tries them all and writes this page anew."
         )
     yield ""
     yield "| module | counted | dead | survived | rate | do not count |"
@@ -83,11 +80,11 @@ def _page(
         share = f"{rate(own, outcomes):.0%}" if own else ""
         yield f"| {file} | {len(own)} | {dead} | {len(own) - dead} | {share} | {aside[file]} |"
     yield ""
-    yield "### Survivors"
+    yield "## Survivors"
     yield ""
     yield from _survivors([m for m in tried if outcomes[m.key]["how"] not in DEAD], outcomes)
     yield ""
-    yield "### Do not count"
+    yield "## Do not count"
     yield ""
     yield from _excused(excused)
 

@@ -13,6 +13,8 @@ from cli_process import wireproof_within
 from wireproof.main import main
 from wireproof_spec.history import FORMAT
 
+pytestmark = pytest.mark.process
+
 SPARK_S = 800
 """Against 50 s on two cores of its own; this waits for whatever else a machine does."""
 

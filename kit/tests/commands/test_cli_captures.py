@@ -75,6 +75,7 @@ def test_names_that_would_be_the_same_are_told_apart() -> None:
     assert names("captures") == ["nsq_publish_a_b-22222222.pcapng", "nsq_publish_a_b.pcapng"]
 
 
+@pytest.mark.process
 def test_a_run_writes_them_too() -> None:
     files = ("--bundle", "b.jsonl", "--pcap", "some", "--pcap-all", "all")
 
@@ -97,6 +98,7 @@ def test_without_the_extra_a_report_is_refused(
     assert not Path("captures").exists()
 
 
+@pytest.mark.process
 def test_without_the_extra_a_run_says_so_first_and_judges(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,6 +148,7 @@ def test_findings_of_the_fuzzer_have_captures_too() -> None:
     assert names("captures") == ["nsq_fuzz_answer_abcdef012345.pcapng"]
 
 
+@pytest.mark.process
 def test_without_the_extra_the_fuzzer_says_what_it_leaves_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from wireproof.main import main
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ from oms_documents import ALL_ATTRIBUTES, EXT, HEADER, MESSAGE, changed, ext, te
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_spec.record import CaseRecord
 
+pytestmark = pytest.mark.process
+
 CASES = 20
 
 

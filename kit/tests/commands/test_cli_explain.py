@@ -111,6 +111,7 @@ def test_an_id_like_nothing_gets_a_sentence_too(capsys: pytest.CaptureFixture[st
     )
 
 
+@pytest.mark.process
 def test_a_parameter_must_be_that_of_a_case() -> None:
     law = next(law.id for clause in load_catalogue("nsq").clauses() for law in clause.case)
 

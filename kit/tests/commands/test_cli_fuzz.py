@@ -13,6 +13,8 @@ from cli_process import clean_environment, wireproof
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.fuzz.campaign.target import start_alone
 
+pytestmark = pytest.mark.process
+
 FAULT = ("--reference-option=--fault", "--reference-option=beyond-no-header")
 FEW = ("--frames", "PUB_EXT", "--states", "identified")
 

@@ -16,6 +16,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made.write(Path("b.jsonl"), made.failing()[:1])
 
 
+@pytest.mark.slow
 def test_bundles_are_taken_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ingest", "b.jsonl", "--history", "h"]) == 0
     first = capsys.readouterr().out
@@ -46,6 +47,7 @@ def test_lines_put_aside_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert out[1] == f"quarantined  b.jsonl, line 3: {records[0].case} stands in this bundle twice"
 
 
+@pytest.mark.process
 def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
     most_bytes = 2000
     limited = f"""

@@ -95,6 +95,7 @@ def test_the_reading_decides_what_counts(capsys: pytest.CaptureFixture[str]) -> 
     assert f"{case_id} reading -> fail" in " ".join(out.split())
 
 
+@pytest.mark.process
 def test_the_baseline_turns_failures_into_known() -> None:
     records = made.failing()
     bundle = made.read(made.write(Path("b.jsonl"), records))

@@ -5,6 +5,8 @@ import json
 import pytest
 from cli_process import wireproof
 
+pytestmark = pytest.mark.process
+
 
 def test_the_three_forms_hold_the_same_cases() -> None:
     text = wireproof("list", "ext.publish.header-json")

@@ -14,6 +14,8 @@ from wireproof import main as entry
 from wireproof.commands.table import COMMANDS, Entry
 from wireproof.options.lazy_group import LazyGroup
 
+pytestmark = pytest.mark.process
+
 HEAVY = {
     "pytest",
     "hypothesis",

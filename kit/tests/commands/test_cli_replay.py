@@ -39,6 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "case",
     [
@@ -56,6 +57,7 @@ def test_the_same_target_gives_the_same(folder: Path, case: str) -> None:
     assert done.out.count("round ") == 3
 
 
+@pytest.mark.process
 def test_what_is_kept_is_sent_as_it_was(folder: Path) -> None:
     done = wireproof(
         *("replay", "nsq/publish/trace/one", "--to", "reference", "--as-recorded", "--json"),
@@ -72,6 +74,7 @@ def test_what_is_kept_is_sent_as_it_was(folder: Path) -> None:
     assert told["rounds"][0]["words"].startswith("different: connection A")
 
 
+@pytest.mark.process
 def test_a_different_answer_is_shown_beside_the_recorded_one(folder: Path) -> None:
     done = wireproof(
         "replay", "nsq/publish/trace/one", "--to", "reference", "--as-recorded", cwd=folder
@@ -82,6 +85,7 @@ def test_a_different_answer_is_shown_beside_the_recorded_one(folder: Path) -> No
     assert done.out.splitlines()[-1] == "0 of 1 rounds as recorded"
 
 
+@pytest.mark.process
 def test_the_embedded_reference_has_ended(folder: Path) -> None:
     # The record names the reference; without --to it is started again.
     done = wireproof("replay", "nsq/publish/trace/one", "-q", cwd=folder)

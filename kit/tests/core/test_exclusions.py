@@ -9,6 +9,8 @@ from wireproof_kit.runner.exclusions import Exclusion, read_exclusions
 from wireproof_kit.runner.run import Choice, Run, RunPlan
 from wireproof_kit.targets.embedded import start_reference
 
+pytestmark = pytest.mark.process
+
 
 def test_no_exclusion_is_past_its_date() -> None:
     assert [entry.id for entry in read_exclusions() if entry.until < date.today()] == []

@@ -183,6 +183,7 @@ def test_a_bug_of_ours_is_no_finding() -> None:
         Stage(judge).search()
 
 
+@pytest.mark.slow
 def test_several_searches_run_beside_each_other() -> None:
     values: list[str] = []
 

@@ -77,7 +77,7 @@ def test_what_a_reference_says_is_a_key_of_its_protocol(entry: ProtocolEntry) ->
 
 @pytest.mark.parametrize("protocol", REPORTED)
 def test_what_reports_know_is_there(protocol: str) -> None:
-    parts = ("parts", "presumption", "plan", "words")
+    parts = ("parts", "presumption", "plan", "vendor")
     named = [part for part in parts if getattr(REPORTED[protocol], part)]
     assert protocol in PROTOCOLS
     assert all(known(protocol, part) is not None for part in named)
@@ -128,6 +128,7 @@ def instance(case_id: str) -> Instance:
     )
 
 
+@pytest.mark.process
 def test_the_table_imports_no_protocol() -> None:
     code = (
         "import sys, wireproof_kit.protocols, wireproof_reports.protocols\n"
@@ -140,6 +141,7 @@ def test_the_table_imports_no_protocol() -> None:
     assert done.stdout.split() == []
 
 
+@pytest.mark.slow
 def test_no_core_names_a_protocol() -> None:
     """Examples and docstrings aside; the tables are what may name them."""
     cores = [path for path in CORES if not str(path).endswith(TABLES)]

@@ -42,6 +42,7 @@ def test_a_folder_goes_when_it_is_no_longer_wanted(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.process
 def test_what_the_killed_left_is_removed_and_what_lives_is_not(tmp_path: Path) -> None:
     with holder(tmp_path) as (process, left), holder(tmp_path) as (_, living):
         assert (left / "kept").exists()

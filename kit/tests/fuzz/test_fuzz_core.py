@@ -79,6 +79,7 @@ def test_the_core_imports_no_protocol(path: Path) -> None:
     assert not parts & set(PROTOCOLS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", GRAMMARS)
 def test_each_trap_of_a_protocol_is_set(protocol: str) -> None:
     grammar = GRAMMARS[protocol]

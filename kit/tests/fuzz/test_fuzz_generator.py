@@ -59,6 +59,7 @@ def single(protocol: str) -> list[Case]:
     return [case for case in epoch(protocol) if case.frame_kind != CONVERSATION]
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_same_seed_and_index_make_the_same_case(protocol: str) -> None:
     again = Generator(GRAMMARS[protocol], 7)
@@ -72,6 +73,7 @@ def test_the_same_seed_and_index_make_the_same_case(protocol: str) -> None:
     assert [case.index for case in in_order] == list(range(10, 60))
 
 
+@pytest.mark.process
 def test_another_process_makes_the_same_cases() -> None:
     script = (
         "import hashlib; from fuzz_grammars import NSQ;"
@@ -102,6 +104,7 @@ def test_seeds_make_different_cases() -> None:
     assert len(made) > 1
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_neighbouring_cases_are_of_different_frames(protocol: str) -> None:
     kinds = [case.frame_kind for case in epoch(protocol)[: len(generator(protocol).kinds)]]
@@ -186,6 +189,7 @@ def test_all_steps_of_one_write_but_the_last_are_together(protocol: str) -> None
             assert not case.delimited
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_every_field_of_every_frame_is_made_wrong(protocol: str) -> None:
     """In a few epochs, each field of each frame drawn; of HTTP headers their turn may be later."""
@@ -220,6 +224,7 @@ SCHEMAS: list[tuple[str, str, Schema[Any], dict[str, str]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "kind", "schema", "called"),
     SCHEMAS,
@@ -255,6 +260,7 @@ def test_lengths_and_counts_meet_every_number(protocol: str) -> None:
         ), name
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_rows_of_the_table_are_known_beforehand(protocol: str) -> None:
     """What is drawn is in no row's name, or the table would grow with every case."""

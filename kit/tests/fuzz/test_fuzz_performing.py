@@ -15,6 +15,8 @@ from wireproof_kit.fuzz.oracle.rules import HUNG, NO_ANSWER, ROUND_TRIP
 from wireproof_kit.fuzz.send.perform import CaseTarget, Violated, opened
 from wireproof_kit.fuzz.send.state_machine import conversation_machine
 
+pytestmark = pytest.mark.process
+
 FEW = settings(
     max_examples=15,
     stateful_step_count=8,

@@ -68,6 +68,7 @@ def test_drawn_cases_are_chosen() -> None:
         DrawnCases(GRAMMARS["nsq"], 5, frames=["nothing"])
 
 
+@pytest.mark.process
 def test_another_process_draws_the_same_whatever_it_has_loaded() -> None:
     script = (
         "import {}; from fuzz_grammars import NSQ;"
@@ -94,6 +95,7 @@ def test_a_drawer_says_when_nothing_can_be_drawn() -> None:
         Drawer(st.integers().filter(lambda number: False)).draw(1)
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_frames_of_a_kind_shrink_to_simple_ones(protocol: str) -> None:
     grammar = GRAMMARS[protocol]
@@ -105,6 +107,7 @@ def test_frames_of_a_kind_shrink_to_simple_ones(protocol: str) -> None:
     assert len(found.data) < 80
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_cases_shrink_to_right_frames(protocol: str) -> None:
     found = find(cases(GRAMMARS[protocol]), lambda case: True, settings=SOME)
@@ -135,6 +138,7 @@ def test_conversations_name_what_is_in_them(protocol: str, data: st.DataObject) 
     assert kinds <= {each.name for each in GRAMMARS[protocol].kinds if each.interface == "tcp"}
 
 
+@pytest.mark.slow
 @PROTOCOLS
 def test_the_machine_holds_conversations_of_all_kinds(protocol: str) -> None:
     performed: list[Case] = []
@@ -186,6 +190,7 @@ def test_mine(case):
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("profile", "derandomize", "examples"), [("ci", True, 100), ("deep", False, 2000)]
 )

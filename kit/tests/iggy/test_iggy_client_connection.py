@@ -237,7 +237,7 @@ def test_whether_a_connection_goes_on(state: str, monkeypatch: pytest.MonkeyPatc
     with talking(GOES_ON[state]) as (connection, _):
         assert connection.ask(PING) == Done(b"")
         if state == "stuck":
-            monkeypatch.setattr(wire, "_patience", HASTY)
+            monkeypatch.setattr(connection, "_patience", HASTY)
         assert connection.goes_on() == state
 
 

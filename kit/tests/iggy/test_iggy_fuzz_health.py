@@ -25,6 +25,8 @@ from wireproof_spec.iggy.bodies.partitioning import partition_id
 from wireproof_spec.iggy.bodies.send_messages import SendMessages, SentMessage
 from wireproof_spec.iggy.message import Message
 
+pytestmark = pytest.mark.process
+
 DROPPED = ("--variant", "repeated-ids-dropped")
 GREATEST = (1 << 128) - 1
 

@@ -42,6 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "case",
     [
@@ -64,6 +65,7 @@ def test_the_same_target_gives_the_same(folder: Path, case: str) -> None:
     assert done.out.splitlines()[-1] == "2 of 2 rounds as recorded"
 
 
+@pytest.mark.process
 def test_another_answer_is_seen(folder: Path) -> None:
     done = wireproof(
         "replay", "iggy/message/timestamp", "--to", "reference", "--as-recorded", cwd=folder

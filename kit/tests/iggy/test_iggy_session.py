@@ -25,6 +25,8 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.bodies.streams import StreamRequest
 from wireproof_spec.iggy.frame import response
 
+pytestmark = pytest.mark.process
+
 SOON = 8.0
 OPTIONS = SessionOptions(seed=1, run_token="token", timeout=0.2)
 CATALOGUE = load_catalogue("iggy")

@@ -251,6 +251,7 @@ def test_the_length_of_an_empty_extend_part_may_be_published_or_deployed(decode:
     assert (deployed["body_hex"], published["body_hex"]) == ("000078", "78")
 
 
+@pytest.mark.process
 def test_standard_input_is_read_to_its_end() -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "wireproof", "decode", "--json", "-"],
@@ -268,6 +269,7 @@ def test_standard_input_is_read_to_its_end() -> None:
     )
 
 
+@pytest.mark.process
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     queue_file(tmp_path / "orders", *[record(bytes(100))] * 5000)
     command = [sys.executable, "-m", "wireproof", "decode", str(tmp_path)]
@@ -283,6 +285,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert said == b""
 
 
+@pytest.mark.process
 def test_a_terminal_that_knows_only_ascii_gets_escapes(data_directory: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "wireproof", "decode", str(data_directory / "gdd_ext")],
@@ -304,6 +307,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited on Linux only")
 @pytest.mark.parametrize("how", [["--json"], ["-q"]])
 @pytest.mark.parametrize("shape", ["directory", "pipe"])
@@ -329,6 +333,7 @@ def test_a_queue_of_any_size_takes_little_memory(
     assert len(messages) == 32 * 64
 
 
+@pytest.mark.process
 def test_a_lying_length_takes_no_memory(tmp_path: Path) -> None:
     lying = (0x7FFFFFFF).to_bytes(4, "big") + bytes(100)
     ran = subprocess.run(

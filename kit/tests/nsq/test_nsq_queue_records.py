@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from decode_command import Decode, queue_file, record
 
-from wireproof_reference_impl.nsq.disk_queue import DiskQueue
+from wireproof_reference_impl.nsq.storage.disk_queue import DiskQueue
 
 
 @pytest.fixture

@@ -103,6 +103,7 @@ def test_the_readers_agree_on_a_message_with_anything_in_one_place(data: st.Data
     assert is_right(read(text, Kind.MESSAGE)) is due
 
 
+@pytest.mark.slow
 @each_kind
 def test_a_fault_is_made_for_every_rule_that_a_parsed_value_can_break(kind: Kind) -> None:
     seen: set[str] = set()

@@ -97,6 +97,7 @@ def test_without_the_extra_it_is_one_sentence(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.process
 def test_wireshark_finds_nothing_to_complain_of(tmp_path: Path) -> None:
     if TSHARK is None:
         pytest.skip("tshark is not installed: captures were not shown to Wireshark")

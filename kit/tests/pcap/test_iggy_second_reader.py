@@ -199,6 +199,7 @@ def joined(scenario: golden.TcpScenario, connection: str, direction: str) -> byt
     )
 
 
+@pytest.mark.slow
 @EACH_INNER
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())

@@ -194,6 +194,7 @@ def test_recorded_queues() -> None:
     assert number > 20
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(built(DISK_RECORD).map(lambda pair: pair[1]), st.data())
 def test_drawn_and_damaged_records(whole: bytes, data: st.DataObject) -> None:
@@ -227,12 +228,14 @@ STREAMS = st.lists(LINES | ACKNOWLEDGEMENTS | FITTING | SIZED, min_size=1, max_s
 MANY = settings(max_examples=300, deadline=None)
 
 
+@pytest.mark.slow
 @MANY
 @given(STREAMS)
 def test_drawn_commands(stream: bytes) -> None:
     both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 
 
+@pytest.mark.slow
 @MANY
 @given(changed(STREAMS))
 @example(b"TOUCH " + bytes(17))  # too long already, but the line may yet go on
@@ -242,12 +245,14 @@ def test_damaged_commands(stream: bytes) -> None:
     both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 
 
+@pytest.mark.slow
 @MANY
 @given(changed(st.lists(built(SERVER_FRAME).map(lambda pair: pair[1]), max_size=3).map(b"".join)))
 def test_damaged_frames(stream: bytes) -> None:
     both_agree(frames_by_construct(stream), frames_by_scapy(stream))
 
 
+@pytest.mark.slow
 @EACH_INNER
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())

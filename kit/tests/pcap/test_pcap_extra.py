@@ -46,6 +46,7 @@ def imported(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_scapy_is_imported_in_its_folders_alone(package: str) -> None:
     users = {
@@ -63,6 +64,7 @@ def test_nobody_imports_all_of_scapy() -> None:
             assert "scapy.all" not in path.read_text("utf-8"), path
 
 
+@pytest.mark.process
 def test_without_scapy_only_those_folders_cannot_be_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=100, check=False

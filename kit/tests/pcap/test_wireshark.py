@@ -202,6 +202,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "fewest"), [("nsq", 300), ("iggy", 70)])
 def test_scapy_reads_the_captures_back(
     protocol: str, fewest: int, captures: dict[str, Path]
@@ -216,6 +217,7 @@ def test_scapy_reads_the_captures_back(
     assert {name for there in found.values() for name in there} == set(fields.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["nsq", "iggy"])
 def test_wireshark_shows_what_the_layers_read(protocol: str, captures: dict[str, Path]) -> None:
     if TSHARK is None:
@@ -229,6 +231,7 @@ def test_wireshark_shows_what_the_layers_read(protocol: str, captures: dict[str,
         assert there == {field: texts for field, texts in read.items() if texts}, number
 
 
+@pytest.mark.slow
 def test_a_script_knows_its_streams_by_themselves(captures: dict[str, Path]) -> None:
     """Without Decode As, on a port that nobody has registered."""
     if TSHARK is None:

@@ -41,7 +41,7 @@ WRITTEN = {
 
 Json = dict[str, object]
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.process, pytest.mark.timeout(900)]
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,7 @@ def test_servers_that_are_not_there(broker: str, capsys: pytest.CaptureFixture[s
     assert f"cannot reach any lookup server at {address}" in sentence(capsys)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "name", ["no-json", "unescaped", "redirect", "cut", "silent", "null-lists"]
 )

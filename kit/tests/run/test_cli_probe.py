@@ -11,6 +11,7 @@ from wireproof.main import main
 from wireproof_spec.catalogue import load_catalogue
 
 
+@pytest.mark.process
 def test_the_reference_is_probed(tmp_path: Path) -> None:
     brief = wireproof("probe", "--reference", cwd=tmp_path)
     plain = wireproof("probe", "--reference", "--json", cwd=tmp_path)

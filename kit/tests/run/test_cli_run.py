@@ -20,6 +20,8 @@ from wireproof.options.target_choice import named_target
 from wireproof_kit.bundle.file import read_bundle
 from wireproof_kit.errors import KitError, UsageFault
 
+pytestmark = pytest.mark.process
+
 SMALL = "nsq/publish/header-json"
 COMMAND = (sys.executable, "-m", "wireproof")
 

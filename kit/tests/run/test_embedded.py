@@ -9,6 +9,8 @@ import pytest
 
 from wireproof_kit.targets.embedded import reference_url
 
+pytestmark = pytest.mark.process
+
 TCP = {"tcp": "127.0.0.1:1"}
 DEADLINE_S = 30.0
 STARTER = """

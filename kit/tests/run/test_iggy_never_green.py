@@ -12,6 +12,8 @@ from test_never_green import wireproof
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import response
 
+pytestmark = pytest.mark.process
+
 POLLED_NONSENSE = (1).to_bytes(4, "little") + bytes(range(200))
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from scripted_peer import Peer, Script, ScriptedPeer, refusing, saying
 
+pytestmark = pytest.mark.process
+
 # A flood of frames is read by every case until its patience ends: minutes on a busy machine.
 ENDS_WITHIN_S = 280.0
 MEMORY_BYTES = 3 * 1024**3

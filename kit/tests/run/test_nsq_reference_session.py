@@ -23,6 +23,8 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.nsq.names import TRACE_ID
 
+pytestmark = pytest.mark.process
+
 CATALOGUE = load_catalogue("nsq")
 HEADER = {"k": "v"}
 

@@ -10,6 +10,8 @@ import pytest
 
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 
+pytestmark = pytest.mark.process
+
 CASE = "nsq/publish/header-json"
 NO_EXT = "--claim=ext=no"
 

@@ -59,6 +59,7 @@ def test_what_is_left_out_goes_with_its_protocol() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_words_leave_only_protocols_with_such_cases() -> None:
     assert [part[0] for part in parts(expression="subscribe")] == ["nsq"]
     assert [part[0] for part in parts(expression="no-such-case")] == ["nsq", "iggy"]
@@ -71,6 +72,7 @@ def test_a_target_with_a_url_is_one() -> None:
     assert requests(named, said) == [(named, said)]
 
 
+@pytest.mark.process
 def test_each_reference_leaves_a_bundle(tmp_path: Path) -> None:
     ids = ("nsq/publish/trace/one", "iggy/checksum/published-example")
 

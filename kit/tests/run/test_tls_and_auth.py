@@ -11,6 +11,8 @@ from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.run import REFERENCE, Run, RunPlan
 
+pytestmark = pytest.mark.process
+
 SELECTION = (
     "nsq/publish/header-json",
     "nsq/publish/parse-refusal",

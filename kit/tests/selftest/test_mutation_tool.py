@@ -142,6 +142,7 @@ def test_every_listed_function_is_there(equivalents: ModuleType) -> None:
         assert f"def {name}" in (package / file).read_text("utf-8"), entry.function
 
 
+@pytest.mark.process
 @pytest.mark.timeout(300)
 def test_known_mutants_come_out_as_known(tmp_path: Path) -> None:
     """One of each way to end, and an unchanged function that must live."""

@@ -130,7 +130,7 @@ def _told(
     elif isinstance(subject, Law) and clause is not None:
         yield from _case(catalogue, subject, clause, identifier)
     elif isinstance(subject, Decision):
-        yield from _decision(subject)
+        yield from _decision(subject, catalogue.protocol)
     elif isinstance(subject, Capability):
         yield from _capability(catalogue, subject)
     elif isinstance(subject, Group):
@@ -147,7 +147,7 @@ def _clause(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
         decision = catalogue.decision(decision_id)
         if decision is not None:
             yield ""
-            yield from _decision(decision)
+            yield from _decision(decision, catalogue.protocol)
 
 
 def _law_lines(catalogue: Catalogue, clause: Clause) -> Iterator[str]:
@@ -176,34 +176,34 @@ def _case(catalogue: Catalogue, law: Law, clause: Clause, identifier: str) -> It
         decision = catalogue.decision(decision_id)
         if decision is not None:
             yield ""
-            yield from _decision(decision)
+            yield from _decision(decision, catalogue.protocol)
 
 
 def _accepted(law: Law) -> Iterator[str]:
     yield from _row("sent", law.sends)
     yield from _row("expected", law.expects)
-    yield from _row("conforms", _alternatives(law.accept))
+    yield from _row("conforms", _alternatives(law.accept, law.id))
     for decision_id, readings in law.reading.items():
         for name, patterns in readings.items():
-            told = f"{_alternatives(patterns)} (under {decision_id}={name})"
+            told = f"{_alternatives(patterns, law.id)} (under {decision_id}={name})"
             yield from _row("conforms", told)
-    yield from _row("open", _alternatives(law.undecided))
+    yield from _row("open", _alternatives(law.undecided, law.id))
 
 
-def _decision(decision: Decision) -> Iterator[str]:
+def _decision(decision: Decision, protocol: str) -> Iterator[str]:
     yield from wrapped("reading", f'{decision.id}   the text: "{decision.text}"')
     yield from _row("concerns", ", ".join(decision.scope))
     for option in decision.option:
         peers = ", ".join(option.peers) or "no peer known"
         published = "; as published" if option.name == decision.published else ""
         yield from _row(option.name, f"{option.meaning} ({peers}{published})")
-        yield from _row("  shown by", _alternatives(option.shown_by))
+        yield from _row("  shown by", _alternatives(option.shown_by, protocol))
 
 
 def _capability(catalogue: Catalogue, capability: Capability) -> Iterator[str]:
     yield from wrapped("capability", f"{capability.id}   {capability.title}", indent=INDENT)
-    yield from _row("shown by", _alternatives(capability.shown_by))
-    yield from _row("absent by", _alternatives(capability.absent_by))
+    yield from _row("shown by", _alternatives(capability.shown_by, catalogue.protocol))
+    yield from _row("absent by", _alternatives(capability.absent_by, catalogue.protocol))
     if capability.given_by:
         yield from _row("you give", f"--{capability.given_by}")
     clauses = [clause.id for clause in catalogue.clauses() if capability.id in clause.needs]
@@ -224,8 +224,9 @@ def _decisions(laws: Sequence[Law]) -> list[str]:
     return list(dict.fromkeys(name for law in laws for name in law.reading))
 
 
-def _alternatives(patterns: Sequence[str]) -> str:
-    return " | ".join(dict.fromkeys(spoken(pattern.removesuffix(",*")) for pattern in patterns))
+def _alternatives(patterns: Sequence[str], of: str) -> str:
+    said = (spoken(pattern.removesuffix(",*"), of) for pattern in patterns)
+    return " | ".join(dict.fromkeys(said))
 
 
 def _row(head: str, text: str) -> list[str]:

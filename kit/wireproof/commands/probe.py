@@ -78,9 +78,10 @@ def _told(run: Run, fingerprint: Mapping[str, str], *, verbose: int) -> Iterator
 def _claim(run: Run, name: str, claim: ClaimRecord, ink: Ink) -> Iterator[str]:
     capability = run.catalogue.capability(name)
     title = capability.title if capability else name
+    seen = spoken(claim.observation, run.catalogue.protocol)
     first, *rest = wrapped(
         f"claim    {name}".ljust(INDENT - 1) + " ",
-        f"{CLAIM_WORDS[claim.state]}: {title} (probe: {spoken(claim.observation)})",
+        f"{CLAIM_WORDS[claim.state]}: {title} (probe: {seen})",
         indent=INDENT,
     )
     word = CLAIM_WORDS[claim.state]
@@ -94,7 +95,7 @@ def _reading(run: Run, name: str, bound: BindingRecord) -> Iterator[str]:
     meaning = next((o.meaning for o in options if o.name == bound.reading), "")
     followed = f"{bound.reading}: {meaning}" if bound.reading else "no registered reading shown"
     head = f"reading  {name}"
-    text = f"{followed} (probe: {spoken(bound.observation)})"
+    text = f"{followed} (probe: {spoken(bound.observation, run.catalogue.protocol)})"
     if len(head) < INDENT:
         yield from wrapped(head, text, indent=INDENT)
     else:

@@ -56,9 +56,10 @@ def _law(clause_id: str, protocol: str) -> Iterator[str]:
 
 
 def _outcome(case: CaseRecord) -> Iterator[str]:
-    expected = " | ".join(dict.fromkeys(spoken(p.removesuffix(",*")) for p in case.accepted))
+    conforming = (spoken(pattern.removesuffix(",*"), case.case) for pattern in case.accepted)
+    expected = " | ".join(dict.fromkeys(conforming))
     yield from wrapped("  expected", expected or "nothing is accepted", indent=INDENT)
-    yield from wrapped("  actual", printable(spoken(case.observation)), indent=INDENT)
+    yield from wrapped("  actual", printable(spoken(case.observation, case.case)), indent=INDENT)
     if case.note:
         yield from wrapped("  note", printable(case.note), indent=INDENT)
     if case.difference is not None:

@@ -1,8 +1,11 @@
 """go-nsq on plain topics: everything once, over both partitions, again where it asks for it."""
 
+import pytest
 from deliveries import bodies, counted, stored, traced, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster
+
+pytestmark = pytest.mark.process
 
 
 def test_plain_messages_come_once(go_nsq: GoNsq, cluster: Cluster, name: str) -> None:

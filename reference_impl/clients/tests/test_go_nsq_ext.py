@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
 from client_program import Said
 from deliveries import bodies, stored, traced, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster
 
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, TRACE_ID
+
+pytestmark = pytest.mark.process
 
 TEXT = 'grün <"quoted"> \\ ✓'
 

@@ -1,9 +1,12 @@
 """go-nsq while a leader moves, there and back: nothing acknowledged is lost, no order broken."""
 
+import pytest
 from client_program import ClientProgram
 from deliveries import all_sent, await_more, bodies, in_order, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster
+
+pytestmark = pytest.mark.process
 
 SLOWLY = {"handlers": "1", "every": "10ms"}
 """Slower than the producer, so that something waits when the leader moves."""

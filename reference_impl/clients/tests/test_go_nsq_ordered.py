@@ -2,9 +2,12 @@
 
 from itertools import pairwise
 
+import pytest
 from deliveries import bodies, in_order, keys_of, places_follow, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster
+
+pytestmark = pytest.mark.process
 
 KEYS = 7
 

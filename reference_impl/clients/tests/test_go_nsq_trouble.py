@@ -12,6 +12,8 @@ from deliveries import all_sent, await_more, bodies, stored, wait_received
 from go_nsq_client import CHANNEL, GoNsq
 from served_cluster import Cluster, ReferenceCluster, ask
 
+pytestmark = pytest.mark.process
+
 OUT_OF_ORDER = ["silent", "not-json", "wrong-envelope", "empty", "error-500"]
 
 

@@ -8,6 +8,8 @@ from zlib import crc32
 import pytest
 from served_iggy import IggyServer, Line, iggy_server, messages_of, one, said_by, values_of
 
+pytestmark = pytest.mark.process
+
 PROGRAM = Path(__file__).resolve().parents[1] / "iggy_py_client.py"
 BODIES = ("orders_data_2", "orders_data_3", "ä", "x" * 5000)
 

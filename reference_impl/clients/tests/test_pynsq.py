@@ -9,6 +9,8 @@ from client_program import ClientProgram, Said
 from deliveries import bodies, stored, wait_received
 from served_cluster import Cluster, Node, ask, await_client, serving, stats
 
+pytestmark = pytest.mark.process
+
 PROGRAM = Path(__file__).resolve().parents[1] / "pynsq_client.py"
 CHANNEL = "clients"
 

@@ -18,6 +18,8 @@ from wireproof_reference_impl.iggy.serve import main
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.frame import Response, ResponseReader
 
+pytestmark = pytest.mark.process
+
 DEADLINE = 20.0
 SERVE = "wireproof_reference_impl.iggy.serve"
 COMMAND = f"import sys; from {SERVE} import main; sys.exit(main(sys.argv[1:]))"

@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from cli_process import clean_environment
+
+pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[3]
 SCENARIOS = "reference_impl/clients/tests"

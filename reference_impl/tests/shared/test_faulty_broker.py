@@ -13,7 +13,7 @@ from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.shell import Clock, Shell
 
 
-class _Keeper:
+class _Committer:
     gathers = False
 
     def commit(self) -> None:
@@ -26,7 +26,7 @@ def _at_rest() -> Iterator[Running]:
     pacing = presets.build("published", fault_names=(), variant_names=()).pacing
     loop = asyncio.new_event_loop()
     try:
-        yield Running(Shell(pacing, Clock(), loop, keeper=_Keeper()), loop)
+        yield Running(Shell(pacing, Clock(), loop, committer=_Committer()), loop)
     finally:
         loop.close()
 

@@ -7,10 +7,10 @@ import pytest
 
 from wireproof_reference_impl.nsq import presets
 from wireproof_reference_impl.served import Agenda
-from wireproof_reference_impl.shell import Berth, Carrier, Clock, Shell
+from wireproof_reference_impl.shell import ClientSocket, Clock, Listener, Shell
 
 
-class _Keeper:
+class _Committer:
     gathers = False
 
     def commit(self) -> None:
@@ -94,29 +94,29 @@ def transport() -> _Transport:
 
 
 @pytest.fixture
-def carrier(
+def client(
     loop: asyncio.AbstractEventLoop, source: _Source, transport: _Transport
-) -> Iterator[Carrier]:
+) -> Iterator[ClientSocket]:
     pacing = presets.build("published", fault_names=(), variant_names=()).pacing
-    shell = Shell(pacing, Clock(), loop, keeper=_Keeper())
-    berth = Berth(source, lambda address, now_ns: _Link(source), ("127.0.0.1", 0))
-    loop.run_until_complete(shell.listen(source, berth.address, berth.connect))
-    carrier = Carrier(shell, berth)
-    carrier.connection_made(transport)
-    yield carrier
+    shell = Shell(pacing, Clock(), loop, committer=_Committer())
+    listener = Listener(source, lambda address, now_ns: _Link(source), ("127.0.0.1", 0))
+    loop.run_until_complete(shell.listen(source, listener.address, listener.connect))
+    client = ClientSocket(shell, listener)
+    client.connection_made(transport)
+    yield client
     shell.close()
 
 
 def test_a_client_that_has_said_all_is_closed_with_the_last_word(
-    carrier: Carrier, transport: _Transport
+    client: ClientSocket, transport: _Transport
 ) -> None:
-    carrier.eof_received()
+    client.eof_received()
     assert transport.done == ["word", "close"]
 
 
 def test_a_client_that_may_still_speak_is_listened_to_after_the_last_word(
-    carrier: Carrier, transport: _Transport
+    client: ClientSocket, transport: _Transport
 ) -> None:
-    carrier.data_received(b"x")
+    client.data_received(b"x")
     assert transport.done == ["word", "no more"]
-    assert not carrier.eof_received(), "nothing holds the connection any more"
+    assert not client.eof_received(), "nothing holds the connection any more"

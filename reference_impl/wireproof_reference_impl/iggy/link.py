@@ -24,7 +24,7 @@ class Connection(Protocol):
         ...
 
 
-class AtOnce:
+class NoCommit:
     """Commits nothing: the server stores messages before it answers."""
 
     gathers = False
@@ -33,7 +33,7 @@ class AtOnce:
         """Do nothing."""
 
 
-class Carried:
+class ServerSource:
     """The source of connections that the shell serves; faults set `halted` to end the process."""
 
     open = True
@@ -50,8 +50,8 @@ class Carried:
 class Link:
     """One connection, in the form that the shell serves."""
 
-    def __init__(self, carried: Carried, connection: Connection) -> None:
-        self.carried = carried
+    def __init__(self, source: ServerSource, connection: Connection) -> None:
+        self.source = source
         self.connection = connection
 
     @property
@@ -62,12 +62,12 @@ class Link:
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client."""
         self.connection.receive(data, now_ns // _MICROSECOND_NS)
-        self.carried.changed[self] = None
+        self.source.changed[self] = None
 
     def end_of_stream(self, now_ns: int) -> None:
         """Handle the end of the client's stream."""
         self.connection.end()
-        self.carried.changed[self] = None
+        self.source.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
         """Handle the loss of the connection."""
@@ -79,7 +79,7 @@ class Link:
 
 
 def connector(
-    carried: Carried, connect: Callable[[Callable[[], str], int], Connection]
+    source: ServerSource, connect: Callable[[Callable[[], str], int], Connection]
 ) -> Callable[[Callable[[], str], int], Link]:
     """Return a function that makes the link of a client from its address and the time."""
-    return lambda address, now_ns: Link(carried, connect(address, now_ns // _MICROSECOND_NS))
+    return lambda address, now_ns: Link(source, connect(address, now_ns // _MICROSECOND_NS))

@@ -21,7 +21,7 @@ from wireproof_reference_impl.iggy.core.server import Server, Surroundings
 from wireproof_reference_impl.iggy.defaults import one_piece
 from wireproof_reference_impl.iggy.generations import of_dialect
 from wireproof_reference_impl.iggy.http import routes
-from wireproof_reference_impl.iggy.link import AtOnce, Carried, connector
+from wireproof_reference_impl.iggy.link import NoCommit, ServerSource, connector
 from wireproof_reference_impl.iggy.machine import this_host
 from wireproof_reference_impl.iggy.options import (
     DIALECTS,
@@ -110,7 +110,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
         segment_size=options.segment_size,
     )
     server = Server(behaviour, around)
-    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), keeper=AtOnce())
+    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), committer=NoCommit())
 
     async def listen() -> None:
         fields = await _listen(shell, server, options)
@@ -122,23 +122,23 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
 
 async def _listen(shell: Shell, server: Server, options: ServeOptions) -> Mapping[str, str | None]:
     """Listen at every address and return the addresses."""
-    carried = Carried()
+    source = ServerSource()
     tcp = await shell.listen(
-        carried,
+        source,
         options.tcp,
-        connector(carried, lambda tell, now_us: Connection(server, address=tell(), now_us=now_us)),
+        connector(source, lambda tell, now_us: Connection(server, address=tell(), now_us=now_us)),
     )
     http = await shell.listen(
-        carried,
+        source,
         options.http,
-        connector(carried, lambda _, now_us: routes.connection(server)),
+        connector(source, lambda _, now_us: routes.connection(server)),
     )
     controlled: tuple[str, int] | None = None
     if options.control is not None:
         controlled = await shell.listen(
-            carried,
+            source,
             options.control,
-            connector(carried, lambda _, now_us: control.connection(server)),
+            connector(source, lambda _, now_us: control.connection(server)),
         )
     return {
         "protocol": "iggy",

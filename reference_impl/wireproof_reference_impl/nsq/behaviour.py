@@ -11,25 +11,17 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq import http_deployed, http_header
-from wireproof_reference_impl.nsq.cluster import rules as cluster_rules
-from wireproof_reference_impl.nsq.core import (
-    answers,
-    delivery,
-    deployed,
-    dispatch,
-    header,
-    packed,
-    record,
-)
-from wireproof_reference_impl.nsq.core.dispatch import Audience
-from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.in_flight import Held, requeue_all
-from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
-from wireproof_reference_impl.nsq.lookupd import rules as lookup_rules
+from wireproof_reference_impl.nsq.delivery import dispatch, message_parts
+from wireproof_reference_impl.nsq.delivery.dispatch import Audience
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, requeue_all
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.options import DEPLOYED, PUBLISHED
+from wireproof_reference_impl.nsq.requests import http_deployed, http_header
+from wireproof_reference_impl.nsq.requests import lookup_rules as lookup_rules
+from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
+from wireproof_reference_impl.nsq.wire import answers, deployed, header, packed, record
+from wireproof_reference_impl.nsq.wire.header import Header
+from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
 from wireproof_reference_impl.settings import Settings as Settings
 from wireproof_reference_impl.settings import changed as changed
 from wireproof_spec.nsq import error_codes, names
@@ -89,8 +81,8 @@ class SubscribeBehaviour(Struct, frozen=True):
 class DeliveryBehaviour(Struct, frozen=True):
     """What a message looks like to a client."""
 
-    extend: Callable[[Message], bytes] = delivery.short_extend_part
-    position: Callable[[Message], bytes] = delivery.own_position
+    extend: Callable[[Message], bytes] = message_parts.short_extend_part
+    position: Callable[[Message], bytes] = message_parts.own_position
     copies: int = 1
 
 
@@ -156,7 +148,7 @@ class ClusterBehaviour(Struct, frozen=True):
     """What a cluster says of a partition that a node does not keep, and how ids go on."""
 
     absent: str = error_codes.E_TOPIC_NOT_EXIST
-    next_id: Callable[[int, int], int] = cluster_rules.next_id
+    next_id: Callable[[int, int], int] = answers.next_id
 
 
 class OutputBehaviour(Struct, frozen=True):

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wireproof_reference_impl.addresses import address_text
-from wireproof_reference_impl.nsq import http_api
+from wireproof_reference_impl.nsq import control
 from wireproof_reference_impl.nsq.behaviour import Behaviour
-from wireproof_reference_impl.nsq.cluster import control
 from wireproof_reference_impl.nsq.cluster.cluster_file import ClusterFile
-from wireproof_reference_impl.nsq.cluster.control import Control
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.control import Control
 from wireproof_reference_impl.nsq.core import broker
 from wireproof_reference_impl.nsq.core.access import Access
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import MemoryStorage, Storage
 from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.http import http_api
 from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import Fsync, ServeOptions
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.served import Agenda
 from wireproof_reference_impl.shell import Shell
 
@@ -161,6 +161,6 @@ def _folder(options: ServeOptions, number: int) -> Path | None:
 def _storage(folder: Path | None, options: ServeOptions) -> Storage:
     if folder is None:
         return MemoryStorage()
-    from wireproof_reference_impl.nsq.storage import DiskStorage
+    from wireproof_reference_impl.nsq.storage.disk_storage import DiskStorage
 
     return DiskStorage(folder, max_bytes_per_file=options.max_bytes_per_file, fsync=options.fsync)

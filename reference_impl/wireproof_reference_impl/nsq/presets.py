@@ -9,7 +9,7 @@ from wireproof_reference_impl.nsq.behaviour import (
     changed,
     of_dialect,
 )
-from wireproof_reference_impl.nsq.core.commands import publish_row
+from wireproof_reference_impl.nsq.core.commands import publish_pipelined
 from wireproof_reference_impl.nsq.preset import late_twin
 from wireproof_reference_impl.overrides import Override, replaced
 from wireproof_reference_impl.preset import Preset, named
@@ -27,7 +27,7 @@ def _never_fits(behaviour: Behaviour) -> bool:
     return False
 
 
-_ONE_BY_ONE = replaced(publish_row, "fits", _never_fits)
+_ONE_BY_ONE = replaced(publish_pipelined, "fits", _never_fits)
 
 
 def conflicts(preset: Preset) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from wireproof_reference_impl.addresses import BadOption, read_address, read_loopback
 from wireproof_reference_impl.command import Parser, Presets, announce, attend, run, run_until_told
 from wireproof_reference_impl.nsq.behaviour import Behaviour, of_dialect
-from wireproof_reference_impl.nsq.core.answers import one_piece
 from wireproof_reference_impl.nsq.fleet import Fleet
 from wireproof_reference_impl.nsq.options import (
     DEPLOYED,
@@ -18,7 +17,8 @@ from wireproof_reference_impl.nsq.options import (
     Fsync,
     ServeOptions,
 )
-from wireproof_reference_impl.nsq.queue_place import QueueFault
+from wireproof_reference_impl.nsq.storage.place import QueueFault
+from wireproof_reference_impl.nsq.wire.answers import one_piece
 from wireproof_reference_impl.overrides import apply
 from wireproof_reference_impl.shell import Clock, Shell, collect_seldom
 from wireproof_spec.nsq.limits import MAX_BODY_SIZE, MAX_BYTES_PER_FILE, MAX_MSG_SIZE
@@ -93,7 +93,7 @@ async def _serve(options: ServeOptions, behaviour: Behaviour) -> int:
     collect_seldom()
     clock = Clock()
     fleet = Fleet(options, behaviour, clock.now_ns())
-    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), keeper=fleet)
+    shell = Shell(behaviour.pacing, clock, asyncio.get_running_loop(), committer=fleet)
 
     async def listen() -> None:
         fields = await fleet.listen(shell)

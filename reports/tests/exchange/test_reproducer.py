@@ -17,6 +17,8 @@ from wire_fixture import TOPIC, Exchange, message, ok, server_frame
 from wireproof_reports.exchange.reproducer import repeat_command, reproducer, script
 from wireproof_spec.record import CaseRecord, StepRecord, TargetRecord, TranscriptRecord
 
+pytestmark = pytest.mark.process
+
 ALLOWED = (ast.Expr, ast.Import, ast.Assign, ast.FunctionDef, ast.If)
 Serve = Callable[[socket.socket, list[bytes]], None]
 HOSTILE = "x'''\"\"\"\\\n\r\u2028import os; os.abort()\n#"

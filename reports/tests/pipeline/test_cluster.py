@@ -25,7 +25,7 @@ SHAPE = Shape(
     spread_s=400_000,
 )
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(2000)]
+pytestmark = [pytest.mark.process, pytest.mark.spark, pytest.mark.timeout(2000)]
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from wireproof_reports.pipeline.ingest import ingest
 from wireproof_reports.pipeline.manifest import NAME, read_manifest
 from wireproof_reports.pipeline.staging import MOST_SMALL
 
+pytestmark = pytest.mark.process
+
 DEADLINE_S = 100
 LEAST_STEPS, MOST_STEPS = 20, 80
 

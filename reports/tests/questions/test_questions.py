@@ -40,7 +40,11 @@ LARGE = Shape(
 
 SMALL = dataclasses.replace(LARGE, cases=10, bundles=10)
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 @pytest.fixture(scope="module")

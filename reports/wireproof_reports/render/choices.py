@@ -91,7 +91,7 @@ def _reading(
         followed=binding.reading or "",
         other=binding.reading not in (None, published),
         observation=binding.observation,
-        observed=spoken(binding.observation),
+        observed=spoken(binding.observation, bundle.header.target.protocol),
         exchange=shown if shown.steps else None,
         cases=sum((case.reading or "").startswith(f"{decision_id}=") for case in bundle.cases),
     )
@@ -109,6 +109,6 @@ def _claim(bundle: Bundle, catalogue: Catalogue, name: str, claim: ClaimRecord) 
         shown=shown,
         claimed=claim.claimed,
         observation=claim.observation,
-        observed=spoken(claim.observation),
+        observed=spoken(claim.observation, bundle.header.target.protocol),
         exchange=steps if steps.steps else None,
     )

@@ -94,7 +94,7 @@ def _cause(bundle: Bundle, catalogue: Catalogue, cause: Cause) -> CauseView:
         size=len(cause.cases),
         first=case_view(bundle, case, whole=False),
         expected_law=law.expects if law else "",
-        observed=spoken(case.observation),
+        observed=spoken(case.observation, case.case),
         difference=difference,
         exchange=exchange(case.transcript, protocol=protocol, difference=difference),
         reproducer=reproducer(case, bundle.header, bundle.name),

@@ -32,9 +32,9 @@ from wireproof_spec.wire_error import Unfit, WireError
 
 SCHEMAS = every_schema()
 EACH = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
-FEW = settings(max_examples=5, deadline=None)
+FEW = settings(max_examples=min(5, settings().max_examples), deadline=None)
 """Each with many mutations, for each of so many shapes."""
-MUTATIONS = 25
+MUTATIONS = 5 * FEW.max_examples
 LARGE = 5_000
 
 
@@ -86,6 +86,7 @@ def test_valid_bytes_and_mutations_of_them_read_the_same(
         hold_equal(schema, mutated(changed, chance))
 
 
+@pytest.mark.slow
 @EACH
 @FEW
 @given(data=st.data())
@@ -169,6 +170,7 @@ def of_its_protocol(schema: Schema[Any]) -> set[bytes]:
     return RECORDED["iggy" if schema.clause.startswith("iggy.") else "nsq"]
 
 
+@pytest.mark.slow
 @EACH
 def test_recorded_bytes_read_the_same(schema: Schema[Any]) -> None:
     for data in of_its_protocol(schema):
@@ -244,6 +246,7 @@ def told(build: Callable[[Any], bytes], value: object) -> bytes | None:
         return None
 
 
+@pytest.mark.slow
 @EACH
 @FEW
 @given(data=st.data())
@@ -260,6 +263,7 @@ def test_values_that_fit_and_that_do_not_are_written_the_same(
         assert told(schema.encoder, odd) == told(oracle, odd), odd
 
 
+@pytest.mark.slow
 @EACH
 @FEW
 @given(data=st.data())

@@ -131,7 +131,7 @@ def told_apart(found: object) -> str:
 
 
 @EACH
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=min(20, settings().max_examples), deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_any_company_of_words_reads_and_writes_the_same(shape: Shape, seed: int) -> None:
     decoder = generate_decoder(shape, "clause", name="words")
@@ -147,6 +147,7 @@ def test_any_company_of_words_reads_and_writes_the_same(shape: Shape, seed: int)
             assert again == built or (isinstance(again, Unfit) and isinstance(built, WireError))
 
 
+@pytest.mark.slow
 @EACH
 def test_likely_bytes_are_sometimes_right(shape: Shape) -> None:
     chance = random.Random(1)

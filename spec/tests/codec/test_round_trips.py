@@ -88,7 +88,7 @@ REPEATED: list[Schema[Any]] = [
 """What ends with as many of one shape, or letters, as there are."""
 ALL = SIZED + MESSAGES + FIXED + REPEATED
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=min(25, settings().max_examples), deadline=None)
 """Few for each of so many shapes; no deadline, since a busy machine proves nothing."""
 EACH = pytest.mark.parametrize("schema", ALL, ids=lambda schema: schema.name)
 EACH_SIZED = pytest.mark.parametrize("schema", SIZED, ids=lambda schema: schema.name)

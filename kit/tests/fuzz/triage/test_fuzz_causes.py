@@ -89,6 +89,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "b.jsonl"
 
 
+@pytest.mark.process
 def test_real_references_tell_whose_doing_it_is(campaign: Path) -> None:
     findings = fuzz_causes.confirmed(campaign)
     shows = fuzz_causes.shows_on("nsq")
@@ -104,6 +105,7 @@ def test_real_references_tell_whose_doing_it_is(campaign: Path) -> None:
     assert "the correct reference, too" in faulty_everywhere
 
 
+@pytest.mark.process
 def test_what_one_case_does_to_another_beside_it_shows_again() -> None:
     # The campaign knew that the second one ends its connection; whoever does not sends it first.
     # Whose message is lost then, and whether an answer tells, is chance.

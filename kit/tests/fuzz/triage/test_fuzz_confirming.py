@@ -16,6 +16,8 @@ from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.minimize import TIMES, Hunt
 from wireproof_kit.fuzz.triage.triage import Pursuit
 
+pytestmark = pytest.mark.process
+
 FAULTY = Place(protocol="nsq", extra=("--fault", "beyond-no-header"))
 CHOICE = Choice(1, frames=("PUB_EXT",), states=("identified",))
 

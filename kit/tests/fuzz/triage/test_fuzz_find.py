@@ -43,12 +43,14 @@ def test_half_on_either_side_decide_nothing_before_all_are_known() -> None:
     assert fuzz_find.decided(50.0, [LATE, SOON, LATE, SOON], 4) is None
 
 
+@pytest.mark.process
 def test_there_is_a_publish_on_every_way_in_that_shows_a_fault() -> None:
     assert {(each.protocol, each.interface) for each in bench_fuzz.faults()} == set(
         fuzz_find.PUBLISHES
     )
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "sought",
     [

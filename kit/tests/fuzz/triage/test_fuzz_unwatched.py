@@ -32,6 +32,7 @@ def process() -> Iterator[subprocess.Popen[bytes]]:
         started.kill()
 
 
+@pytest.mark.process
 def test_a_process_that_ended_was_born_no_more(process: subprocess.Popen[bytes]) -> None:
     before = born(process.pid)
     assert before is not None
@@ -45,6 +46,7 @@ def test_a_process_that_ended_was_born_no_more(process: subprocess.Popen[bytes])
     assert usage(process.pid) is None
 
 
+@pytest.mark.process
 def test_the_process_of_an_address_is_known_while_it_is_that_one(
     process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

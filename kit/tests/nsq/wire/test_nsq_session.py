@@ -148,6 +148,7 @@ def identify_only(peer: Peer) -> None:
     peer.rest()
 
 
+@pytest.mark.slow
 def test_a_target_that_falls_silent_shows_nothing() -> None:
     with opened(identify_only) as found:
         words = {found.probe_capability(name).observation.value for name in CAPABILITY_PROBES}

@@ -16,7 +16,7 @@ from wireproof_reference_impl.iggy.core.connection import Connection
 from wireproof_reference_impl.iggy.core.server import Server, Surroundings
 from wireproof_reference_impl.iggy.faulty import harm
 from wireproof_reference_impl.iggy.http import routes
-from wireproof_reference_impl.iggy.link import Carried, connector
+from wireproof_reference_impl.iggy.link import ServerSource, connector
 from wireproof_reference_impl.iggy.presets import FAULTS, build, overrides
 from wireproof_reference_impl.iggy.streams.storage import MemoryStorage
 from wireproof_reference_impl.overrides import applied
@@ -128,14 +128,14 @@ def _serving(*faults: str) -> Iterator[Serving]:
     behaviour = build("published", "published", fault_names=faults, variant_names=())
     around = Surroundings(storage=MemoryStorage(), new_id=itertools.count(1 << 100).__next__)
     server = Server(behaviour, around)
-    carried = Carried()
+    source = ServerSource()
 
     def connect(tell_address: Callable[[], str], now_us: int) -> Connection:
         return Connection(server, address=tell_address(), now_us=now_us)
 
     places = [
-        (carried, connector(carried, connect)),
-        (carried, connector(carried, lambda _, now_us: routes.connection(server))),
+        (source, connector(source, connect)),
+        (source, connector(source, lambda _, now_us: routes.connection(server))),
     ]
     harm.hoard.clear()
     with applied(overrides(faults)), running(behaviour.pacing, places) as shell:

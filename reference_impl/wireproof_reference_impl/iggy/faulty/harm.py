@@ -53,7 +53,7 @@ def drop_another(connection: Connection) -> None:
     for other, link in _LINKS.items():
         if other is not connection and other.server is connection.server and not other.closed:
             other.drop()
-            link.carried.changed[link] = None
+            link.source.changed[link] = None
             return
 
 
@@ -89,8 +89,8 @@ def _drop(original: Callable[..., object]) -> Callable[..., object]:
 
 
 def _link(original: Callable[..., object]) -> Callable[..., object]:
-    def link(self: Link, carried: object, connection: object) -> None:
-        original(self, carried, connection)
+    def link(self: Link, source: object, connection: object) -> None:
+        original(self, source, connection)
         if isinstance(connection, Connection):
             _LINKS[connection] = self
 
@@ -102,8 +102,8 @@ def _link_receive(original: Callable[..., object]) -> Callable[..., object]:
         try:
             original(link, data, now_ns)
         except Halt:
-            link.carried.halted = True
-            link.carried.changed[link] = None
+            link.source.halted = True
+            link.source.changed[link] = None
 
     return receive
 

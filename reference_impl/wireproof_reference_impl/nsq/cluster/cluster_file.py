@@ -14,8 +14,8 @@ from wireproof_reference_impl.json_text import compact_json
 from wireproof_reference_impl.nsq.cluster import ledger
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
-from wireproof_reference_impl.nsq.queue_folder import replace_file
-from wireproof_reference_impl.nsq.queue_place import QueueFault
+from wireproof_reference_impl.nsq.storage.folder import replace_file
+from wireproof_reference_impl.nsq.storage.place import QueueFault
 
 
 class ClusterFile:

@@ -18,8 +18,3 @@ def enough_nodes(wanted: Wanted, nodes: int) -> bool:
     """
     needed = wanted.replicas if wanted.spread else wanted.partitions * wanted.replicas
     return needed <= nodes
-
-
-def next_id(first: int, due: int) -> int:
-    """Return the internal id with which a leader begins: the one that is due."""
-    return due

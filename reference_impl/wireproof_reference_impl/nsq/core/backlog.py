@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from wireproof_reference_impl.nsq.core.log import Log
-from wireproof_reference_impl.nsq.core.message import Message
+from wireproof_reference_impl.nsq.wire.message import Message
 
 _WINDOW = 2000
 

@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour, OpenSubscription
-from wireproof_reference_impl.nsq.core import delivery
 from wireproof_reference_impl.nsq.core.backlog import Backlog
-from wireproof_reference_impl.nsq.core.in_flight import Held, InFlight
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.timers import Timer, Timers
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery.timers import Timer, Timers
+from wireproof_reference_impl.nsq.wire.message import Message
 from wireproof_spec.nsq.limits import MAX_ATTEMPTS
 
 
@@ -213,7 +213,7 @@ class Channel:
         """Return the data of the frame in which a client gets a message."""
         rules = self._behaviour.delivery
         message = held.message
-        return delivery.message_data(
+        return message_parts.message_data(
             message,
             held.attempts,
             extend=rules.extend(message) if subscriber.extend else b"",

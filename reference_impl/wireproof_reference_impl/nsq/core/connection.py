@@ -4,22 +4,22 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wireproof_reference_impl.nsq.core import packed
 from wireproof_reference_impl.nsq.core.access import BadSeal, Security
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.identity import Identity
-from wireproof_reference_impl.nsq.core.line import read_line
+from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.pulse import Pulse
-from wireproof_reference_impl.nsq.core.refusal import (
+from wireproof_reference_impl.nsq.core.pipelined import Pipelined
+from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.identity import Identity
+from wireproof_reference_impl.nsq.wire.line import read_line
+from wireproof_reference_impl.nsq.wire.refusal import (
     EndOfStream,
     Refusal,
     Silence,
 )
-from wireproof_reference_impl.nsq.core.row import Row
-from wireproof_reference_impl.nsq.core.states import MOVES, Event, State
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.words import byte_list, shown
+from wireproof_reference_impl.nsq.wire.words import byte_list, shown
 from wireproof_spec.nsq.error_codes import E_AUTH_FIRST, E_BAD_PROTOCOL, E_INVALID
 from wireproof_spec.nsq.names import IDENTIFY, MAGIC, OK
 
@@ -46,7 +46,7 @@ class Connection:
         self._unsealed = b""
         self.command = b""
         """The first word of the command at hand."""
-        self.row: Row[Connection] | None = None
+        self.pipelined: Pipelined[Connection] | None = None
         self._handlers = handlers
         self.buffer = bytearray()
         """What has come; what stands before `place` is read."""
@@ -59,7 +59,7 @@ class Connection:
         self.last_read_ns = now_ns
         self._start(self._magic())
         node.connections[self] = None
-        self._pulse = Pulse(self, node.timers, now_ns)
+        self._heartbeat = Heartbeat(self, node.timers, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Take bytes from the client and do what they say."""
@@ -139,7 +139,7 @@ class Connection:
         if not self.closed:
             self.closed = True
             self.reading = None
-            self._pulse.stop()
+            self._heartbeat.stop()
             self.node.changed[self] = None
             self.node.leaving(self)
 
@@ -167,7 +167,7 @@ class Connection:
         self.identity = identity
         if not self.identified:
             self.identified = True
-            self._pulse.start_anew(self.now_ns)
+            self._heartbeat.start_anew(self.now_ns)
 
     def turn_away(self, text: str) -> None:
         """End the connection with an error that has no code."""
@@ -236,7 +236,7 @@ class Connection:
             return self._feed(self.reading)
         if self.place >= len(self.buffer):
             return False
-        if self.row is not None and self._take_row(self.row):
+        if self.pipelined is not None and self._take_pipelined(self.pipelined):
             return self.place < len(self.buffer)
         line = read_line(self.buffer, self.place)
         if line is None:
@@ -249,12 +249,12 @@ class Connection:
         self.run_command(words)
         return True
 
-    def _take_row(self, row: Row["Connection"]) -> bool:
-        """Take commands that are like the last one, if they follow; tell whether any did."""
-        if not self.buffer.startswith(row.line, self.place):
+    def _take_pipelined(self, pipelined: Pipelined["Connection"]) -> bool:
+        """Run commands that repeat the line of the last one; return True if any was there."""
+        if not self.buffer.startswith(pipelined.line, self.place):
             return False
         begin = self.place
-        self.place = row.take(self, self.buffer, begin)
+        self.place = pipelined.take(self, self.buffer, begin)
         if self.place == begin:
             return False
         self.last_read_ns = self.now_ns

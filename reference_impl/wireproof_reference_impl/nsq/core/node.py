@@ -7,10 +7,10 @@ from typing import Protocol
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.core.access import OPEN, Access
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.limits import Limits
 from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
-from wireproof_reference_impl.nsq.core.timers import Timers
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.nsq.delivery.timers import Timers
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.served import Agenda
 
 _SAVE_EVERY_NS = 1_000_000_000

@@ -7,10 +7,10 @@ from wireproof_reference_impl.nsq.behaviour import Behaviour, ChannelStart
 from wireproof_reference_impl.nsq.core.backlog import Backlog
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.log import Log, TopicMeta
-from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.core.record import read as read_record
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.timers import Timers
+from wireproof_reference_impl.nsq.delivery.timers import Timers
+from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.record import read as read_record
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 
 
 class Partition:

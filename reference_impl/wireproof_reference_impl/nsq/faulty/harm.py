@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.message import Stored
 from wireproof_reference_impl.nsq.core.node import Node
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.http_connection import HttpConnection, Site
+from wireproof_reference_impl.nsq.http.connection import HttpConnection, Site
+from wireproof_reference_impl.nsq.wire.message import Stored
 from wireproof_reference_impl.overrides import Override
 
 _MOST_HOARDED = 3 << 30

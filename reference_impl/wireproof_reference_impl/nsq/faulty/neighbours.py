@@ -5,8 +5,8 @@ from typing import cast
 from weakref import WeakKeyDictionary
 
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.overrides import Override
 
 _PARTITIONS: WeakKeyDictionary[Channel, Partition] = WeakKeyDictionary()

@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 from wireproof_reference_impl.nsq.core import channel as channels
 from wireproof_reference_impl.nsq.core.channel import Channel
-from wireproof_reference_impl.nsq.core.in_flight import Held
+from wireproof_reference_impl.nsq.delivery.in_flight import Held
 from wireproof_reference_impl.overrides import Override, replaced
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Generator, Sequence
 
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext, sized
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.frame_reading import Split
-from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.message import Entry
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.faulty import harm
 from wireproof_reference_impl.nsq.faulty.late import LATE_NS
+from wireproof_reference_impl.nsq.wire.frame_reading import Split
+from wireproof_reference_impl.nsq.wire.header import Header
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override, replaced
 
 Entries = Sequence[Entry]

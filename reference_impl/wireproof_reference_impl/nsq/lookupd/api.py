@@ -6,8 +6,12 @@ error; everything else is always answered in the newer style. An answer without 
 
 from collections.abc import Callable, Mapping
 
-from wireproof_reference_impl.nsq.http_connection import HttpConnection, Route
-from wireproof_reference_impl.nsq.http_request import (
+from wireproof_reference_impl.nsq.http.connection import HttpConnection, Route
+from wireproof_reference_impl.nsq.lookupd import channels, cluster, partitions, topics
+from wireproof_reference_impl.nsq.lookupd.distortion import distorted
+from wireproof_reference_impl.nsq.lookupd.lookup import lookup
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.requests.http_request import (
     Answer,
     HttpRefusal,
     Request,
@@ -15,10 +19,6 @@ from wireproof_reference_impl.nsq.http_request import (
     nothing,
     plain,
 )
-from wireproof_reference_impl.nsq.lookupd import channels, cluster, partitions, topics
-from wireproof_reference_impl.nsq.lookupd.distortion import distorted
-from wireproof_reference_impl.nsq.lookupd.lookup import lookup
-from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 
 Question = Callable[[LookupServer, Request], object]
 

@@ -1,9 +1,9 @@
 """Registering channels over a lookup server, for topics where subscribing makes none."""
 
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
-from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 
 
 def create(server: LookupServer, request: Request) -> None:

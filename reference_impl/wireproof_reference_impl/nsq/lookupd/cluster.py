@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from wireproof_reference_impl.nsq.cluster.coordinator import Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic
-from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters, records
 from wireproof_reference_impl.nsq.lookupd.lookup import channels_of, registered
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 from wireproof_spec.nsq import error_codes
 
 Led = Mapping[ClusterTopic, Sequence[str]]

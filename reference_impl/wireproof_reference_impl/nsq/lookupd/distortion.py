@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.http_request import JSON, Answer, Request, error
+from wireproof_reference_impl.nsq.requests.http_request import JSON, Answer, Request, error
 
 Change = Callable[[Request, Answer], Answer]
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from wireproof_reference_impl.nsq.cluster.coordinator import Writes
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
-from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters, records
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 
 READ = "r"
 WRITE = "w"

@@ -1,7 +1,7 @@
 """The parameters of a request, checked as nsqlookupd checks them."""
 
-from wireproof_reference_impl.nsq.core.words import BadWord, integer
-from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.wire.words import BadWord, integer
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import is_valid_name
 

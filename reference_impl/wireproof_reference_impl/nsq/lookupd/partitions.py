@@ -3,9 +3,9 @@
 from wireproof_reference_impl.nsq.cluster.coordinator import Impossible, NoRoom
 from wireproof_reference_impl.nsq.cluster.member import Member
 from wireproof_reference_impl.nsq.cluster.place import Place
-from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters, records, topics
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
 

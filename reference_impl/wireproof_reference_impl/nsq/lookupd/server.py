@@ -3,9 +3,9 @@
 from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
-from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.timers import Timers
+from wireproof_reference_impl.nsq.delivery.timers import Timers
 from wireproof_reference_impl.nsq.lookupd.distortion import RIGHT, Distortion
+from wireproof_reference_impl.nsq.wire.limits import Limits
 from wireproof_reference_impl.served import Agenda
 
 

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from wireproof_reference_impl.nsq.cluster.coordinator import NoRoom
 from wireproof_reference_impl.nsq.cluster.place import Settings
-from wireproof_reference_impl.nsq.http_request import HttpRefusal, Request
 from wireproof_reference_impl.nsq.lookupd import parameters
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITIONS_CREATED
 

@@ -4,32 +4,33 @@ import random
 from collections.abc import Mapping, Sequence
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq import http_header
 from wireproof_reference_impl.nsq.behaviour import (
     DEPLOYED_SETTINGS,
     ChannelStart,
     OpenSubscription,
     Settings,
 )
-from wireproof_reference_impl.nsq.core import delivery, header, packed, record
-from wireproof_reference_impl.nsq.core.dispatch import (
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.dispatch import (
     Audience,
     by_tag,
     first_ready,
     untagged,
 )
-from wireproof_reference_impl.nsq.core.go_text import marshalled
-from wireproof_reference_impl.nsq.core.header import (
+from wireproof_reference_impl.nsq.delivery.in_flight import Held
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_reference_impl.nsq.requests import http_header
+from wireproof_reference_impl.nsq.requests.http_header import Fields, added
+from wireproof_reference_impl.nsq.wire import header, packed, record
+from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.header import (
     check_values,
     checked_object,
     reader,
     trace_number,
 )
-from wireproof_reference_impl.nsq.core.in_flight import Held
-from wireproof_reference_impl.nsq.core.message import Entry, Message, Stored
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.http_header import Fields, added
-from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
 from wireproof_spec.nsq.names import HEARTBEAT, PUB_EXT
 
 _MILLISECOND = 1_000_000
@@ -261,7 +262,7 @@ VARIANTS: tuple[Preset, ...] = (
     variant(
         "ext-length-always",
         "version and length of ext are delivered with every message",
-        {"delivery.extend": delivery.full_extend_part},
+        {"delivery.extend": message_parts.full_extend_part},
     ),
     variant(
         "indicator-by-message",

@@ -7,15 +7,15 @@ from typing import cast
 from msgspec.structs import replace
 
 from wireproof_reference_impl.json_text import compact_json
-from wireproof_reference_impl.nsq.http_request import Answer, HttpRefusal, Request
-from wireproof_reference_impl.nsq.preset import Preset, variant
-from wireproof_reference_impl.nsq.telling import (
+from wireproof_reference_impl.nsq.lookup_changes import (
     Data,
     Record,
     is_lookup,
     partitions,
     producers,
 )
+from wireproof_reference_impl.nsq.preset import Preset, variant
+from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
 
 _DELAY_NS = 150_000_000
 _BESIDE = ("topics", "tombstones")

@@ -13,6 +13,8 @@ import pytest
 from wireproof_reports.render.allure.case_result import CASE_LABEL, PAGE
 from wireproof_reports.render.allure.folder import write
 
+pytestmark = pytest.mark.process
+
 SELECTED = "nsq/publish/header-json"
 TIMED = {"uuid", "start", "stop"}
 OWN = """

@@ -134,8 +134,9 @@ def _description(case: CaseRecord, run: Run) -> Iterator[str]:
     yield f"**{case.level}** {code(case.clause)}: {plain(clause.law)}"
     if source(clause):
         yield f"Source: {plain(source(clause))}"
-    yield f"Conforms: {plain('; '.join(spoken_patterns(case.accepted)) or 'nothing listed')}"
-    yield f"Observed: {plain(spoken(case.observation))}"
+    conforming = "; ".join(spoken_patterns(case.accepted, case.case))
+    yield f"Conforms: {plain(conforming or 'nothing listed')}"
+    yield f"Observed: {plain(spoken(case.observation, case.case))}"
     if case.reading:
         yield f"Reading: {code(case.reading)}"
     # Allure 3 shows links to other machines alone, but lets a description lead anywhere.

@@ -26,8 +26,8 @@ from wireproof_suites.iggy.steps.stored_states import (
     EVERY_STATE,
     NOT_SET,
     WITHHELD,
-    are_set,
     is_withheld,
+    set_states,
 )
 
 AS_POLLED = "stored:as-polled"
@@ -60,7 +60,7 @@ def test_layout_with_state(server: Server, topic: Topic, state: int) -> Observat
     before = server.sent_and_polled(topic, *numbered(3))
     if len(before.seen) < 3:
         return observe_unread(before) or observed(MISSING, overdue=True)
-    if not are_set(server, topic, {1: state}):
+    if not set_states(server, topic, {1: state}):
         return observed(NOT_SET)
     polled = server.poll(topic)
     if is_withheld(state, polled, 3):

@@ -17,9 +17,9 @@ from wireproof_spec.iggy.headers import Header
 from wireproof_spec.strict_json import JsonValue
 from wireproof_suites.iggy.steps.json_messages import observe_json_messages, observe_unread_json
 from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message, numbered
-from wireproof_suites.iggy.steps.poll_results import AS_ASKED, kept
+from wireproof_suites.iggy.steps.poll_results import AS_ASKED, send_and_check
 from wireproof_suites.iggy.steps.stored_offsets import AS_STORED, observe_offset
-from wireproof_suites.iggy.steps.transports import posted
+from wireproof_suites.iggy.steps.transports import post_messages
 
 ASKED: dict[str, tuple[dict[str, object], slice]] = {
     "offset": ({"kind": "offset", "value": 2}, slice(2, None)),
@@ -54,7 +54,7 @@ def test_send(
 def test_polled_over_tcp(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Observation:
     """Messages posted over HTTP are polled over TCP as sent."""
     sent = [message(each.payload, *headers, id=each.id) for each in numbered(3)]
-    posted(server, topic, *sent)
+    post_messages(server, topic, *sent)
 
     return observe_messages(server.polled(topic, 3), sent)
 
@@ -62,7 +62,7 @@ def test_polled_over_tcp(server: Server, topic: Topic, headers: tuple[Header, ..
 @case("iggy/http/poll-defaults", clause="iggy.http.poll")
 def test_poll_defaults(server: Server, topic: Topic) -> Observation:
     """An HTTP poll without parameters returns the first ten messages of partition 1."""
-    sent = kept(server, topic, 12)
+    sent = send_and_check(server, topic, 12)
     polled = server.get_by(topic, "")
 
     return _as_asked(observe_json_messages(polled, sent[:10]))
@@ -72,7 +72,7 @@ def test_poll_defaults(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("strategy", ASKED)
 def test_poll_strategies(server: Server, topic: Topic, strategy: str) -> Observation:
     """An HTTP poll accepts each polling strategy by its name."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
     query, due = ASKED[strategy]
 
     return _as_asked(observe_json_messages(server.get(topic, **query), sent[due]))
@@ -81,7 +81,7 @@ def test_poll_strategies(server: Server, topic: Topic, strategy: str) -> Observa
 @case("iggy/http/poll-strategies/timestamp", clause="iggy.http.poll")
 def test_poll_by_timestamp(server: Server, topic: Topic) -> Observation:
     """An HTTP poll by timestamp (microseconds) starts at the first message not older than it."""
-    sent = kept(server, topic, 3, one_by_one=True)
+    sent = send_and_check(server, topic, 3, one_by_one=True)
     everything = server.get(topic)
     unread = observe_unread_json(everything)
     if unread is not None:
@@ -114,7 +114,7 @@ def test_unchecked_payload(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("offset", [0, 3])
 def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
     """An offset stored over HTTP is returned over both HTTP and TCP."""
-    kept(server, topic, 5)
+    send_and_check(server, topic, 5)
     path = f"{topic.path}/consumer-offsets"
     answer = server.http.put(path, server.offset_body(offset))
     if not is_success(answer):
@@ -132,7 +132,7 @@ def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
 @case("iggy/http/offset/stored-over-tcp", clause="iggy.http.offsets", needs=("poll",))
 def test_offset_of_tcp(server: Server, topic: Topic) -> Observation:
     """An offset stored over TCP is returned over HTTP."""
-    kept(server, topic, 5)
+    send_and_check(server, topic, 5)
     server.store_offset(topic, 2)
     told = server.http.get(
         f"{topic.path}/consumer-offsets", {"id": 1, "consumer_id": 1, "partition_id": 1}

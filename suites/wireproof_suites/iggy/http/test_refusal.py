@@ -26,7 +26,7 @@ from wireproof_spec.iggy.statuses import (
 from wireproof_suites.iggy.steps.json_messages import observe_unread_json
 from wireproof_suites.iggy.steps.message_contents import message
 from wireproof_suites.iggy.steps.requests import ABSENT, ABSENT_NAME
-from wireproof_suites.iggy.steps.transports import posted
+from wireproof_suites.iggy.steps.transports import post_messages
 
 SENTINEL = b"sentinel"
 NO_SUCH_RESOURCE = (404, "not_found")
@@ -157,7 +157,7 @@ def test_id_range(server: Server, topic: Topic, number: bytes) -> Observation:
     answer = server.http.post(
         f"{topic.path}/messages", body.encode().replace(b"123456789", number)
     )
-    posted(server, topic, message(SENTINEL))
+    post_messages(server, topic, message(SENTINEL))
     polled = server.got(topic, 1)
     unread = observe_unread_json(polled)
     if unread is not None:

@@ -23,7 +23,7 @@ from wireproof_suites.iggy.steps.message_contents import (
     message,
     numbered,
 )
-from wireproof_suites.iggy.steps.transports import TRANSPORTS, sent_over
+from wireproof_suites.iggy.steps.transports import TRANSPORTS, send_over
 
 UNKNOWN_KINDS: dict[str, object] = {
     "no-such-kind": "uint256",
@@ -40,7 +40,7 @@ UNKNOWN_KINDS: dict[str, object] = {
 def test_headers_null(server: Server, topic: Topic, transport: str) -> Observation:
     """A JSON message without headers has the value null in its headers field."""
     sent = numbered(2)
-    sent_over(transport, server, topic, *sent)
+    send_over(transport, server, topic, *sent)
 
     return each_field(server.got(topic, 2), sent, "headers", lambda _: None, word="null")
 
@@ -111,7 +111,7 @@ def test_same_when_posted(
 
 
 def _as_sent(server: Server, topic: Topic, transport: str, sent: SentMessage) -> Observation:
-    sent_over(transport, server, topic, sent)
+    send_over(transport, server, topic, sent)
     polled = server.got(topic, 1)
     return each_field(polled, [sent], "headers", lambda each: headers_value(each.headers))
 
@@ -121,7 +121,7 @@ def _same(
 ) -> Observation:
     ids = (0, 1, (1 << 128) - 1)
     sent = [message(b"payload %d" % n, *headers, id=id) for n, id in enumerate(ids)]
-    sent_over(transport, server, topic, *sent)
+    send_over(transport, server, topic, *sent)
     binary = server.polled(topic, len(sent))
     json = server.got(topic, len(sent))
     unread = observe_unread(binary) or observe_unread_json(json)

@@ -36,8 +36,8 @@ from wireproof_suites.iggy.steps.stored_states import (
     NOT_SET,
     UNKNOWN_STATES,
     WITHHELD,
-    are_set,
     is_withheld,
+    set_states,
 )
 
 IDS = {
@@ -86,7 +86,7 @@ def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
     before = _posted(server, topic, *sent)
     if not before.objects:
         return each_field(before, sent, "state", lambda _: STATES[AVAILABLE])
-    if not are_set(server, topic, {0: state}):
+    if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)
     polled = server.get(topic)
     if is_withheld(state, polled, 1):
@@ -100,7 +100,7 @@ def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
 def test_state_unknown(server: Server, topic: Topic, state: int) -> Observation:
     """Polling a message with an undefined state returns an error, or some name for the state."""
     _posted(server, topic, *numbered(1))
-    if not are_set(server, topic, {0: state}):
+    if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)
     polled = server.get(topic)
     unread = observe_unread_json(polled)

@@ -21,8 +21,8 @@ from wireproof_suites.iggy.steps.stored_states import (
     NOT_SET,
     UNKNOWN_STATES,
     WITHHELD,
-    are_set,
     is_withheld,
+    set_states,
 )
 
 SIZES = [1, 13, 4096, 4097, 65536]
@@ -64,7 +64,7 @@ def test_code(server: Server, topic: Topic, state: int) -> Observation:
     before = server.sent_and_polled(topic, *sent)
     if not before.seen:
         return observe_states(before, sent)
-    if not are_set(server, topic, {0: state}):
+    if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)
     polled = server.poll(topic)
     if is_withheld(state, polled, 1):
@@ -79,7 +79,7 @@ def test_delivered(server: Server, topic: Topic, states: dict[int, int]) -> Obse
     """A poll over messages in different states returns at least the available ones."""
     sent = numbered(5)
     server.sent(topic, *sent)
-    if not are_set(server, topic, states):
+    if not set_states(server, topic, states):
         return observed(NOT_SET)
     polled = server.poll(topic)
     unread = observe_unread(polled)
@@ -99,7 +99,7 @@ def test_unknown(server: Server, topic: Topic, state: int) -> Observation:
     """Polling a message with an undefined state code returns an error, or the code as it is."""
     sent = numbered(1)
     server.sent(topic, *sent)
-    if not are_set(server, topic, {0: state}):
+    if not set_states(server, topic, {0: state}):
         return observed(NOT_SET)
     polled = server.poll(topic)
     if observe_unread(polled) is not None:
@@ -114,7 +114,7 @@ def test_unknown_alone(server: Server, topic: Topic, state: int) -> Observation:
     """A message with an undefined state code does not break polls of its neighbours."""
     sent = numbered(3)
     server.sent(topic, *sent)
-    if not are_set(server, topic, {1: state}):
+    if not set_states(server, topic, {1: state}):
         return observed(NOT_SET)
     around = (
         observe_messages(server.poll(topic, Polling(value=offset, count=1)), [sent[offset]])

@@ -17,7 +17,7 @@ from wireproof_kit.runner.patience import PUSH
 from wireproof_spec.iggy import commands
 from wireproof_spec.iggy.bodies.consumer_groups import GroupRequest
 from wireproof_spec.iggy.kinds import GROUP_KIND, NEXT
-from wireproof_suites.iggy.steps.poll_results import kept
+from wireproof_suites.iggy.steps.poll_results import send_and_check
 
 GROUP = 7
 GROUP_POLL = Polling(consumer=GROUP, kind=GROUP_KIND, strategy=NEXT, auto_commit=1)
@@ -57,7 +57,7 @@ def test_not_joined(server: Server) -> Observation:
 def _filled(server: Server, partitions: int) -> Topic:
     topic = server.new_topic(partitions)
     for partition in range(1, partitions + 1):
-        kept(server, topic, 1, partition=partition)
+        send_and_check(server, topic, 1, partition=partition)
     return topic
 
 

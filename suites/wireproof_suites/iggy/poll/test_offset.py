@@ -10,7 +10,7 @@ from wireproof_kit.iggy.wire.answers import Done
 from wireproof_kit.iggy.wire.payloads import Polling
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.iggy.kinds import NEXT
-from wireproof_suites.iggy.steps.poll_results import kept
+from wireproof_suites.iggy.steps.poll_results import send_and_check
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 from wireproof_suites.iggy.steps.stored_offsets import AS_STORED, observe_offset
 
@@ -22,7 +22,7 @@ def test_consumers_apart(server: Server) -> Observation:
     """The server keeps a separate offset for each consumer in each partition."""
     topic = server.new_topic(partitions=2)
     for partition in (1, 2):
-        kept(server, topic, 5, partition=partition)
+        send_and_check(server, topic, 5, partition=partition)
     wanted = {(1, 1): 1, (1, 2): 2, (2, 1): 3, (2, 2): 4}
     for (consumer, partition), offset in wanted.items():
         server.store_offset(topic, offset, consumer=consumer, partition=partition)
@@ -38,7 +38,7 @@ def test_consumers_apart(server: Server) -> Observation:
 @pytest.mark.parametrize("offsets", OFFSETS.values(), ids=OFFSETS)
 def test_stored_offset(server: Server, topic: Topic, offsets: tuple[int, ...]) -> Observation:
     """The server returns the offset a consumer stored, also after it was overwritten."""
-    kept(server, topic, 5)
+    send_and_check(server, topic, 5)
     found = (_stored_and_told(server, topic, offset) for offset in offsets)
 
     return first_unlike(found, AS_STORED)
@@ -47,7 +47,7 @@ def test_stored_offset(server: Server, topic: Topic, offsets: tuple[int, ...]) -
 @case("iggy/poll/stored-offset/committed", clause="iggy.poll.stored-offset")
 def test_committed_offset(server: Server, topic: Topic) -> Observation:
     """The server returns the offset that a poll with auto-commit stored."""
-    kept(server, topic, 5)
+    send_and_check(server, topic, 5)
     server.poll(topic, Polling(strategy=NEXT, count=3, auto_commit=1))
 
     return observe_offset(server, topic, 2)
@@ -57,7 +57,7 @@ def test_committed_offset(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("consumer", [1, 4294967295])
 def test_never_stored(server: Server, topic: Topic, consumer: int) -> Observation:
     """For a consumer without a stored offset the server returns 0 or nothing."""
-    kept(server, topic, 3)
+    send_and_check(server, topic, 3)
     answer = server.ask_offset(topic, consumer=consumer)
     if not isinstance(answer, Done):
         return observe(answer, then=server.client.goes_on())

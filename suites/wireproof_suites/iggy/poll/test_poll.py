@@ -16,9 +16,9 @@ from wireproof_suites.iggy.steps.message_contents import HEADER_SETS, message
 from wireproof_suites.iggy.steps.poll_results import (
     AS_ASKED,
     ask,
-    kept,
     observe_asked,
     observe_nothing,
+    send_and_check,
 )
 from wireproof_suites.iggy.steps.polled_messages import first_unlike
 
@@ -61,7 +61,7 @@ def test_count(server: Server, topic: Topic, count: int) -> Observation:
 @pytest.mark.parametrize("count", [1, 3, 5, 6, (1 << 32) - 1])
 def test_as_many(server: Server, topic: Topic, count: int) -> Observation:
     """A poll returns as many messages as requested, if that many are available."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
 
     return ask(server, topic, sent[:count], Polling(count=count))
 
@@ -69,7 +69,7 @@ def test_as_many(server: Server, topic: Topic, count: int) -> Observation:
 @case("iggy/poll/by-name", clause="iggy.poll.request")
 def test_by_name(server: Server, topic: Topic) -> Observation:
     """A poll may identify the stream and the topic by name."""
-    sent = kept(server, topic, 3)
+    sent = send_and_check(server, topic, 3)
 
     return observe_asked(server.poll(topic, by=topic.by_name), sent)
 
@@ -104,7 +104,7 @@ def test_again(server: Server, topic: Topic, headers: tuple[Header, ...]) -> Obs
 @pytest.mark.parametrize("offset", [0, 1, 2, 4])
 def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
     """A poll by offset starts at the message with that offset."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
 
     return ask(server, topic, sent[offset:], Polling(value=offset))
 
@@ -113,7 +113,7 @@ def test_offset(server: Server, topic: Topic, offset: int) -> Observation:
 @pytest.mark.parametrize("offset", BEYOND.values(), ids=BEYOND)
 def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
     """A poll by an offset after the last message returns no messages."""
-    kept(server, topic, 5)
+    send_and_check(server, topic, 5)
 
     return observe_nothing(server.poll(topic, Polling(value=offset)))
 
@@ -122,7 +122,7 @@ def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation
 @pytest.mark.parametrize("which", [0, 2, 4], ids=["first", "middle", "last"])
 def test_timestamp(server: Server, topic: Topic, which: int) -> Observation:
     """A poll by timestamp starts at the first message not older than the timestamp."""
-    sent = kept(server, topic, 5, one_by_one=True)
+    sent = send_and_check(server, topic, 5, one_by_one=True)
     times = _times(server, topic)
     if len(times) < len(sent):
         return observed(MISSING, overdue=True)
@@ -135,7 +135,7 @@ def test_timestamp(server: Server, topic: Topic, which: int) -> Observation:
 @pytest.mark.parametrize("when", ["just-before", "1970"])
 def test_timestamp_before(server: Server, topic: Topic, when: str) -> Observation:
     """A poll by a timestamp before the first message returns all messages, or none."""
-    sent = kept(server, topic, 3, one_by_one=True)
+    sent = send_and_check(server, topic, 3, one_by_one=True)
     value = _times(server, topic)[0] - 1 if when == "just-before" else 0
     seen = ask(server, topic, sent, Polling(strategy=TIMESTAMP, value=value))
 
@@ -146,7 +146,7 @@ def test_timestamp_before(server: Server, topic: Topic, when: str) -> Observatio
 @pytest.mark.parametrize("when", ["just-after", "end-of-time"])
 def test_timestamp_after(server: Server, topic: Topic, when: str) -> Observation:
     """A poll by a timestamp after the last message returns no messages."""
-    kept(server, topic, 3, one_by_one=True)
+    send_and_check(server, topic, 3, one_by_one=True)
     value = _times(server, topic)[-1] + 1 if when == "just-after" else (1 << 64) - 1
 
     return observe_nothing(server.poll(topic, Polling(strategy=TIMESTAMP, value=value)))
@@ -157,7 +157,7 @@ def test_timestamp_after(server: Server, topic: Topic, when: str) -> Observation
 @pytest.mark.parametrize("count", [1, 5])
 def test_first(server: Server, topic: Topic, value: int, count: int) -> Observation:
     """A poll with strategy "first" starts at the first message and ignores the value."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
 
     return ask(server, topic, sent[:count], Polling(strategy=FIRST, value=value, count=count))
 
@@ -167,7 +167,7 @@ def test_first(server: Server, topic: Topic, value: int, count: int) -> Observat
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 100])
 def test_last(server: Server, topic: Topic, value: int, count: int) -> Observation:
     """A poll with strategy "last" returns the last messages in their stored order."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
 
     return ask(server, topic, sent[-count:], Polling(strategy=LAST, value=value, count=count))
 
@@ -177,7 +177,7 @@ def test_last(server: Server, topic: Topic, value: int, count: int) -> Observati
 @pytest.mark.parametrize("value", [0, 4])
 def test_next(server: Server, topic: Topic, stored: int | None, value: int) -> Observation:
     """A poll with strategy "next" starts after the stored offset, or at the first message."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
     if stored is not None:
         server.store_offset(topic, stored)
     due = sent if stored is None else sent[stored + 1 :]
@@ -190,7 +190,7 @@ def test_next(server: Server, topic: Topic, stored: int | None, value: int) -> O
 def test_empty(server: Server, topic: Topic, strategy: int) -> Observation:
     """A poll of an empty partition returns no messages, and returns one after a send."""
     seen = observe_nothing(server.poll(topic, Polling(strategy=strategy)))
-    kept(server, topic, 1)
+    send_and_check(server, topic, 1)
 
     return seen
 
@@ -198,7 +198,7 @@ def test_empty(server: Server, topic: Topic, strategy: int) -> Observation:
 @case("iggy/poll/empty/after-all", clause="iggy.poll.empty")
 def test_next_after_all(server: Server, topic: Topic) -> Observation:
     """A poll with strategy "next" returns nothing once the last message is committed."""
-    kept(server, topic, 3)
+    send_and_check(server, topic, 3)
     server.poll(topic, Polling(strategy=NEXT, auto_commit=1))
 
     return observe_nothing(server.poll(topic, Polling(strategy=NEXT)))
@@ -208,7 +208,7 @@ def test_next_after_all(server: Server, topic: Topic) -> Observation:
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_auto_commit(server: Server, topic: Topic, count: int) -> Observation:
     """A poll with auto-commit continues where the previous one ended."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
     polling = Polling(strategy=NEXT, count=count, auto_commit=1)
     polls = (
         ask(server, topic, sent[first : first + count], polling) for first in range(0, 5, count)
@@ -221,7 +221,7 @@ def test_auto_commit(server: Server, topic: Topic, count: int) -> Observation:
 @pytest.mark.parametrize("byte", [0, 2, 255])
 def test_no_commit(server: Server, topic: Topic, byte: int) -> Observation:
     """A poll whose commit byte is not 1 stores no offset."""
-    sent = kept(server, topic, 5)
+    sent = send_and_check(server, topic, 5)
     polling = Polling(strategy=NEXT, count=2, auto_commit=byte)
 
     return first_unlike((ask(server, topic, sent[:2], polling) for _ in range(3)), AS_ASKED)

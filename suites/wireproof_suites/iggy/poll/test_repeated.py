@@ -12,11 +12,11 @@ from wireproof_spec.iggy.header_kinds import STRING
 from wireproof_spec.iggy.headers import Header
 from wireproof_spec.iggy.states import MARKED_FOR_DELETION, POISONED, UNAVAILABLE
 from wireproof_suites.iggy.steps.elapsed_time import (
-    lasting,
+    json_poll_content,
     observe_fewer,
     observe_fewer_json,
-    told,
-    told_in_json,
+    poll_content,
+    poll_repeatedly,
 )
 from wireproof_suites.iggy.steps.header_kinds import EVERY_KIND
 from wireproof_suites.iggy.steps.message_contents import (
@@ -30,7 +30,7 @@ from wireproof_suites.iggy.steps.message_contents import (
     message,
     numbered,
 )
-from wireproof_suites.iggy.steps.stored_states import NOT_CHANGED, NOT_SET, are_set, is_done
+from wireproof_suites.iggy.steps.stored_states import NOT_CHANGED, NOT_SET, is_done, set_states
 
 IDS = (DISTINCT_ID, (1 << 53) + 1, 1 << 64, (1 << 128) - 1, 0)
 HEADERS: tuple[tuple[Header, ...], ...] = (
@@ -63,9 +63,9 @@ def test_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...]) -> O
         return fewer
 
     def look() -> object:
-        return told(server.poll(topic)), told(server.poll(topic, FROM_THE_SECOND))
+        return poll_content(server.poll(topic)), poll_content(server.poll(topic, FROM_THE_SECOND))
 
-    return lasting(look(), look)
+    return poll_repeatedly(look(), look)
 
 
 @case("iggy/poll/again-later/changed", clause="iggy.poll.again", needs=("control",), waiting=True)
@@ -78,7 +78,9 @@ def test_changed_later(server: Server, topic: Topic) -> Observation:
     if not_done is not None:
         return not_done
 
-    return lasting(told(server.poll(topic)), lambda: told(server.poll(topic)))
+    return poll_repeatedly(
+        poll_content(server.poll(topic)), lambda: poll_content(server.poll(topic))
+    )
 
 
 @case(
@@ -92,13 +94,13 @@ def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
     fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
     if fewer is not None:
         return fewer
-    if not are_set(server, topic, UNKNOWN_SET):
+    if not set_states(server, topic, UNKNOWN_SET):
         return observed(NOT_SET)
 
     def look() -> object:
-        return [told(server.poll(topic, each)) for each in ONE_BY_ONE]
+        return [poll_content(server.poll(topic, each)) for each in ONE_BY_ONE]
 
-    return lasting(look(), look)
+    return poll_repeatedly(look(), look)
 
 
 @case("iggy/json/again-later", clause="iggy.poll.again", needs=("http",), waiting=True)
@@ -111,7 +113,7 @@ def test_json_later(server: Server, topic: Topic, sent: tuple[SentMessage, ...])
     if fewer is not None:
         return fewer
 
-    return lasting(told_in_json(first), lambda: told_in_json(server.get(topic)))
+    return poll_repeatedly(json_poll_content(first), lambda: json_poll_content(server.get(topic)))
 
 
 @case(
@@ -130,7 +132,9 @@ def test_json_changed_later(server: Server, topic: Topic) -> Observation:
     if not_done is not None:
         return not_done
 
-    return lasting(told_in_json(server.get(topic)), lambda: told_in_json(server.get(topic)))
+    return poll_repeatedly(
+        json_poll_content(server.get(topic)), lambda: json_poll_content(server.get(topic))
+    )
 
 
 @case(
@@ -145,20 +149,20 @@ def test_json_unknown_state_later(server: Server, topic: Topic) -> Observation:
     fewer = observe_fewer_json(server.got(topic, 5), 5)
     if fewer is not None:
         return fewer
-    if not are_set(server, topic, UNKNOWN_SET):
+    if not set_states(server, topic, UNKNOWN_SET):
         return observed(NOT_SET)
 
     def look() -> object:
         return [
-            told_in_json(server.get(topic, value=each.value, count=each.count))
+            json_poll_content(server.get(topic, value=each.value, count=each.count))
             for each in ONE_BY_ONE
         ]
 
-    return lasting(look(), look)
+    return poll_repeatedly(look(), look)
 
 
 def _not_changed(server: Server, topic: Topic) -> Observation | None:
     """Set states and turn a bit over; ``not-set`` or ``not-changed`` when that cannot be done."""
-    if not are_set(server, topic, STATES_SET):
+    if not set_states(server, topic, STATES_SET):
         return observed(NOT_SET)
     return None if is_done(server.control.flip(topic, 4, FLIPPED_BIT)) else observed(NOT_CHANGED)

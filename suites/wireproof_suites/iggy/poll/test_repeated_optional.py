@@ -16,13 +16,13 @@ from wireproof_kit.iggy.wire.http import base64_text, is_success
 from wireproof_kit.observation import Observation
 from wireproof_suites.iggy.steps.elapsed_time import (
     are_some_of,
-    lasting,
-    lasting_while,
-    messages_told,
+    json_poll_content,
+    messages_content,
     observe_fewer,
     observe_fewer_json,
-    told,
-    told_in_json,
+    poll_content,
+    poll_repeatedly,
+    repeat_while,
 )
 from wireproof_suites.iggy.steps.message_contents import PAYLOAD, WIDTHS, message
 
@@ -43,7 +43,7 @@ def test_width_later(server: Server, topic: Topic) -> Observation:
     fewer = observe_fewer(first, taken + 1)
     if fewer is not None:
         return fewer
-    seen = lasting(told(first), lambda: told(server.poll(topic)))
+    seen = poll_repeatedly(poll_content(first), lambda: poll_content(server.poll(topic)))
 
     return _unless_refused(seen, is_refused=taken < len(OF_OTHER_WIDTHS))
 
@@ -56,7 +56,7 @@ def test_json_width_later(server: Server, topic: Topic) -> Observation:
     fewer = observe_fewer_json(first, taken + 1)
     if fewer is not None:
         return fewer
-    seen = lasting(told_in_json(first), lambda: told_in_json(server.get(topic)))
+    seen = poll_repeatedly(json_poll_content(first), lambda: json_poll_content(server.get(topic)))
 
     return _unless_refused(seen, is_refused=taken < len(OF_OTHER_WIDTHS))
 
@@ -70,9 +70,9 @@ def test_repeated_id_later(server: Server, topic: Topic) -> Observation:
     fewer = observe_fewer(first, 1)
     if fewer is not None:
         return fewer
-    known = messages_told(first)
+    known = messages_content(first)
 
-    return lasting_while(lambda: are_some_of(messages_told(server.poll(topic)), known))
+    return repeat_while(lambda: are_some_of(messages_content(server.poll(topic)), known))
 
 
 @case("iggy/json/again-later/repeated-id", clause="iggy.poll.again", needs=("http",), waiting=True)
@@ -85,7 +85,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
     if fewer is not None:
         return fewer
 
-    return lasting_while(lambda: are_some_of(server.get(topic).objects, first.objects))
+    return repeat_while(lambda: are_some_of(server.get(topic).objects, first.objects))
 
 
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
@@ -100,9 +100,9 @@ def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -
         return fewer
 
     def look() -> object:
-        return told_in_json(server.get(topic)), told(server.poll(topic))
+        return json_poll_content(server.get(topic)), poll_content(server.poll(topic))
 
-    return _unless_refused(lasting(look(), look), is_refused=not is_taken)
+    return _unless_refused(poll_repeatedly(look(), look), is_refused=not is_taken)
 
 
 def _sent_one_by_one(server: Server, topic: Topic) -> int:

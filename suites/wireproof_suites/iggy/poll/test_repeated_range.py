@@ -14,10 +14,10 @@ from wireproof_spec.iggy.bodies.send_messages import SentMessage
 from wireproof_spec.iggy.kinds import FIRST, LAST, NEXT, STRATEGIES, TIMESTAMP
 from wireproof_suites.iggy.steps.elapsed_time import (
     NOT_AT_FIRST,
-    lasting,
+    json_poll_content,
     observe_fewer,
-    told,
-    told_in_json,
+    poll_content,
+    poll_repeatedly,
 )
 from wireproof_suites.iggy.steps.json_messages import observe_json_messages
 from wireproof_suites.iggy.steps.message_contents import numbered
@@ -39,7 +39,7 @@ def test_asked_later(server: Server, topic: Topic) -> Observation:
 
     def ask(polling: Polling, due: Due) -> tuple[bool, object]:
         polled = server.poll(topic, polling)
-        return observe_asked(polled, due).value == AS_ASKED, told(polled)
+        return observe_asked(polled, due).value == AS_ASKED, poll_content(polled)
 
     return _asked_for_seconds(server, topic, ask)
 
@@ -57,7 +57,7 @@ def test_json_asked_later(server: Server, topic: Topic) -> Observation:
             id=CONSUMER,
             consumer_id=CONSUMER,
         )
-        return observe_json_messages(polled, due).value == AS_SENT, told_in_json(polled)
+        return observe_json_messages(polled, due).value == AS_SENT, json_poll_content(polled)
 
     return _asked_for_seconds(server, topic, ask)
 
@@ -77,7 +77,9 @@ def _asked_for_seconds(server: Server, topic: Topic, ask: Ask) -> Observation:
     right = {polling: brought for polling, (is_due, brought) in first.items() if is_due}
     if not right:
         return observed(NOT_AT_FIRST)
-    seen = lasting(right, lambda: {polling: ask(polling, due[polling])[1] for polling in right})
+    seen = poll_repeatedly(
+        right, lambda: {polling: ask(polling, due[polling])[1] for polling in right}
+    )
 
     return replace(seen, note=_left_out(polling for polling in due if polling not in right))
 

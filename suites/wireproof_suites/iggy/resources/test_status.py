@@ -21,7 +21,7 @@ from wireproof_spec.iggy.bodies.topics import TopicRequest
 from wireproof_spec.iggy.kinds import PARTITION_ID
 from wireproof_spec.iggy.limits import MAX_PARTITIONS
 from wireproof_suites.iggy.steps.message_contents import message
-from wireproof_suites.iggy.steps.poll_results import kept
+from wireproof_suites.iggy.steps.poll_results import send_and_check
 from wireproof_suites.iggy.steps.requests import ABSENT, ABSENT_NAME, NO_TOPIC
 from wireproof_suites.iggy.steps.stored_offsets import observe_offset
 
@@ -125,7 +125,7 @@ def test_count_zero(server: Server, topic: Topic, stream: str) -> Observation:
 @pytest.mark.parametrize("offset", [3, 100, (1 << 64) - 1])
 def test_offset_beyond(server: Server, topic: Topic, offset: int) -> Observation:
     """Storing an offset after the last message is refused."""
-    kept(server, topic, 3)
+    send_and_check(server, topic, 3)
     server.store_offset(topic, 1)
     seen = observe(server.store_offset(topic, offset), then=server.client.goes_on())
 

@@ -1,4 +1,4 @@
-"""Polls that are asked again for seconds, and all that they tell."""
+"""Repeat polls for several seconds and compare everything they return."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.wire.waiting import until
 from wireproof_suites.iggy.steps.json_messages import observe_unread_json
 
-LASTING_SECONDS = 4.5
+REPEAT_SECONDS = 4.5
 """Longer than anybody is late."""
 
 EVERY_SECONDS = 0.5
@@ -19,16 +19,14 @@ NOT_AT_FIRST = "not-at-first"
 """What never came, or never rightly, cannot be asked again: other clauses tell."""
 
 
-def lasting(first: object, look: Callable[[], object]) -> Observation:
-    """Look for seconds whether something else is told than at first: ``same``, ``different``."""
-    return lasting_while(lambda: look() == first)
+def poll_repeatedly(first: object, look: Callable[[], object]) -> Observation:
+    """Poll for several seconds; return ``different`` if a result is not ``first``."""
+    return repeat_while(lambda: look() == first)
 
 
-def lasting_while(is_same: Callable[[], bool]) -> Observation:
-    """Look for seconds whether it is still the same: ``same``, ``different``."""
-    other = until(
-        lambda: None if is_same() else True, seconds=LASTING_SECONDS, every=EVERY_SECONDS
-    )
+def repeat_while(is_same: Callable[[], bool]) -> Observation:
+    """Check for several seconds; return ``different`` once a check fails, else ``same``."""
+    other = until(lambda: None if is_same() else True, seconds=REPEAT_SECONDS, every=EVERY_SECONDS)
     return observed("different" if other else "same")
 
 
@@ -51,20 +49,20 @@ def observe_fewer_json(polled: JsonPolled, due: int) -> Observation | None:
     return observe_unread_json(polled) or observed(NOT_AT_FIRST)
 
 
-def told(polled: Polled) -> object:
-    """Return all that a poll tells."""
+def poll_content(polled: Polled) -> object:
+    """Return everything a poll returned, in a form that can be compared."""
     unread = observe_unread(polled)
     if unread is not None:
         return unread.value, polled.size
-    return polled.head, polled.declared, polled.layout, messages_told(polled)
+    return polled.head, polled.declared, polled.layout, messages_content(polled)
 
 
-def messages_told(polled: Polled) -> Sequence[object]:
-    """Return all that a poll tells of messages; the order of their headers tells nothing."""
+def messages_content(polled: Polled) -> Sequence[object]:
+    """Return the polled messages; the order of their headers does not count."""
     return [(replace(each, headers=()), as_set(each.headers)) for each in polled.messages]
 
 
-def told_in_json(polled: JsonPolled) -> object:
-    """Return all that a poll over HTTP tells."""
+def json_poll_content(polled: JsonPolled) -> object:
+    """Return everything an HTTP poll returned, in a form that can be compared."""
     unread = observe_unread_json(polled)
     return unread.value if unread is not None else (polled.shape, polled.objects)

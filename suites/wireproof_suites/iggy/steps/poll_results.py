@@ -22,7 +22,7 @@ AS_ASKED = "delivered:as-asked"
 NONE = "delivered:none"
 
 
-def kept(
+def send_and_check(
     server: Server,
     topic: Topic,
     count: int,

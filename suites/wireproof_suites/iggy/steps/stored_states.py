@@ -19,7 +19,7 @@ def is_done(answer: Transferred) -> bool:
     return is_success(answer)
 
 
-def are_set(server: Server, topic: Topic, states: dict[int, int]) -> bool:
+def set_states(server: Server, topic: Topic, states: dict[int, int]) -> bool:
     """Set the states of messages by their offsets; tell whether all were set."""
     control = server.control
     return all(control.is_set(topic, offset, state) for offset, state in states.items())

@@ -11,7 +11,7 @@ OVER_TCP, OVER_HTTP = "over-tcp", "over-http"
 TRANSPORTS = (OVER_TCP, OVER_HTTP)
 
 
-def sent_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) -> None:
+def send_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) -> None:
     """Send messages as a step that must succeed.
 
     Raises:
@@ -20,10 +20,10 @@ def sent_over(transport: str, server: Server, topic: Topic, *sent: SentMessage) 
     if transport == OVER_TCP:
         server.sent(topic, *sent)
     else:
-        posted(server, topic, *sent)
+        post_messages(server, topic, *sent)
 
 
-def posted(server: Server, topic: Topic, *sent: SentMessage) -> None:
+def post_messages(server: Server, topic: Topic, *sent: SentMessage) -> None:
     """Send messages over HTTP as a step that must succeed.
 
     Raises:

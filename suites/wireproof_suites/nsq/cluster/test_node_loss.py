@@ -8,13 +8,18 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.waiting import until
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
-from wireproof_suites.nsq.steps.leader_changes import came_back, led, publish_soon, story
+from wireproof_suites.nsq.steps.leader_changes import (
+    bring_back,
+    publish_when_ready,
+    story,
+    wait_for_leader,
+)
 
 
 @case("nsq/cluster/gone-kept", clause="smart.cluster.gone-kept", alone=True)
 def test_node_gone(broker: Broker, cluster: Cluster, movable_topic: Topic) -> Observation:
     """After a leader fails, a replica becomes leader and delivers the acknowledged messages."""
-    topic = led(broker, cluster, movable_topic)
+    topic = wait_for_leader(broker, cluster, movable_topic)
     tale = story(broker, topic)
     tale.consumer().close()
     tale.publish(5)
@@ -31,7 +36,7 @@ def test_node_of_an_ordered_topic_gone(
     broker: Broker, cluster: Cluster, movable_ordered_topic: Topic
 ) -> Observation:
     """After the leader of an ordered topic fails, the unfinished messages arrive in order."""
-    topic = led(broker, cluster, movable_ordered_topic)
+    topic = wait_for_leader(broker, cluster, movable_ordered_topic)
     tale = story(broker, topic)
     with tale.consumer() as consumer:
         tale.publish(5)
@@ -49,7 +54,7 @@ def test_publish_with_a_node_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """After a leader fails, the new leader accepts and delivers messages."""
-    topic = led(broker, cluster, movable_topic)
+    topic = wait_for_leader(broker, cluster, movable_topic)
     cluster.node_down(topic)
     found = cluster.next_leader(topic)
     if found is None:
@@ -57,7 +62,7 @@ def test_publish_with_a_node_gone(
     tale = story(broker, found)
     consumer = tale.consumer()
     body = broker.unique_body()
-    answer = observe(publish_soon(broker, found, body))
+    answer = observe(publish_when_ready(broker, found, body))
     tale.owed.append(body)
     return tale.rest(consumer) if answer.value == "ok" else answer
 
@@ -67,7 +72,7 @@ def test_node_back_and_the_other_gone(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """A node that rejoins delivers messages that were acknowledged while it was away."""
-    first = led(broker, cluster, movable_topic)
+    first = wait_for_leader(broker, cluster, movable_topic)
     tale = story(broker, first)
     tale.publish(2)
     cluster.node_down(first)
@@ -77,11 +82,11 @@ def test_node_back_and_the_other_gone(
     tale.topic = second
     for _ in range(3):
         body = broker.unique_body()
-        answer = observe(publish_soon(broker, second, body))
+        answer = observe(publish_when_ready(broker, second, body))
         if answer.value != "ok":
             return answer
         tale.owed.append(body)
-    if not came_back(cluster, first):
+    if not bring_back(cluster, first):
         return observed("not-back")
     cluster.node_down(second)
     third = cluster.next_leader(second)
@@ -114,7 +119,7 @@ def test_lookup_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """While writing is disabled, lookups return nodes to consumers but not to producers."""
-    topic = led(broker, cluster, movable_topic)
+    topic = wait_for_leader(broker, cluster, movable_topic)
     _with_channel(broker, topic)
     if cluster.leader_of(topic, access="w") is None:
         return observed("never-named")
@@ -129,7 +134,7 @@ def test_publish_with_writing_disabled(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """While writing is disabled, a producer that knows the leader can still publish."""
-    topic = led(broker, cluster, movable_topic)
+    topic = wait_for_leader(broker, cluster, movable_topic)
     broker.published(topic, broker.unique_body())
     cluster.disable_writes()
     return observe(broker.publish(topic, broker.unique_body()))

@@ -14,7 +14,7 @@ from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
-from wireproof_suites.nsq.steps.leader_changes import asked_at, publish_soon
+from wireproof_suites.nsq.steps.leader_changes import ask_at, publish_when_ready
 
 TRACE_ID = 77
 PUBLISHES: Mapping[str, Callable[[Topic, bytes], Outgoing]] = {
@@ -32,7 +32,7 @@ def test_publish_to_a_follower(
 ) -> Observation:
     """A node refuses publishes to a partition it does not lead."""
     topic = cluster.elsewhere(shared_replicated_topic)
-    return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
+    return ask_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
 
 
 @case("nsq/cluster/not-leader-ext", clause="smart.cluster.not-leader", needs=("ext",))
@@ -41,7 +41,7 @@ def test_publish_with_header_to_a_follower(
 ) -> Observation:
     """A node refuses messages with a header for a partition it does not lead."""
     topic = cluster.elsewhere(replicated_ext_topic)
-    return asked_at(broker, topic, frames.pub_ext(topic, {"k": "v"}, broker.unique_body()))
+    return ask_at(broker, topic, frames.pub_ext(topic, {"k": "v"}, broker.unique_body()))
 
 
 @case("nsq/cluster/not-leader-again", clause="smart.cluster.not-leader")
@@ -50,9 +50,9 @@ def test_publish_to_a_follower_again(
 ) -> Observation:
     """A follower still refuses publishes after the leader has accepted some."""
     topic = cluster.elsewhere(shared_replicated_topic)
-    first = asked_at(broker, topic, frames.pub(topic, broker.unique_body()))
+    first = ask_at(broker, topic, frames.pub(topic, broker.unique_body()))
     broker.published(shared_replicated_topic, broker.unique_body())
-    second = asked_at(broker, topic, frames.pub(topic, broker.unique_body()))
+    second = ask_at(broker, topic, frames.pub(topic, broker.unique_body()))
     return second if second.value != first.value else first
 
 
@@ -64,7 +64,7 @@ def test_refused_message_is_not_delivered(
     elsewhere = cluster.elsewhere(shared_replicated_topic)
     consumer = broker.subscribe(shared_replicated_topic, ready=50)
     refused, sentinel = broker.unique_body(), broker.unique_body()
-    if asked_at(broker, elsewhere, frames.pub(elsewhere, refused)).value == "ok":
+    if ask_at(broker, elsewhere, frames.pub(elsewhere, refused)).value == "ok":
         return observed("ok")
     broker.published(shared_replicated_topic, sentinel)
     return observe_absence(consumer.until(sentinel), of=refused)
@@ -76,7 +76,7 @@ def test_subscribe_at_a_follower(
 ) -> Observation:
     """A node refuses subscriptions to a partition it does not lead."""
     topic = cluster.elsewhere(shared_replicated_topic)
-    return asked_at(broker, topic, frames.subscribe(topic, topic.channel()))
+    return ask_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
 
 @case("nsq/cluster/elsewhere", clause="smart.cluster.elsewhere")
@@ -86,7 +86,7 @@ def test_publish_to_a_node_without_the_partition(
 ) -> Observation:
     """A node refuses publishes to a partition it does not hold."""
     topic = cluster.elsewhere(shared_partitioned_topic)
-    return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
+    return ask_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
 
 
 @case("nsq/cluster/sub-elsewhere", clause="smart.cluster.sub-elsewhere")
@@ -95,7 +95,7 @@ def test_subscribe_at_a_node_without_the_partition(
 ) -> Observation:
     """A node refuses subscriptions to a partition it does not hold."""
     topic = cluster.elsewhere(shared_partitioned_topic)
-    return asked_at(broker, topic, frames.subscribe(topic, topic.channel()))
+    return ask_at(broker, topic, frames.subscribe(topic, topic.channel()))
 
 
 @case("nsq/cluster/not-writable", clause="smart.cluster.not-writable")
@@ -106,7 +106,7 @@ def test_publish_to_an_unwritable_partition(
     """The broker refuses publishes to a partition that is not writable."""
     topic = fresh_plain_topic
     cluster.make_unwritable(topic)
-    return asked_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
+    return ask_at(broker, topic, PUBLISHES[command](topic, broker.unique_body()))
 
 
 @case("nsq/lookup/unwritable", clause="smart.lookup.access", needs=("unwritable",), waiting=True)
@@ -137,7 +137,7 @@ def test_publish_to_a_partition_that_is_writable_again(
     cluster.make_unwritable(topic)
     broker.publish(topic, broker.unique_body())
     cluster.make_writable(topic)
-    return observe(publish_soon(broker, topic, broker.unique_body()))
+    return observe(publish_when_ready(broker, topic, broker.unique_body()))
 
 
 @case("nsq/cluster/unwritable-read", clause="smart.cluster.unwritable-read", waiting=True)
@@ -163,7 +163,7 @@ def test_nodes_named_by_lookups(
         named = cluster.leader_of(partitioned_topic.at(place.partition))
         if named is None:
             return observed("not-named")
-        seen = asked_at(broker, named, frames.subscribe(named, named.channel()))
+        seen = ask_at(broker, named, frames.subscribe(named, named.channel()))
         if seen.value != "ok":
             return seen
         consumer = broker.subscribe(named)

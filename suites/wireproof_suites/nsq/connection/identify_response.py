@@ -11,7 +11,7 @@ from wireproof_spec.json_schema import check
 SCHEMA = "nsq/identify-response"
 
 
-def observe_told(
+def observe_identify(
     answer: Answer, asked: Mapping[str, int], *, where_told: Mapping[str, object]
 ) -> Observation:
     """Hold the answer to its schema and to what was asked for: ``told``, ``told:FIELD-wrong``.

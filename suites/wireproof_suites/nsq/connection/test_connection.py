@@ -25,11 +25,11 @@ from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import ANSWER, REDELIVERY
 from wireproof_spec.nsq.names import MPUB_TRACE
-from wireproof_suites.nsq.connection.identify_response import observe_told
+from wireproof_suites.nsq.connection.identify_response import observe_identify
 from wireproof_suites.nsq.steps.deliveries import answered_and
 from wireproof_suites.nsq.steps.partitions import answer_to, then_state
 from wireproof_suites.nsq.steps.publish_results import then_goes_on
-from wireproof_suites.nsq.steps.subscriptions import took_all
+from wireproof_suites.nsq.steps.subscriptions import receive_all
 
 WRONG_MAGIC = b"  V9"
 UNKNOWN = {"word": b"WP_NOTHING x\n", "lower-case": b"nop\n", "nothing": b"\n"}
@@ -213,7 +213,7 @@ def test_negotiated(broker: Broker, plain_topic: Topic) -> Observation:
     with broker.connect(identify=None, topic=plain_topic) as client:
         frame = identify(feature_negotiation=True, desired_tag=TAG, **ASKED)
 
-        return observe_told(client.ask(frame), ASKED, where_told=WHERE_TOLD)
+        return observe_identify(client.ask(frame), ASKED, where_told=WHERE_TOLD)
 
 
 @case("nsq/connection/identify-refused", clause="smart.connection.identify-refused")
@@ -350,7 +350,7 @@ def test_ready_again(broker: Broker, fresh_plain_topic: Topic) -> Observation:
             bodies = [broker.unique_body(), broker.unique_body()]
             for body in bodies:
                 broker.published(topic, body)
-            seen = took_all(consumer, bodies)
+            seen = receive_all(consumer, bodies)
             if seen.value != "delivered:all":
                 return seen
     return observed("all")

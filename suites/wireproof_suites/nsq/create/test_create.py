@@ -14,10 +14,10 @@ from wireproof_suites.nsq.steps.lookup_requests import look, tell
 from wireproof_suites.nsq.steps.topic_creation import (
     ONE,
     create,
-    created,
+    create_and_look_up,
+    create_and_wait,
     observe_count,
     observe_kind,
-    told,
 )
 
 EXTEND = {"extend": "true"}
@@ -49,7 +49,7 @@ def test_path(lookup: LookupClient, new_topic_name: str) -> Observation:
 @case("nsq/create/extend", clause="ext.create.extend", waiting=True)
 def test_extend(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Observation:
     """A topic created with extend=true accepts and delivers headers."""
-    topic = created(broker, lookup, new_topic_name, EXTEND)
+    topic = create_and_wait(broker, lookup, new_topic_name, EXTEND)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
 
@@ -63,7 +63,9 @@ def test_extend_in_meta(
     broker: Broker, lookup: LookupClient, new_topic_name: str, more: dict[str, str]
 ) -> Observation:
     """The lookup meta of a topic created with extend=true has extend_support set."""
-    return told(broker, lookup, new_topic_name, {**EXTEND, **more}, observe_extend, due="true")
+    return create_and_look_up(
+        broker, lookup, new_topic_name, {**EXTEND, **more}, observe_extend, due="true"
+    )
 
 
 @case(
@@ -73,7 +75,7 @@ def test_extend_everywhere(
     broker: Broker, lookup: LookupClient, new_topic_name: str
 ) -> Observation:
     """Every partition of a topic created with extend=true accepts and delivers headers."""
-    topic = created(broker, lookup, new_topic_name, EXTEND, partitions=2)
+    topic = create_and_wait(broker, lookup, new_topic_name, EXTEND, partitions=2)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
 
@@ -83,14 +85,14 @@ def test_without_extend(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
     """A topic created without extend, or with extend=false, accepts no headers."""
-    topic = created(broker, lookup, new_topic_name, parameters)
+    topic = create_and_wait(broker, lookup, new_topic_name, parameters)
     return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
 
 
 @case("nsq/create/partition-num", clause="ext.create.parameters", waiting=True)
 def test_one_partition(broker: Broker, lookup: LookupClient, new_topic_name: str) -> Observation:
     """A topic created with partition_num=1 has one partition."""
-    topic = created(broker, lookup, new_topic_name, EXTEND)
+    topic = create_and_wait(broker, lookup, new_topic_name, EXTEND)
     return observe_count(topic, lookup, due=1) if isinstance(topic, Topic) else topic
 
 
@@ -105,7 +107,7 @@ def test_two_partitions(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
     """A topic created with partition_num=2 has the partitions 0 and 1."""
-    topic = created(broker, lookup, new_topic_name, parameters, partitions=2)
+    topic = create_and_wait(broker, lookup, new_topic_name, parameters, partitions=2)
     if not isinstance(topic, Topic):
         return topic
     if [place.partition for place in topic.places] != [0, 1]:
@@ -119,7 +121,7 @@ def test_replicator(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
     """A topic created with replicator=1 is stored on one node."""
-    return told(broker, lookup, new_topic_name, parameters, one_copy, due="true")
+    return create_and_look_up(broker, lookup, new_topic_name, parameters, one_copy, due="true")
 
 
 @case("nsq/create/replicator-two", clause="ext.create.parameters", needs=("replica",))
@@ -129,7 +131,7 @@ def test_two_replicas(
 ) -> Observation:
     """A topic created with replicator=2 is stored on two nodes."""
     wanted = {"replicator": "2", **parameters}
-    return told(broker, lookup, new_topic_name, wanted, two_copies, due="true")
+    return create_and_look_up(broker, lookup, new_topic_name, wanted, two_copies, due="true")
 
 
 @case("nsq/create/topic", clause="ext.create.parameters", waiting=True)
@@ -140,7 +142,7 @@ def test_topic(
     """A created topic has exactly the requested name."""
     name = pattern.format(new_topic_name)[:MAX_NAME_SIZE]
     try:
-        topic = created(broker, lookup, name, {})
+        topic = create_and_wait(broker, lookup, name, {})
         return observe_kind(broker, topic) if isinstance(topic, Topic) else topic
     finally:
         lookup.delete(name)

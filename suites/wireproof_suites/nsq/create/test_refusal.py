@@ -20,10 +20,10 @@ from wireproof_suites.nsq.steps.lookup_requests import eventually, look, slaves,
 from wireproof_suites.nsq.steps.topic_creation import (
     ONE,
     create,
+    create_and_look_up,
+    create_and_wait,
     create_at,
-    created,
     observe_word,
-    told,
 )
 
 NO_NAME = ""
@@ -128,7 +128,7 @@ def test_many_partitions(
 ) -> Observation:
     """An orderedmulti or multipart topic may have more partitions than there are nodes."""
     partitions = lookup.node_count() + 1
-    topic = created(broker, lookup, new_topic_name, {kind: "true"}, partitions=partitions)
+    topic = create_and_wait(broker, lookup, new_topic_name, {kind: "true"}, partitions=partitions)
     return observed("created") if isinstance(topic, Topic) else topic
 
 
@@ -150,7 +150,9 @@ def test_odd(
     broker: Broker, lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
     """A plain topic is created although the request has unknown parameters."""
-    return told(broker, lookup, new_topic_name, parameters, plain_of_one, due="plain")
+    return create_and_look_up(
+        broker, lookup, new_topic_name, parameters, plain_of_one, due="plain"
+    )
 
 
 @case("nsq/create/no-auto-channels", clause="ext.create.odd", waiting=True)

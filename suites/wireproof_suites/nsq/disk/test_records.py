@@ -19,7 +19,7 @@ from wireproof_suites.nsq.disk.stored_records import (
 )
 from wireproof_suites.nsq.steps.deliveries import Sent
 from wireproof_suites.nsq.steps.message_contents import CONTENTS, header_of
-from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgraded
+from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgrade
 
 SPELLINGS = [
     b' { "z" : "1",\n"a":"2" } ',
@@ -120,7 +120,7 @@ def test_upgraded(broker: Broker, upgradable_topic: Topic) -> Observation:
     """After an upgrade, old records stay readable in place and new records follow them."""
     old: list[Sent] = [(None, broker.unique_body(content)) for content in CONTENTS.values()]
     publish_and_read(broker, upgradable_topic, old)
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     new: list[Sent] = [({"k": "v"}, broker.unique_body()), (None, broker.unique_body())]

@@ -5,7 +5,7 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.dispatch.test_untagged import NEAR_MISSES
-from wireproof_suites.nsq.steps.elapsed_time import has_lasted
+from wireproof_suites.nsq.steps.elapsed_time import wait_long
 from wireproof_suites.nsq.steps.tag_dispatch import channel_of
 
 TAG = "tagA"
@@ -20,7 +20,7 @@ def test_matching_client_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
     untagged = channel.join("untagged")
     bodies = channel.publish(TAG, count=6)
 
-    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+    return wait_long(broker, fresh_ext_topic) or channel.takers(
         bodies, owed_to=matching, others=[untagged]
     )
 
@@ -35,7 +35,7 @@ def test_not_to_another_tag_for_long(broker: Broker, fresh_ext_topic: Topic) -> 
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=6)
 
-    return has_lasted(broker, fresh_ext_topic, OTHER_TAG) or channel.takers(
+    return wait_long(broker, fresh_ext_topic, OTHER_TAG) or channel.takers(
         bodies, owed_to=matching, others=[other]
     )
 
@@ -46,7 +46,7 @@ def test_other_tag_alone_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
     channel = channel_of(broker, fresh_ext_topic)
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=3)
-    late = has_lasted(broker, fresh_ext_topic, OTHER_TAG)
+    late = wait_long(broker, fresh_ext_topic, OTHER_TAG)
     matching = channel.join("matching", tag=TAG)
 
     return late or channel.takers(bodies, owed_to=matching, others=[other])
@@ -64,7 +64,7 @@ def test_other_tag_beside_untagged_for_long(broker: Broker, fresh_ext_topic: Top
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=6)
 
-    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+    return wait_long(broker, fresh_ext_topic) or channel.takers(
         bodies, owed_to=untagged, others=[other]
     )
 
@@ -77,7 +77,7 @@ def test_only_another_tag_desired_for_long(broker: Broker, fresh_ext_topic: Topi
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=6)
 
-    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+    return wait_long(broker, fresh_ext_topic) or channel.takers(
         bodies, owed_to=untagged, others=[other]
     )
 
@@ -90,7 +90,7 @@ def test_untagged_message_for_long(broker: Broker, fresh_ext_topic: Topic) -> Ob
     untagged = channel.join("untagged")
     bodies = channel.publish(count=6)
 
-    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+    return wait_long(broker, fresh_ext_topic) or channel.takers(
         bodies, owed_to=untagged, others=[matching]
     )
 
@@ -104,7 +104,7 @@ def test_two_channels_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observ
     other = here.join("other-tag", tag=OTHER_TAG)
     bodies = here.publish(TAG, count=3)
 
-    return has_lasted(broker, fresh_ext_topic) or here.takers(
+    return wait_long(broker, fresh_ext_topic) or here.takers(
         bodies, owed_to=untagged, others=[other]
     )
 
@@ -119,6 +119,6 @@ def test_near_miss_for_long(broker: Broker, fresh_ext_topic: Topic) -> Observati
         body for tags in NEAR_MISSES.values() for tag in tags for body in channel.publish(tag)
     ]
 
-    return has_lasted(broker, fresh_ext_topic) or channel.takers(
+    return wait_long(broker, fresh_ext_topic) or channel.takers(
         bodies, owed_to=untagged, others=[matching]
     )

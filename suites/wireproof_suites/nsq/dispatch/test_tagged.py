@@ -12,7 +12,7 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 from wireproof_suites.nsq.steps.tag_dispatch import Channel, both, channel_of
-from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgraded
+from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgrade
 
 TAG = "tagA"
 OTHER_TAG = "tagB"
@@ -238,7 +238,7 @@ def test_timed_out(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 @case("nsq/dispatch/upgraded", clause="ext.dispatch.to-matching", needs=("upgrade",), waiting=True)
 def test_upgraded_topic(broker: Broker, upgradable_topic: Topic) -> Observation:
     """On an upgraded topic, tagged messages go to the client that desires the tag."""
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     channel = channel_of(broker, topic)

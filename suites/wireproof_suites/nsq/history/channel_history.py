@@ -18,7 +18,11 @@ from wireproof_kit.runner.rule_machine import KEPT, Broken, Effort, History, sea
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG
 from wireproof_suites.nsq.history.channel_model import ChannelModel
-from wireproof_suites.nsq.steps.leader_changes import led, publish_soon, subscribed
+from wireproof_suites.nsq.steps.leader_changes import (
+    publish_when_ready,
+    subscribe_when_ready,
+    wait_for_leader,
+)
 
 MOVES = ("publish", "join", "leave", "take", "finish", "put_back")
 TIME_OUT, MOVE_LEADER = "time_out", "move_leader"
@@ -197,7 +201,7 @@ class ChannelHistory:
             return self._publish(choice)
         self._leader_moves += 1
         moved = cluster.move_leader(self._ground.topic)
-        self._ground.topic = led(self._broker, cluster, moved)
+        self._ground.topic = wait_for_leader(self._broker, cluster, moved)
         while self._clients:
             self._part(self._clients[0])
         return "the leader moves, all clients leave"
@@ -205,7 +209,7 @@ class ChannelHistory:
     def _publish_one(self, tag: str | None) -> None:
         body = self._broker.unique_body()
         if self._leader_moves:
-            answer = observe(publish_soon(self._broker, self._ground.topic, body))
+            answer = observe(publish_when_ready(self._broker, self._ground.topic, body))
             if answer.value != "ok":
                 raise ArrangementFailed(f"the new leader answered {answer.value} to a publish")
         else:
@@ -220,7 +224,7 @@ class ChannelHistory:
         timed = self._kind.timed and (tag is not None or self._kind.tags == (None,))
         if timed:
             wishes["msg_timeout"] = SHORTEST_TIMEOUT_MS
-        consumer = subscribed(
+        consumer = subscribe_when_ready(
             self._broker,
             self._ground.topic,
             channel=self._channel,

@@ -7,7 +7,7 @@ from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_kit.runner.rule_machine import SHORT, Effort
 from wireproof_suites.nsq.history.channel_history import Kind, play
-from wireproof_suites.nsq.steps.leader_changes import led
+from wireproof_suites.nsq.steps.leader_changes import wait_for_leader
 
 TAGS = (None, "tagA", "tagB")
 # Each time-out takes a second at least, and a history may have two.
@@ -56,7 +56,7 @@ def test_plain_channel_with_leader_moves(
     broker: Broker, cluster: Cluster, movable_topic: Topic
 ) -> Observation:
     """Random client activity with leader changes on a plain channel loses no message."""
-    return play(broker, led(broker, cluster, movable_topic), Kind(), MOVED, cluster)
+    return play(broker, wait_for_leader(broker, cluster, movable_topic), Kind(), MOVED, cluster)
 
 
 @case(
@@ -67,5 +67,9 @@ def test_ordered_channel_with_leader_moves(
 ) -> Observation:
     """Random client activity with leader changes on an ordered channel keeps the order."""
     return play(
-        broker, led(broker, cluster, movable_ordered_topic), Kind(ordered=True), MOVED, cluster
+        broker,
+        wait_for_leader(broker, cluster, movable_ordered_topic),
+        Kind(ordered=True),
+        MOVED,
+        cluster,
     )

@@ -18,7 +18,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     Step,
     held_alone,
     leave_alone,
-    opened,
+    open_consumer,
     place_of,
     publish,
     read_in_order,
@@ -162,8 +162,8 @@ def test_second_client(broker: Broker, fresh_ordered_topic: Topic, ready: int) -
 @pytest.mark.parametrize("ready", [2, 3, 50, 2500])
 def test_wide_rdy(broker: Broker, fresh_ordered_topic: Topic, ready: int) -> Observation:
     """A large RDY count does not give an ordered client more than one message."""
-    control = opened(broker, fresh_ordered_topic)
-    client = opened(broker, fresh_ordered_topic, ready=ready)
+    control = open_consumer(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic, ready=ready)
 
     bodies = publish(broker, fresh_ordered_topic, COUNT)
 
@@ -214,7 +214,7 @@ def test_no_rdy(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 @case("nsq/order/rdy-zero", clause="smart.order.rdy", waiting=True)
 def test_rdy_of_zero(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """An ordered client receives a message after sending RDY 0."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
     client.ready(0)
 
     # Published behind the RDY on one connection, so that the RDY is known to have been read.
@@ -224,8 +224,8 @@ def test_rdy_of_zero(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 
 def _held_long(broker: Broker, topic: Topic, *, ready: int) -> Observation:
-    control = opened(broker, topic)
-    client = opened(broker, topic, ready=ready, identify={"msg_timeout": LONG_TIMEOUT_MS})
+    control = open_consumer(broker, topic)
+    client = open_consumer(broker, topic, ready=ready, identify={"msg_timeout": LONG_TIMEOUT_MS})
 
     bodies = publish(broker, topic, COUNT)
 
@@ -235,7 +235,7 @@ def _held_long(broker: Broker, topic: Topic, *, ready: int) -> Observation:
 
 def _pair(broker: Broker, topic: Topic) -> tuple[Consumer, Consumer]:
     """Return a control consumer on a channel of its own, and the client to try."""
-    return opened(broker, topic), opened(broker, topic)
+    return open_consumer(broker, topic), open_consumer(broker, topic)
 
 
 def _delivered(

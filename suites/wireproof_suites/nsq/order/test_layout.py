@@ -16,7 +16,7 @@ from wireproof_suites.nsq.steps.message_contents import CONTENTS, header_of
 from wireproof_suites.nsq.steps.ordered_delivery import (
     MISSING,
     as_sent,
-    opened,
+    open_consumer,
     position_of,
     publish,
     put_back,
@@ -69,7 +69,7 @@ def test_batch(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 @case("nsq/order/layout-again", clause="smart.order.layout", waiting=True)
 def test_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A redelivered message on an ordered channel has offset and size before its body."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
     (body,) = publish(broker, fresh_ordered_topic, 1)
     first = take_of(client, [body])
     if first is None:
@@ -82,7 +82,7 @@ def test_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 @case("nsq/order/offset-of-a-queue", clause="smart.order.layout", waiting=True)
 def test_numbers(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """The offset and size sent to an ordered client are plausible for a short queue."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 3)
     deliveries = read_firsts(client, bodies)
     if len(deliveries) < len(bodies):
@@ -131,7 +131,7 @@ def test_place_in_a_batch(broker: Broker, fresh_ordered_ext_topic: Topic) -> Obs
 def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """The offset and size delivered to an ordered client match the publisher's trace answer."""
     topic = fresh_ordered_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = [broker.unique_body(b"x" * size) for size in (0, 1, 100, 10_000, 3)]
     answers: list[Answer] = []
     for number, body in enumerate(bodies):
@@ -148,7 +148,7 @@ def test_position(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
     """On an ordered ext topic, the delivered offset and size match the publisher's answer."""
     topic = fresh_ordered_ext_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = [broker.unique_body() for _ in range(3)]
     headers: list[Header] = [{TRACE_ID: "5"}, {"k": "v" * 500, TRACE_ID: "6"}]
     answers = [
@@ -167,7 +167,7 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
 def test_position_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message redelivered to any ordered client keeps its offset and size."""
     topic = fresh_ordered_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     body = broker.unique_body()
     answer = broker.published(topic, body, trace_id=7)
     first = take_of(client, [body])
@@ -190,13 +190,13 @@ def _delivered(
     header: Header | None = None,
     trace_id: int | None = None,
 ) -> Observation:
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     broker.published(topic, body, header, trace_id=trace_id)
     return as_sent(take_of(client, [body]), body, header)
 
 
 def _batch(broker: Broker, topic: Topic) -> Observation:
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = [broker.unique_body(b"x" * size) for size in (0, 1, 5000)]
     with broker.connect(topic=topic) as publisher:
         answer = observe(publisher.ask(mpub(topic, bodies)))

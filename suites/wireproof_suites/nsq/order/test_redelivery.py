@@ -16,7 +16,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     Step,
     given_back,
     leave_alone,
-    opened,
+    open_consumer,
     publish,
     put_back,
     read_in_order,
@@ -37,7 +37,7 @@ def test_requeued(
     broker: Broker, fresh_ordered_topic: Topic, ready: int, behind: int
 ) -> Observation:
     """On an ordered channel, a requeued message is redelivered before any other message."""
-    client = opened(broker, fresh_ordered_topic, ready=ready)
+    client = open_consumer(broker, fresh_ordered_topic, ready=ready)
 
     bodies = publish(broker, fresh_ordered_topic, 1 + behind)
 
@@ -47,7 +47,7 @@ def test_requeued(
 @case("nsq/order/again-requeued/three-times", clause="smart.order.again", waiting=True)
 def test_requeued_three_times(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message requeued three times on an ordered channel still comes before the others."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 4)
     for _ in range(2):
         held = take_of(client, bodies)
@@ -61,7 +61,7 @@ def test_requeued_three_times(broker: Broker, fresh_ordered_topic: Topic) -> Obs
 @case("nsq/order/again-requeued-later", clause="smart.order.again", waiting=True)
 def test_requeued_for_later(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """On an ordered channel, a message requeued with a delay holds back all later messages."""
-    client = opened(broker, fresh_ordered_topic, identify=SOON)
+    client = open_consumer(broker, fresh_ordered_topic, identify=SOON)
 
     bodies = publish(broker, fresh_ordered_topic, 4)
 
@@ -72,7 +72,7 @@ def test_requeued_for_later(broker: Broker, fresh_ordered_topic: Topic) -> Obser
 @pytest.mark.parametrize("behind", [0, 1, 5], ids=["alone", "one-behind", "five-behind"])
 def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> Observation:
     """On an ordered channel, a timed-out message is redelivered before any other message."""
-    client = opened(broker, fresh_ordered_topic, identify=SOON)
+    client = open_consumer(broker, fresh_ordered_topic, identify=SOON)
 
     bodies = publish(broker, fresh_ordered_topic, 1 + behind)
 
@@ -84,7 +84,7 @@ def test_timed_out(broker: Broker, fresh_ordered_topic: Topic, behind: int) -> O
 def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) -> Observation:
     """A message held by a disconnected ordered client goes first to the next client."""
     topic = fresh_ordered_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING
@@ -99,7 +99,7 @@ def test_left(broker: Broker, fresh_ordered_topic: Topic, words: list[bytes]) ->
 def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message held by a disconnected ordered client goes first to a waiting client."""
     topic = fresh_ordered_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = publish(broker, topic, 4)
     if take_of(client, bodies) is None:
         return MISSING
@@ -114,7 +114,7 @@ def test_left_while_another_waits(broker: Broker, fresh_ordered_topic: Topic) ->
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_later_one(broker: Broker, fresh_ordered_topic: Topic, way: Step) -> Observation:
     """A message redelivered in mid-queue on an ordered channel precedes all later messages."""
-    client = opened(broker, fresh_ordered_topic, identify=SOON)
+    client = open_consumer(broker, fresh_ordered_topic, identify=SOON)
     bodies = publish(broker, fresh_ordered_topic, 6)
     before = read_in_order(client, bodies[:2])
     if before.value != IN_ORDER:
@@ -129,7 +129,7 @@ def test_requeued_with_header(
     broker: Broker, fresh_ordered_ext_topic: Topic, header: Header | None
 ) -> Observation:
     """On an ordered ext topic, a requeued message is redelivered before any other message."""
-    client = opened(broker, fresh_ordered_ext_topic)
+    client = open_consumer(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 4, [header])
 
@@ -139,7 +139,7 @@ def test_requeued_with_header(
 @case("nsq/order/attempts-requeued", clause="smart.order.attempts", waiting=True)
 def test_attempts_when_put_back(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """On an ordered channel, each delivery after a REQ raises attempts by 1."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
 
     return _attempts(broker, client, times=4, way=put_back)
 
@@ -147,7 +147,7 @@ def test_attempts_when_put_back(broker: Broker, fresh_ordered_topic: Topic) -> O
 @case("nsq/order/attempts-timed-out", clause="smart.order.attempts", waiting=True)
 def test_attempts_when_timed_out(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """On an ordered channel, a delivery after a timeout raises attempts by 1."""
-    client = opened(broker, fresh_ordered_topic, identify=SOON)
+    client = open_consumer(broker, fresh_ordered_topic, identify=SOON)
 
     return _attempts(broker, client, times=2, way=leave_alone)
 

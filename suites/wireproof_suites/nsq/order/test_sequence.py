@@ -11,7 +11,7 @@ from wireproof_suites.nsq.steps.ordered_delivery import (
     IN_ORDER,
     MISSING,
     increasing,
-    opened,
+    open_consumer,
     publish,
     put_back,
     read_by_turns,
@@ -29,7 +29,7 @@ SIZES = [0, 1, 100, 4096, 100_000]
 @pytest.mark.parametrize("count", [2, 20, 200])
 def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Observation:
     """An ordered client receives messages in the order they were published."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
 
     bodies = publish(broker, fresh_ordered_topic, count)
 
@@ -39,7 +39,7 @@ def test_in_order(broker: Broker, fresh_ordered_topic: Topic, count: int) -> Obs
 @case("nsq/order/in-order/waiting", clause="smart.order.in-order", waiting=True)
 def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Messages queued before an ordered client subscribes arrive in publish order."""
-    channel = opened(broker, fresh_ordered_topic)
+    channel = open_consumer(broker, fresh_ordered_topic)
     channel.close()
     bodies = publish(broker, fresh_ordered_topic, 20)
 
@@ -51,7 +51,7 @@ def test_in_order_when_they_waited(broker: Broker, fresh_ordered_topic: Topic) -
 @case("nsq/order/in-order-kinds", clause="smart.order.in-order", waiting=True)
 def test_in_order_of_every_kind(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Messages of different commands, connections and sizes arrive in publish order."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
 
     bodies = _publish_every_kind(broker, fresh_ordered_topic)
 
@@ -61,7 +61,7 @@ def test_in_order_of_every_kind(broker: Broker, fresh_ordered_topic: Topic) -> O
 @case("nsq/order/in-order-ext", clause="smart.order.in-order", needs=("ext",), waiting=True)
 def test_in_order_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
     """On an ordered ext topic, messages with and without headers arrive in publish order."""
-    client = opened(broker, fresh_ordered_ext_topic)
+    client = open_consumer(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 20, BY_TURNS)
 
@@ -74,7 +74,7 @@ def test_in_order_for_one_client_after_the_other(
 ) -> Observation:
     """A new ordered client continues where the previous client stopped."""
     topic = fresh_ordered_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = publish(broker, topic, 8)
     seen = MISSING
     for start in range(0, len(bodies), 2):
@@ -93,7 +93,7 @@ def test_in_order_for_two_clients(
     broker: Broker, fresh_ordered_topic: Topic, ready: int
 ) -> Observation:
     """Two ordered clients of one channel together receive the messages in publish order."""
-    first = opened(broker, fresh_ordered_topic, ready=ready)
+    first = open_consumer(broker, fresh_ordered_topic, ready=ready)
     second = subscribed(broker, fresh_ordered_topic, channel=first.channel, ready=ready)
 
     bodies = publish(broker, fresh_ordered_topic, 10)
@@ -104,7 +104,10 @@ def test_in_order_for_two_clients(
 @case("nsq/order/in-order-channels", clause="smart.order.in-order", waiting=True)
 def test_in_order_on_two_channels(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """Each channel of an ordered topic receives all messages in publish order."""
-    first, second = opened(broker, fresh_ordered_topic), opened(broker, fresh_ordered_topic)
+    first, second = (
+        open_consumer(broker, fresh_ordered_topic),
+        open_consumer(broker, fresh_ordered_topic),
+    )
 
     bodies = publish(broker, fresh_ordered_topic, 10)
 
@@ -114,7 +117,7 @@ def test_in_order_on_two_channels(broker: Broker, fresh_ordered_topic: Topic) ->
 @case("nsq/order/increasing", clause="smart.order.increasing", waiting=True)
 def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """On an ordered channel, offset and internal id increase from message to message."""
-    client = opened(broker, fresh_ordered_topic)
+    client = open_consumer(broker, fresh_ordered_topic)
 
     bodies = _publish_every_kind(broker, fresh_ordered_topic) + publish(
         broker, fresh_ordered_topic, 30
@@ -126,7 +129,7 @@ def test_increasing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 @case("nsq/order/increasing-ext", clause="smart.order.increasing", needs=("ext",), waiting=True)
 def test_increasing_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -> Observation:
     """On an ordered ext topic, offset and internal id increase from message to message."""
-    client = opened(broker, fresh_ordered_ext_topic)
+    client = open_consumer(broker, fresh_ordered_ext_topic)
 
     bodies = publish(broker, fresh_ordered_ext_topic, 12, BY_TURNS)
 
@@ -139,7 +142,7 @@ def test_increasing_for_one_client_after_the_other(
 ) -> Observation:
     """Offset and internal id keep increasing after requeues and for later ordered clients."""
     topic = fresh_ordered_topic
-    client = opened(broker, topic)
+    client = open_consumer(broker, topic)
     bodies = publish(broker, topic, 6)
     before = read_firsts(client, bodies[:3], again=put_back)
     if len(before) < 3:

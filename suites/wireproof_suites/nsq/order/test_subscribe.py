@@ -18,7 +18,7 @@ from wireproof_spec.nsq.names import (
 from wireproof_suites.nsq.steps.ordered_delivery import (
     Identify,
     held_alone,
-    opened,
+    open_consumer,
     publish,
     read_in_order,
 )
@@ -52,7 +52,7 @@ def test_command(
 @case("nsq/order/command/second-client", clause="smart.order.command")
 def test_command_of_a_second_client(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A second client may subscribe in order to the same channel."""
-    first = opened(broker, fresh_ordered_topic)
+    first = open_consumer(broker, fresh_ordered_topic)
 
     return _command(broker, fresh_ordered_topic, first.channel, {})
 
@@ -60,7 +60,7 @@ def test_command_of_a_second_client(broker: Broker, fresh_ordered_topic: Topic) 
 @case("nsq/order/command/known-channel", clause="smart.order.command")
 def test_command_on_a_known_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A client may subscribe in order to a channel that other clients have left."""
-    first = opened(broker, fresh_ordered_topic)
+    first = open_consumer(broker, fresh_ordered_topic)
     first.close()
 
     return _command(broker, fresh_ordered_topic, first.channel, {})
@@ -92,7 +92,7 @@ def test_plain_sub_beside_an_ordered_client(
     broker: Broker, fresh_ordered_topic: Topic
 ) -> Observation:
     """The broker refuses plain SUB on a channel that an ordered client is using."""
-    ordered = opened(broker, fresh_ordered_topic)
+    ordered = open_consumer(broker, fresh_ordered_topic)
 
     return _refused(broker, fresh_ordered_topic, ordered.channel, {})
 
@@ -102,7 +102,7 @@ def test_plain_sub_after_an_ordered_client(
     broker: Broker, fresh_ordered_topic: Topic
 ) -> Observation:
     """The broker refuses plain SUB on a channel that an ordered client has left."""
-    ordered = opened(broker, fresh_ordered_topic)
+    ordered = open_consumer(broker, fresh_ordered_topic)
     ordered.close()
 
     return _refused(broker, fresh_ordered_topic, ordered.channel, {})
@@ -132,7 +132,7 @@ def test_plain_sub_without_support(broker: Broker, fresh_ordered_ext_topic: Topi
 def test_refused_takes_nothing(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A client refused on an ordered topic takes no messages from the subscribed client."""
     topic = fresh_ordered_topic
-    right = opened(broker, topic)
+    right = open_consumer(broker, topic)
     with broker.connect(topic=topic) as refused:
         refused.ask(subscribe(topic, right.channel))
         refused.send(rdy(2))
@@ -170,7 +170,7 @@ def test_ordered_on_a_plain_topic(broker: Broker, fresh_plain_topic: Topic) -> O
     topic = fresh_plain_topic
     if not _command(broker, topic, topic.channel(), {}).value.endswith(":ok"):
         return observed("refused")
-    control, client = opened(broker, topic), opened(broker, topic, ready=50)
+    control, client = open_consumer(broker, topic), open_consumer(broker, topic, ready=50)
 
     bodies = publish(broker, topic, 6)
 

@@ -6,7 +6,7 @@ from wireproof_kit.nsq.observe.observations import observe_absence
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.nsq.wire.frames import pub_ext
 from wireproof_kit.observation import Observation
-from wireproof_suites.nsq.steps.elapsed_time import has_lasted
+from wireproof_suites.nsq.steps.elapsed_time import wait_long
 
 
 @case("nsq/parser/truncated-for-long", clause="ext.parser.truncated", waiting=True)
@@ -19,7 +19,7 @@ def test_truncated_frame_for_long(broker: Broker, fresh_ext_topic: Topic) -> Obs
         client.send(frame.cut(-1))
         client.half_close()
         client.receive()
-        late = has_lasted(broker, topic)
+        late = wait_long(broker, topic)
         broker.published(topic, sentinel, {})
 
         return late or observe_absence(consumer.until(sentinel), of=token)

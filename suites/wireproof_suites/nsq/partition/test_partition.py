@@ -16,10 +16,15 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
 from wireproof_suites.nsq.steps.deliveries import answered_and
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
-from wireproof_suites.nsq.steps.ordered_delivery import opened, publish, read_in_order, take_of
+from wireproof_suites.nsq.steps.ordered_delivery import (
+    open_consumer,
+    publish,
+    read_in_order,
+    take_of,
+)
 from wireproof_suites.nsq.steps.partitions import READY, read_again, read_own
 from wireproof_suites.nsq.steps.publish_results import followed_by
-from wireproof_suites.nsq.steps.subscriptions import took_all
+from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.tag_dispatch import both
 from wireproof_suites.nsq.steps.trace_responses import observe_next_record
 
@@ -99,7 +104,7 @@ def test_pipelined(broker: Broker, fresh_plain_topic: Topic) -> Observation:
             answer = observe(client.receive())
             if answer.value != "ok":
                 return answer
-        return took_all(consumer, bodies)
+        return receive_all(consumer, bodies)
 
 
 @case("nsq/partition/own-messages", clause="smart.partition.own-messages", waiting=True)
@@ -209,7 +214,7 @@ def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observati
 def test_ordered(broker: Broker, partitioned_ordered_topic: Topic) -> Observation:
     """An ordered client receives its own partition's messages, in publish order."""
     first, second = _both(partitioned_ordered_topic)
-    consumers = [opened(broker, topic) for topic in (first, second)]
+    consumers = [open_consumer(broker, topic) for topic in (first, second)]
 
     return _read_both(consumers, _by_turns(broker, first, second))
 
@@ -219,7 +224,7 @@ def test_ordered_for_long(broker: Broker, partitioned_ordered_topic: Topic) -> O
     """An ordered client receives no message of another partition even seconds later."""
     first, second = _both(partitioned_ordered_topic)
     wishes = {"msg_timeout": LONG_TIMEOUT_MS}
-    here, there = (opened(broker, topic, identify=wishes) for topic in (first, second))
+    here, there = (open_consumer(broker, topic, identify=wishes) for topic in (first, second))
     before = _by_turns(broker, first, second)
     held = take_of(here, before[0])
     if held is None:
@@ -238,8 +243,8 @@ def test_ordered_while_the_other_holds(
 ) -> Observation:
     """A message in flight on an ordered topic holds back only its own partition."""
     first, second = _both(partitioned_ordered_topic)
-    holder = opened(broker, first)
-    reader = opened(broker, second, channel=holder.channel)
+    holder = open_consumer(broker, first)
+    reader = open_consumer(broker, second, channel=holder.channel)
     held = publish(broker, first, 3)
     if take_of(holder, held) is None:
         return observed("missing", overdue=True)

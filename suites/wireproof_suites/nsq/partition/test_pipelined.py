@@ -9,7 +9,7 @@ from wireproof_kit.nsq.wire.outgoing import joined
 from wireproof_kit.observation import Observation, observed
 from wireproof_suites.nsq.steps.partitions import READY, read_own
 from wireproof_suites.nsq.steps.publish_results import first_unlike
-from wireproof_suites.nsq.steps.subscriptions import ids_of, took_all
+from wireproof_suites.nsq.steps.subscriptions import read_ids, receive_all
 
 IN_A_ROW = 5
 SIZE = 64
@@ -28,7 +28,7 @@ def test_each_of_a_row_once(broker: Broker, fresh_plain_topic: Topic) -> Observa
         last = [broker.unique_body() for _ in range(2)]
         for body in last:
             broker.published(topic, body)
-        ids = ids_of(consumer, [*bodies, *last])
+        ids = read_ids(consumer, [*bodies, *last])
     if ids is None:
         return observed("missing", overdue=True)
     return observed("once" if all(len(found) == 1 for found in ids.values()) else "twice")
@@ -60,7 +60,7 @@ def test_row_in_two_pieces(broker: Broker, fresh_plain_topic: Topic) -> Observat
         answers = [observe(client.receive()) for _ in whole]
         answers += [observe(client.ask(tail))]
         seen = first_unlike(answers, "ok")
-        return took_all(consumer, bodies) if seen.value == "ok" else seen
+        return receive_all(consumer, bodies) if seen.value == "ok" else seen
 
 
 @case("nsq/partition/own-messages-row", clause="smart.partition.own-messages", waiting=True)

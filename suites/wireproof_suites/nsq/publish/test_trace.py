@@ -147,7 +147,7 @@ def test_trace_id_that_is_no_number(
 
 @case("nsq/publish/trace-leading-zeros", clause="ext.publish.trace-id-form")
 def test_trace_id_with_leading_zeros(broker: Broker, ext_topic: Topic) -> Observation:
-    """PUB_EXT accepts leading zeros in a trace id and ignores them."""
+    """PUB_EXT ignores leading zeros in a trace id, refuses them, or answers OK."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(pub_ext(ext_topic, {TRACE_ID: "007"}, broker.unique_body()))
 

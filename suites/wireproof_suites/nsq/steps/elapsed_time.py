@@ -1,4 +1,4 @@
-"""Time that passes, told by the target itself: a message put back for so long, and its return.
+"""Measure elapsed time with the target itself: a message requeued with a delay, and its return.
 
 What must not come may still come later than everybody looks. So a client stays while the clock,
 a client of a channel of its own, waits for the return of a message that it has put back.
@@ -14,25 +14,25 @@ from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG
 
-LASTING_MS = 4500
+DELAY_MS = 4500
 NOT_TOLD = observed("no-sentinel", overdue=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A message that is on its way back."""
+    """A message requeued with a delay, and the consumer that waits for it."""
 
     consumer: Consumer
     body: bytes
 
     def has_run(self) -> bool:
-        """Wait until the message is back; False: it never came."""
-        seconds = LASTING_MS / 1000 + self.consumer.connection.seconds(REDELIVERY)
+        """Wait until the message is redelivered; return False if it never is."""
+        seconds = DELAY_MS / 1000 + self.consumer.connection.seconds(REDELIVERY)
         return self.consumer.next(self.body, seconds=seconds) is not None
 
 
-def clock_on(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
-    """Put a message back for longer than anybody is late, on a channel of its own.
+def start_clock(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
+    """Requeue a message on a channel of its own, with a delay longer than any late delivery.
 
     Every channel of the topic gets that message; a tag keeps it from blocking those where nobody
     takes it without.
@@ -46,10 +46,10 @@ def clock_on(broker: Broker, topic: Topic, tag: str | None = None) -> Clock:
     delivery = consumer.take(body)
     if delivery is None:
         raise ArrangementFailed("the message that is to tell the time was not delivered")
-    consumer.requeue(delivery, LASTING_MS)
+    consumer.requeue(delivery, DELAY_MS)
     return Clock(consumer, body)
 
 
-def has_lasted(broker: Broker, topic: Topic, tag: str | None = None) -> Observation | None:
-    """Let time pass; ``no-sentinel`` if the target does not tell that it has passed."""
-    return None if clock_on(broker, topic, tag).has_run() else NOT_TOLD
+def wait_long(broker: Broker, topic: Topic, tag: str | None = None) -> Observation | None:
+    """Wait for the delayed message; return ``no-sentinel`` if it never returns, else None."""
+    return None if start_clock(broker, topic, tag).has_run() else NOT_TOLD

@@ -22,23 +22,23 @@ READY = 50
 NOT_YET = {f"error:{E_FAILED_ON_NOT_LEADER}", f"error:{E_FAILED_ON_NOT_WRITABLE}", "closed"}
 
 
-def asked_at(broker: Broker, topic: Topic, outgoing: Outgoing) -> Observation:
-    """Send on a connection of its own to the node the topic is seen at; name the answer."""
+def ask_at(broker: Broker, topic: Topic, outgoing: Outgoing) -> Observation:
+    """Send a frame on a new connection to the topic's node and return what was answered."""
     with broker.connect(topic=topic) as client:
         return observe(client.ask(outgoing))
 
 
-def led(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
-    """Return the topic at the node that leads it by now: cases before may have moved it.
+def wait_for_leader(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
+    """Return the topic at the node that leads it now, since earlier cases may have moved it.
 
     Lookups are asked first; where they are wrong, the node is the one that can be subscribed to.
     """
 
     def look() -> Topic | None:
-        named = cluster.leader_of(topic) or topic
-        if _takes(broker, named):
-            return named
-        return next((at for at in cluster.others(named) if _takes(broker, at)), None)
+        wait_until_named = cluster.leader_of(topic) or topic
+        if _takes(broker, wait_until_named):
+            return wait_until_named
+        return next((at for at in cluster.others(wait_until_named) if _takes(broker, at)), None)
 
     found = until(look, seconds=broker.patience.seconds(REDELIVERY))
     if found is None:
@@ -46,8 +46,10 @@ def led(broker: Broker, cluster: Cluster, topic: Topic) -> Topic:
     return found
 
 
-def named(broker: Broker, cluster: Cluster, topic: Topic, *, access: str) -> Topic | None:
-    """Wait until lookups name the node that the topic is seen at; None: they never do."""
+def wait_until_named(
+    broker: Broker, cluster: Cluster, topic: Topic, *, access: str
+) -> Topic | None:
+    """Wait until lookups name the topic's node; return None if they never do."""
 
     def look() -> Topic | None:
         found = cluster.leader_of(topic, access=access)
@@ -56,7 +58,7 @@ def named(broker: Broker, cluster: Cluster, topic: Topic, *, access: str) -> Top
     return until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5)
 
 
-def subscribed(
+def subscribe_when_ready(
     broker: Broker,
     topic: Topic,
     *,
@@ -64,7 +66,7 @@ def subscribed(
     ready: int = 1,
     identify: Identify | None = None,
 ) -> Consumer:
-    """Subscribe, again while the node does not take clients yet."""
+    """Subscribe, and retry while the node refuses clients."""
     refusals: list[ArrangementFailed] = []
 
     def ask() -> Consumer | None:
@@ -86,8 +88,8 @@ def subscribed(
     return consumer
 
 
-def came_back(cluster: Cluster, topic: Topic) -> bool:
-    """Bring a node back that was taken away; tell whether it is among the others again."""
+def bring_back(cluster: Cluster, topic: Topic) -> bool:
+    """Restart a stopped node and return True if the cluster lists it again."""
     try:
         cluster.node_up(topic)
     except ArrangementFailed:
@@ -100,8 +102,10 @@ def command_for(topic: Topic) -> str:
     return (SUB_ORDERED if topic.ordered else SUB).decode()
 
 
-def publish_soon(broker: Broker, topic: Topic, body: bytes, trace_id: int | None = None) -> Answer:
-    """Publish, again while the answer says that the node does not take messages yet."""
+def publish_when_ready(
+    broker: Broker, topic: Topic, body: bytes, trace_id: int | None = None
+) -> Answer:
+    """Publish, and retry while the node answers that it is not ready for messages."""
     last: list[Answer] = []
 
     def ask() -> Answer | None:
@@ -127,7 +131,7 @@ class Story:
     def consumer(self) -> Consumer:
         """Subscribe at the node that the topic is seen at."""
         ready = 1 if self.topic.ordered else READY
-        return subscribed(self.broker, self.topic, channel=self.channel, ready=ready)
+        return subscribe_when_ready(self.broker, self.topic, channel=self.channel, ready=ready)
 
     def publish(self, count: int) -> None:
         """Publish messages that must be acknowledged, each after the one before."""
@@ -145,7 +149,7 @@ class Story:
 
     def move(self, cluster: Cluster) -> None:
         """Have another node lead, and look at the topic from there."""
-        self.topic = led(self.broker, cluster, cluster.move_leader(self.topic))
+        self.topic = wait_for_leader(self.broker, cluster, cluster.move_leader(self.topic))
 
     def rest(self, consumer: Consumer) -> Observation:
         """Take what is owed: ``all``, ``out-of-order`` on an ordered topic, or ``missing``."""
@@ -168,7 +172,7 @@ class Story:
         ``anew`` when messages from before have not come first.
         """
         body = self.broker.unique_body()
-        answer = observe(publish_soon(self.broker, self.topic, body))
+        answer = observe(publish_when_ready(self.broker, self.topic, body))
         if answer.value != "ok":
             return answer
         self.owed.append(body)

@@ -36,7 +36,7 @@ Identify = Mapping[str, object]
 Step = Callable[[Consumer, Delivery], None]
 
 
-def opened(
+def open_consumer(
     broker: Broker,
     topic: Topic,
     *,

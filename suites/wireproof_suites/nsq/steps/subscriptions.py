@@ -1,4 +1,4 @@
-"""What becomes of a client that asks for a subscription."""
+"""Subscribe a client and observe its answer and the messages it receives."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -15,7 +15,7 @@ from wireproof_suites.nsq.steps.deliveries import answered_and
 Identify = Mapping[str, object]
 
 
-def subscribed_and_received(
+def subscribe_and_receive(
     broker: Broker, topic: Topic, identify: Identify | None, *, header: Header | None = None
 ) -> Observation:
     """Subscribe, then publish: the answer, and behind a comma what was delivered."""
@@ -38,7 +38,7 @@ def refused_takes_nothing(
     *,
     until: Callable[[Broker, Topic], Observation | None] = lambda broker, topic: None,
 ) -> Observation:
-    """Ask for a refused subscription and say RDY, then see what a right client gets.
+    """Send SUB and RDY on a connection that is refused; observe what a valid client receives.
 
     ``until`` lets time pass in between; what it returns stands for what cannot be told.
     """
@@ -53,7 +53,7 @@ def refused_takes_nothing(
         for body in bodies:
             broker.published(topic, body, header)
 
-        return late or took_all(right, bodies)
+        return late or receive_all(right, bodies)
 
 
 def _what_it_desires(topic: Topic, identify: Identify) -> Header | None:
@@ -62,7 +62,7 @@ def _what_it_desires(topic: Topic, identify: Identify) -> Header | None:
     return {CLIENT_DISPATCH_TAG: tag} if isinstance(tag, str) else None
 
 
-def ids_of(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[bytes]] | None:
+def read_ids(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[bytes]] | None:
     """Read until all of the bodies have come; return the ids under which each did, or None."""
     ids: dict[bytes, set[bytes]] = {body: set() for body in bodies}
     while not all(ids.values()):
@@ -75,8 +75,8 @@ def ids_of(consumer: Consumer, bodies: Collection[bytes]) -> dict[bytes, set[byt
     return ids
 
 
-def took_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
-    """Say whether all of the bodies come to the consumer."""
+def receive_all(consumer: Consumer, bodies: Collection[bytes]) -> Observation:
+    """Read until all bodies have arrived: ``delivered:all``, else ``missing``."""
     missing = set(bodies)
     while missing:
         delivery = consumer.next()

@@ -45,7 +45,7 @@ def create_at(
     return server.request(method, CREATE_PATHS[1], query=query, v1=True)
 
 
-def created(
+def create_and_wait(
     broker: Broker,
     lookup: LookupClient,
     name: str,
@@ -53,12 +53,12 @@ def created(
     *,
     partitions: int = 1,
 ) -> Topic | Observation:
-    """Create a topic and wait until it can be used; else say what was answered, or ``not-led``."""
+    """Create a topic and return it once it is usable, else the refusal, or ``not-led``."""
     wanted = {**ONE, "partition_num": str(partitions), **parameters}
     answer = create(lookup, name, **wanted)
     if answer.status != 200:
         return observe_http(answer)
-    info = appeared(broker, lookup, name, partitions=partitions)
+    info = wait_until_led(broker, lookup, name, partitions=partitions)
     if info is None:
         return observed("not-led", overdue=True)
     quiet = lookup.recording(Transcript())
@@ -67,7 +67,7 @@ def created(
     return _topic(broker, name, info, parameters)
 
 
-def told(
+def create_and_look_up(
     broker: Broker,
     lookup: LookupClient,
     name: str,
@@ -76,7 +76,7 @@ def told(
     *,
     due: str,
 ) -> Observation:
-    """Create a topic and say what its meta comes to tell, which may be before it is led."""
+    """Create a topic and observe its lookup until ``due`` shows; it may have no leader yet."""
     answer = create(lookup, name, **{**ONE, **parameters})
     if answer.status != 200:
         return observe_http(answer)
@@ -87,10 +87,10 @@ def told(
     return eventually(broker, look_up, due=[due])
 
 
-def appeared(
+def wait_until_led(
     broker: Broker, lookup: LookupClient, name: str, *, partitions: int
 ) -> TopicInfo | None:
-    """Wait until so many partitions of a topic are led."""
+    """Wait until so many partitions of a topic have a leader; return None if they never do."""
 
     def look() -> TopicInfo | None:
         info = lookup.lookup(name)

@@ -14,7 +14,7 @@ TAG = "tagA"
 NOT_UPGRADED = observed("not-upgraded", overdue=True)
 
 
-def upgraded(broker: Broker, topic: Topic) -> Topic | None:
+def upgrade(broker: Broker, topic: Topic) -> Topic | None:
     """Upgrade a topic and wait until it takes headers; None when it never does."""
     result = broker.upgrade(topic)
     done = result.answer.status == 200 and takes_headers(broker, result.topic)

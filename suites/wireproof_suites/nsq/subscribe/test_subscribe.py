@@ -11,9 +11,9 @@ from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.subscriptions import (
     Identify,
+    receive_all,
     refused_takes_nothing,
-    subscribed_and_received,
-    took_all,
+    subscribe_and_receive,
 )
 
 Fields = dict[str, object]
@@ -55,7 +55,7 @@ ALL_WITH_SUPPORT = WITH_SUPPORT | WITH_SUPPORT_AND_TAG
 @pytest.mark.parametrize("identify", WITH_SUPPORT.values(), ids=WITH_SUPPORT)
 def test_ext_topic(broker: Broker, ext_topic: Topic, identify: Identify) -> Observation:
     """A client with extend_support can subscribe to an ext topic and receives messages."""
-    return subscribed_and_received(broker, ext_topic, identify, header={"k": "v"})
+    return subscribe_and_receive(broker, ext_topic, identify, header={"k": "v"})
 
 
 @case("nsq/subscribe/ext-topic", clause="ext.subscribe.support-accepted")
@@ -65,7 +65,7 @@ def test_ext_topic_with_tag(
 ) -> Observation:
     """A client with extend_support and a desired tag receives messages of an ext topic."""
     header = {CLIENT_DISPATCH_TAG: TAG}
-    return subscribed_and_received(broker, fresh_ext_topic, identify, header=header)
+    return subscribe_and_receive(broker, fresh_ext_topic, identify, header=header)
 
 
 @case("nsq/subscribe/ext-topic-without", clause="ext.subscribe.support-needed")
@@ -112,7 +112,7 @@ def test_refused_on_plain_topic(
 @pytest.mark.parametrize("identify", WITHOUT_SUPPORT.values(), ids=WITHOUT_SUPPORT)
 def test_plain_topic(broker: Broker, plain_topic: Topic, identify: Identify | None) -> Observation:
     """A client without extend_support can subscribe to a plain topic and receives messages."""
-    return subscribed_and_received(broker, plain_topic, identify)
+    return subscribe_and_receive(broker, plain_topic, identify)
 
 
 @case("nsq/subscribe/plain-topic-tag", clause="ext.subscribe.tag-ignored")
@@ -121,7 +121,7 @@ def test_plain_topic_with_tag(
     broker: Broker, plain_topic: Topic, identify: Identify
 ) -> Observation:
     """On a plain topic, a client with a desired tag receives all messages."""
-    return subscribed_and_received(broker, plain_topic, identify)
+    return subscribe_and_receive(broker, plain_topic, identify)
 
 
 @case("nsq/subscribe/plain-topic-tag-shared", clause="ext.subscribe.tag-ignored")
@@ -143,4 +143,4 @@ def test_plain_topic_shared_with_tag(
     for body in bodies:
         broker.published(fresh_plain_topic, body)
 
-    return took_all(clients[ready], bodies)
+    return receive_all(clients[ready], bodies)

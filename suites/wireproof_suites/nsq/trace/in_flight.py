@@ -31,7 +31,7 @@ IN_TIME_S = 0.8
 EARLY_BY_S = 0.05
 
 
-def kept_by_its_holder(
+def acknowledge_from_another(
     broker: Broker, holder: Consumer, held: Delivery, say: Acknowledge
 ) -> Observation:
     """Let another client of the channel speak of a message: its answer, state, and ``kept``.
@@ -47,7 +47,7 @@ def kept_by_its_holder(
     return followed_by(seen, _comes_to_a_third(broker, holder, held))
 
 
-def touched(broker: Broker, topic: Topic) -> Observation:
+def touch_and_wait(broker: Broker, topic: Topic) -> Observation:
     """Touch a message half a time-out after it came, and say nothing more: ``renewed``.
 
     ``too-early`` when it comes again before a whole time-out has passed since then; ``no-time``

@@ -11,8 +11,8 @@ from wireproof_suites.nsq.trace.in_flight import (
     ACKNOWLEDGEMENTS,
     SOON,
     Acknowledge,
-    kept_by_its_holder,
-    touched,
+    acknowledge_from_another,
+    touch_and_wait,
 )
 
 
@@ -27,13 +27,13 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
     if held is None:
         return observed("missing", overdue=True)
 
-    return kept_by_its_holder(broker, holder, held, say)
+    return acknowledge_from_another(broker, holder, held, say)
 
 
 @case("nsq/trace/touch", clause="smart.message-id.touch", waiting=True)
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
     """A touched message is redelivered one full timeout after TOUCH, and not earlier."""
-    return touched(broker, fresh_plain_topic)
+    return touch_and_wait(broker, fresh_plain_topic)
 
 
 @case("nsq/trace/touch-cut", clause="smart.message-id.touch", waiting=True)

@@ -11,7 +11,7 @@ from wireproof_kit.nsq.wire.frames import mpub, pub_trace
 from wireproof_kit.observation import Observation, observed
 from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_spec.nsq.names import TRACE_ID
-from wireproof_suites.nsq.steps.subscriptions import took_all
+from wireproof_suites.nsq.steps.subscriptions import receive_all
 from wireproof_suites.nsq.steps.trace_responses import read_trace
 from wireproof_suites.nsq.trace.message_ids import (
     TRACE_IDS,
@@ -153,7 +153,7 @@ def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) ->
     with broker.subscribe(topic) as consumer:
         bodies = publish_all(broker, topic, [trace_id] * 5)
 
-        return took_all(consumer, bodies)
+        return receive_all(consumer, bodies)
 
 
 @case("nsq/trace/ids-increase", clause="smart.message-id.increasing", waiting=True)

@@ -9,7 +9,7 @@ from wireproof_kit.observation import Observation
 from wireproof_suites.nsq.steps.attempts import attempts_of
 from wireproof_suites.nsq.steps.deliveries import Sent, read_all
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
-from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgraded
+from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, upgrade
 
 READY = 5
 OLD: dict[str, list[bytes]] = {
@@ -27,7 +27,7 @@ def test_backlog(broker: Broker, upgradable_topic: Topic, bodies: list[bytes]) -
     messages: list[Sent] = [(None, body) for body in bodies]
     with broker.subscribe(upgradable_topic, ready=0) as old:
         _publish(broker, upgradable_topic, messages)
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
 
@@ -41,7 +41,7 @@ def test_old_and_new(broker: Broker, upgradable_topic: Topic) -> Observation:
     old_messages: list[Sent] = [(None, broker.unique_body()) for _ in range(3)]
     with broker.subscribe(upgradable_topic, ready=0) as old:
         _publish(broker, upgradable_topic, old_messages)
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     headers = [{"k": "v"}, None, {"l": "w"}]
@@ -60,7 +60,7 @@ def test_old_in_flight(broker: Broker, upgradable_topic: Topic) -> Observation:
         _publish(broker, upgradable_topic, messages)
         finished = old.next()
         old.take()
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     owed = [body for _, body in messages if finished is None or body != finished.body]
@@ -75,7 +75,7 @@ def test_old_attempts(broker: Broker, upgradable_topic: Topic) -> Observation:
     body = broker.unique_body()
     with broker.subscribe(upgradable_topic, ready=0) as old:
         broker.published(upgradable_topic, body)
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
 

@@ -7,9 +7,9 @@ from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.topics.topic import Topic
 from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
-from wireproof_suites.nsq.steps.elapsed_time import has_lasted
+from wireproof_suites.nsq.steps.elapsed_time import wait_long
 from wireproof_suites.nsq.steps.subscriptions import Identify, refused_takes_nothing
-from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, TAG, upgraded
+from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, TAG, upgrade
 
 WITHOUT_SUPPORT: dict[str, Identify] = {
     "no-fields": {},
@@ -29,7 +29,7 @@ def test_refused_on_ext_topic_for_long(
     broker: Broker, fresh_ext_topic: Topic, identify: Identify
 ) -> Observation:
     """Seconds after being refused, a client without extend_support still takes no messages."""
-    return refused_takes_nothing(broker, fresh_ext_topic, identify, until=has_lasted)
+    return refused_takes_nothing(broker, fresh_ext_topic, identify, until=wait_long)
 
 
 @case(
@@ -42,7 +42,7 @@ def test_refused_on_plain_topic_for_long(
     broker: Broker, fresh_plain_topic: Topic, identify: Identify
 ) -> Observation:
     """Seconds after being refused, a client with extend_support still takes no messages."""
-    return refused_takes_nothing(broker, fresh_plain_topic, identify, until=has_lasted)
+    return refused_takes_nothing(broker, fresh_plain_topic, identify, until=wait_long)
 
 
 @case("nsq/upgrade/refused-for-long", clause="ext.upgrade.subscribe-rules", waiting=True)
@@ -51,7 +51,7 @@ def test_refused_on_upgraded_topic_for_long(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
     """On an upgraded topic, a refused client takes no messages seconds later either."""
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
-    return refused_takes_nothing(broker, topic, identify, until=has_lasted)
+    return refused_takes_nothing(broker, topic, identify, until=wait_long)

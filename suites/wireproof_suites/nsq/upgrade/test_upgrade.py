@@ -14,8 +14,8 @@ from wireproof_kit.nsq.wire.frames import subscribe
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import CLIENT_DISPATCH_TAG, DESIRED_TAG, EXTEND_SUPPORT
 from wireproof_suites.nsq.steps.deliveries import NO_EXT_LAYOUTS, Sent, deliver, read_all
-from wireproof_suites.nsq.steps.subscriptions import Identify, subscribed_and_received
-from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, TAG, takes_headers, upgraded
+from wireproof_suites.nsq.steps.subscriptions import Identify, subscribe_and_receive
+from wireproof_suites.nsq.steps.topic_upgrade import NOT_UPGRADED, TAG, takes_headers, upgrade
 
 WITH_SUPPORT: dict[str, Identify] = {
     "alone": {EXTEND_SUPPORT: True},
@@ -55,7 +55,7 @@ def test_upgrade_of_used_topic(broker: Broker, upgradable_topic: Topic) -> Obser
         broker.published(upgradable_topic, old[1])
         consumer.next(old[1])
 
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     with broker.subscribe(topic) as consumer:
@@ -69,16 +69,16 @@ def test_subscribe_with_support(
     broker: Broker, upgradable_topic: Topic, identify: Identify
 ) -> Observation:
     """After an upgrade, a client with extend_support can subscribe and receives messages."""
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
-    return subscribed_and_received(broker, topic, identify, header={CLIENT_DISPATCH_TAG: TAG})
+    return subscribe_and_receive(broker, topic, identify, header={CLIENT_DISPATCH_TAG: TAG})
 
 
 @case("nsq/upgrade/subscribe-without", clause="ext.upgrade.subscribe-rules", waiting=True)
 def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> Observation:
     """After an upgrade, a client without extend_support is refused."""
-    topic = upgraded(broker, upgradable_topic)
+    topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
     accepted: list[str] = []
@@ -94,7 +94,7 @@ def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> O
 def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
     """After an upgrade, an open subscription keeps the old layout, gets the new one, or ends."""
     with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
-        topic = upgraded(broker, upgradable_topic)
+        topic = upgrade(broker, upgradable_topic)
         if topic is None:
             return NOT_UPGRADED
         broker.publish(topic, broker.unique_body())
@@ -111,7 +111,7 @@ def test_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observati
 def test_beside_open_subscription(broker: Broker, upgradable_topic: Topic) -> Observation:
     """Messages unfinished by a pre-upgrade client go to a new client of the channel."""
     with broker.subscribe(upgradable_topic, identify=SOON_GIVEN_UP) as old:
-        topic = upgraded(broker, upgradable_topic)
+        topic = upgrade(broker, upgradable_topic)
         if topic is None:
             return NOT_UPGRADED
         messages: list[Sent] = [({"k": "v"}, broker.unique_body()), (None, broker.unique_body())]

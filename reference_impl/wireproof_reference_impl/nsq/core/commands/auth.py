@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core.commands import sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_AUTH_DISABLED, E_AUTH_FAILED, E_BAD_BODY, E_INVALID
 
 _GRANTED = {"identity": "", "identity_url": "", "permission_count": 1}

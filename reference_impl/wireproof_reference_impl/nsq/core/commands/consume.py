@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.identity import MILLISECOND
-from wireproof_reference_impl.nsq.core.in_flight import NotInFlight
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event, State
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
-from wireproof_reference_impl.nsq.core.words import byte_list, digits, shown
+from wireproof_reference_impl.nsq.delivery.in_flight import NotInFlight
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.wire.identity import MILLISECOND
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import byte_list, digits, shown
 from wireproof_spec.nsq import error_codes, limits
 from wireproof_spec.nsq.names import CLOSE_WAIT
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from wireproof_reference_impl.nsq.core.commands import partition_word
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.words import BadWord, boolean, shown
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import BadWord, boolean, shown
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.limits import MAX_PARTITION
 from wireproof_spec.nsq.names import OK, is_valid_name

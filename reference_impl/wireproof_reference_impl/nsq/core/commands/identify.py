@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from wireproof_reference_impl.nsq.core import identify_json
 from wireproof_reference_impl.nsq.core.commands import sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
-from wireproof_reference_impl.nsq.core.identify_json import BadIdentify, IdentifyFields
-from wireproof_reference_impl.nsq.core.identity import Identity
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event
+from wireproof_reference_impl.nsq.wire import identify_json
+from wireproof_reference_impl.nsq.wire.identify_json import BadIdentify, IdentifyFields
+from wireproof_reference_impl.nsq.wire.identity import Identity
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq import limits
 from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_IDENTIFY_FAILED
 from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT, OK

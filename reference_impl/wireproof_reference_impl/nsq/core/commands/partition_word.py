@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from wireproof_reference_impl.nsq.core.refusal import Refusal
-from wireproof_reference_impl.nsq.core.words import BadWord, integer
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import BadWord, integer
 
 ANY = -1
 """The number that stands for the default partition where a partition is optional."""

@@ -4,11 +4,11 @@ from collections.abc import Generator, Sequence
 
 from wireproof_reference_impl.nsq.core.commands import partition_word, sized
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
-from wireproof_reference_impl.nsq.core.message import Entry, Stored
 from wireproof_reference_impl.nsq.core.node import Node
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.core.words import shown
+from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import shown
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import OK, is_valid_name
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from wireproof_reference_impl.nsq.core import frame_reading
 from wireproof_reference_impl.nsq.core.commands import publish
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
-from wireproof_reference_impl.nsq.core.frame_reading import Split
-from wireproof_reference_impl.nsq.core.header import Header
-from wireproof_reference_impl.nsq.core.message import Entry, Stored
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.nsq.wire import frame_reading
+from wireproof_reference_impl.nsq.wire.frame_reading import Split
+from wireproof_reference_impl.nsq.wire.header import Header
+from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_spec.nsq.error_codes import E_EXT_NOT_SUPPORT
 from wireproof_spec.nsq.names import OK
 

@@ -6,10 +6,10 @@ from typing import cast
 from wireproof_reference_impl.nsq.core.commands import publish, publish_ext, sized
 from wireproof_reference_impl.nsq.core.commands.publish import TRACE_ID_BYTES
 from wireproof_reference_impl.nsq.core.connection import Connection, Reading
-from wireproof_reference_impl.nsq.core.limits import Limits
-from wireproof_reference_impl.nsq.core.message import Entry
-from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
 from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.wire.limits import Limits
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 from wireproof_spec.nsq.error_codes import E_BAD_BODY, E_BAD_MESSAGE
 from wireproof_spec.nsq.limits import max_mpub_count
 from wireproof_spec.nsq.names import OK

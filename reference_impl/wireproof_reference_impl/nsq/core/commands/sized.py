@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator
 
-from wireproof_reference_impl.nsq.core.refusal import EndOfStream, Refusal
+from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
 
 Bytes = Generator[int, bytes, bytes]
 Number = Generator[int, bytes, int]

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Sequence
 
-from wireproof_reference_impl.nsq.core import ext_filter, subscribe_rules
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.commands import partition_word
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.core.identity import MILLISECOND, Identity
-from wireproof_reference_impl.nsq.core.message import Message
-from wireproof_reference_impl.nsq.core.refusal import Refusal
 from wireproof_reference_impl.nsq.core.states import Event
-from wireproof_reference_impl.nsq.core.subscribe_rules import Wish
-from wireproof_reference_impl.nsq.core.subscriber import Subscriber
 from wireproof_reference_impl.nsq.core.topic import Partition
-from wireproof_reference_impl.nsq.core.words import BadWord, integer, shown
+from wireproof_reference_impl.nsq.delivery import ext_filter, subscribe_rules
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.wire.identity import MILLISECOND, Identity
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import BadWord, integer, shown
 from wireproof_spec.nsq import error_codes
 from wireproof_spec.nsq.names import OK, SUB, SUB_ADVANCED
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from wireproof_reference_impl.nsq.behaviour import Behaviour
-from wireproof_reference_impl.nsq.core.commands import publish_row
+from wireproof_reference_impl.nsq.core.commands import publish_pipelined
 from wireproof_reference_impl.nsq.core.commands.auth import auth
 from wireproof_reference_impl.nsq.core.commands.consume import cls, fin, nop, rdy, req, touch
 from wireproof_reference_impl.nsq.core.commands.create_topic import create_topic
@@ -42,6 +42,6 @@ def handlers(behaviour: Behaviour) -> Mapping[bytes, Handler]:
     """Return the commands that are known under a behaviour, by name."""
     unknown = behaviour.unknown_commands
     table = {name: handler for name, handler in _HANDLERS.items() if name not in unknown}
-    if publish_row.fits(behaviour) and names.PUB in table:
-        table[names.PUB] = publish_row.pub
+    if publish_pipelined.fits(behaviour) and names.PUB in table:
+        table[names.PUB] = publish_pipelined.pub
     return table

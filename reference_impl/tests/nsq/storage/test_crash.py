@@ -1,0 +1,87 @@
+"""A broker that is killed keeps what it promised; one that promises too early is found out."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+from crash_ledger import Broken
+from crash_run import SERVE, CrashRun
+
+pytestmark = pytest.mark.process
+
+KILLS = int(os.environ.get("WIREPROOF_KILLS", "20"))
+ENOUGH = 60
+MOSTLY_LONG, SHORT = 0.9, 0.0
+"""Positions are kept once a second: a long load has some, a channel made in a short one none."""
+ANYTHING = "after kill"
+"""What shows of records at wrong places depends on where the kill came."""
+
+LATE_WRITE = """
+from wireproof_reference_impl.nsq.storage.file import QueueFile
+write = QueueFile.write
+def late(self, data):
+    held = self.__dict__.setdefault("held", [])
+    held.append(data)
+    if len(held) == 5:
+        write(self, b"".join(held))
+        held.clear()
+QueueFile.write = late
+"""
+TAIL_KEPT = """
+from wireproof_reference_impl.nsq import queue_recovery
+queue_recovery.os.truncate = lambda path, size: None
+"""
+POSITION_LEADS = """
+from wireproof_reference_impl.nsq.core.channel import Channel
+Channel.confirmed = lambda self: (self.backlog.offset, self.backlog.number)
+"""
+CHANNEL_LATE = """
+from wireproof_reference_impl.nsq.storage.disk_storage import DiskStorage
+DiskStorage.add_channel = lambda self, topic, partition, name, place: None
+"""
+IDS_AGAIN = """
+from wireproof_reference_impl.nsq.core.topic import Partition
+Partition._id_after = lambda self, count: 1
+"""
+NOTED_END_TRUSTED = """
+from wireproof_reference_impl.nsq import queue_recovery
+def noted(folder, recovered):
+    return folder.read_writer_meta() or recovered.end
+queue_recovery._read_last = noted
+"""
+
+
+def test_nothing_acknowledged_is_lost_and_nothing_malformed_is_delivered(tmp_path: Path) -> None:
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")  # shown when the test fails
+
+    outcome = CrashRun(tmp_path, seed=seed).kill(KILLS)
+
+    print(outcome)
+    assert outcome.acknowledged > 10 * KILLS
+    assert outcome.unanswered > 0
+    assert outcome.files > 2
+
+
+def test_the_same_holds_when_every_answer_waits_for_the_disk(tmp_path: Path) -> None:
+    CrashRun(tmp_path, seed=1, options=("--fsync", "always")).kill(3)
+
+
+@pytest.mark.parametrize(
+    ("fault", "found", "long"),
+    [
+        (LATE_WRITE, ANYTHING, MOSTLY_LONG),
+        (TAIL_KEPT, ANYTHING, MOSTLY_LONG),
+        (POSITION_LEADS, "lost", MOSTLY_LONG),
+        (CHANNEL_LATE, "lost", SHORT),
+        (IDS_AGAIN, "was given to|cannot follow", MOSTLY_LONG),
+        (NOTED_END_TRUSTED, ANYTHING, MOSTLY_LONG),
+    ],
+    ids=["late-write", "tail-kept", "position-leads", "channel-late", "ids-again", "noted-end"],
+)
+def test_a_broker_that_breaks_a_promise_is_found_out(
+    tmp_path: Path, fault: str, found: str, long: float
+) -> None:
+    with pytest.raises(Broken, match=found):
+        CrashRun(tmp_path, seed=7, code=fault + SERVE, long=long).kill(ENOUGH)

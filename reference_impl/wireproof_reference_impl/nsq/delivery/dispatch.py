@@ -1,0 +1,45 @@
+"""Which client of a channel gets a message: the rule of the published text."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.wire.message import Message
+
+
+class Audience(Protocol):
+    """The clients a message may go to."""
+
+    @property
+    def subscribers(self) -> Sequence[Subscriber]:
+        """Return the clients of the channel, whose turn it is first."""
+        ...
+
+
+NOBODY: tuple[Subscriber, ...] = ()
+
+
+def first_ready(subscribers: Iterable[Subscriber]) -> tuple[Subscriber, ...]:
+    """Return the first client that is ready, or nobody."""
+    for subscriber in subscribers:
+        if subscriber.wants:
+            return (subscriber,)
+    return NOBODY
+
+
+def untagged(audience: Audience) -> list[Subscriber]:
+    """Return the clients without a desired tag."""
+    return [each for each in audience.subscribers if each.desired_tag is None]
+
+
+def by_tag(message: Message, audience: Audience) -> tuple[Subscriber, ...]:
+    """Return the client for a message, or nobody: then it waits, and the channel behind it.
+
+    A tag that some client of the channel desires goes to such a client only, ready or not;
+    everything else goes to a client without a desired tag. Clause: ext.dispatch
+    """
+    if message.tag is not None:
+        matching = [each for each in audience.subscribers if each.desired_tag == message.tag]
+        if matching:
+            return first_ready(matching)
+    return first_ready(each for each in audience.subscribers if each.desired_tag is None)

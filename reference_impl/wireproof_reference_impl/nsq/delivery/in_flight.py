@@ -1,0 +1,116 @@
+"""The messages of a channel that clients hold, and how each comes back."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.delivery.timers import Timer, Timers
+from wireproof_reference_impl.nsq.wire.message import Message
+
+
+class Held:
+    """A message on its way: how often it was sent, who has it, when that ends."""
+
+    __slots__ = ("attempts", "message", "sent_ns", "subscriber", "timer")
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.attempts = 0
+        self.subscriber: Subscriber | None = None
+        self.timer: Timer | None = None
+        self.sent_ns = 0
+
+
+class NotInFlight(LookupError):
+    """No such message is held by this client."""
+
+
+def requeue_all(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    """Return what a leaving client gives back: all it holds.
+
+    Clause: ext.dispatch.leave
+    """
+    return held
+
+
+class InFlight:
+    """Messages by internal id, each with the client that holds it and a time limit."""
+
+    def __init__(self, timers: Timers, on_timeout: Callable[[Held, int], None]) -> None:
+        self._timers = timers
+        self._on_timeout = on_timeout
+        self.held: dict[int, Held] = {}
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def messages(self) -> list[Message]:
+        """Return the messages on their way."""
+        return [each.message for each in self.held.values()]
+
+    def finish(self, internal_id: int, subscriber: Subscriber) -> None:
+        """Be done with a message.
+
+        Clause: smart.message-id.finish, smart.message-id.not-held
+
+        Raises:
+            NotInFlight: the client does not hold it.
+        """
+        self._end(self._find(internal_id, subscriber))
+
+    def start(self, held: Held, subscriber: Subscriber, now_ns: int) -> None:
+        """Give a message to a client until it answers or its time is over."""
+        held.subscriber = subscriber
+        held.sent_ns = now_ns
+        subscriber.held += 1
+        self.held[held.message.internal_id] = held
+        self._limit(held, now_ns + subscriber.message_timeout_ns)
+
+    def touch(
+        self, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
+    ) -> None:
+        """Start the time limit anew, up to `most_ns` after the message was sent.
+
+        Raises:
+            NotInFlight: the client does not hold it.
+        """
+        held = self._find(internal_id, subscriber)
+        self._timers.cancel(held.timer)
+        latest = held.sent_ns + most_ns
+        self._limit(held, min(now_ns + subscriber.message_timeout_ns, latest))
+
+    def take(self, internal_id: int, subscriber: Subscriber) -> Held:
+        """Take a message back from the client that holds it.
+
+        Raises:
+            NotInFlight: the client does not hold it.
+        """
+        held = self._find(internal_id, subscriber)
+        self._end(held)
+        return held
+
+    def take_all(self, subscriber: Subscriber) -> list[Held]:
+        """Take back everything a client holds, oldest first."""
+        mine = [each for each in self.held.values() if each.subscriber is subscriber]
+        for held in mine:
+            self._end(held)
+        return mine
+
+    def _find(self, internal_id: int, subscriber: Subscriber) -> Held:
+        held = self.held.get(internal_id)
+        if held is None or held.subscriber is not subscriber:
+            raise NotInFlight(internal_id)
+        return held
+
+    def _limit(self, held: Held, when_ns: int) -> None:
+        held.timer = self._timers.at(when_ns, lambda now_ns: self._expire(held, now_ns))
+
+    def _expire(self, held: Held, now_ns: int) -> None:
+        self._end(held)
+        self._on_timeout(held, now_ns)
+
+    def _end(self, held: Held) -> None:
+        self._timers.cancel(held.timer)
+        del self.held[held.message.internal_id]
+        if held.subscriber is not None:
+            held.subscriber.held -= 1
+            held.subscriber = None

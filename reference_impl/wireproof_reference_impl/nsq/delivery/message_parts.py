@@ -1,0 +1,42 @@
+"""What a message looks like on its way to a client."""
+
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+
+
+def short_extend_part(message: Message) -> bytes:
+    """Return the ext part of a message: version 0 stands alone, without a length."""
+    if message.header is None:
+        return b"\0"
+    return packed.extend_part(message.version, message.header)
+
+
+def full_extend_part(message: Message) -> bytes:
+    """Return the ext part as it is drawn: version and length are always there."""
+    return packed.extend_part(message.version, message.header or b"")
+
+
+def own_position(message: Message) -> bytes:
+    """Return the message's place in the queue."""
+    return packed.position(message.offset, message.size)
+
+
+def message_data(message: Message, attempts: int, *, extend: bytes, position: bytes) -> bytes:
+    """Return the data of a message frame; a topic without the extend feature has no ext part.
+
+    Clause: ext.consume.plain-topic, ext.consume.body-intact
+    """
+    return b"".join((head(message, attempts), extend, position, message.body))
+
+
+def head(message: Message, attempts: int) -> bytes:
+    """Return timestamp, attempts and message id.
+
+    Clause: ext.consume.layout, ext.consume.attempts
+    """
+    return packed.message_head(
+        message.timestamp_ns,
+        attempts,
+        internal_id=message.internal_id,
+        trace_id=message.trace_id,
+    )

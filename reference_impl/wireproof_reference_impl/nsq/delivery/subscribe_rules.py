@@ -1,0 +1,77 @@
+"""Who may subscribe to what: the rules of ordered topics and of the extend feature."""
+
+from typing import NamedTuple
+
+from wireproof_reference_impl.nsq.wire.identity import Identity
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_spec.nsq.error_codes import (
+    E_SUB_EXTEND_FORBIDDON,
+    E_SUB_EXTEND_NEED,
+    E_SUB_ORDER_IS_MUST,
+)
+from wireproof_spec.nsq.names import SUB, SUB_ADVANCED, is_valid_name
+
+
+class Wish(NamedTuple):
+    """A client that wants to subscribe: how it identified, with which command, to what.
+
+    A topic that was upgraded has the extend feature and was not born with it. `ordered` is said
+    of the topic; the channel is `known` when it exists, `used` when it has clients now.
+    """
+
+    identity: Identity
+    command: bytes
+    topic_extend: bool
+    born_extend: bool = False
+    ordered: bool = False
+    known: bool = False
+    used: bool = False
+
+
+def is_topic_name(name: str) -> bool:
+    """Return True if a topic may be called so.
+
+    Clause: smart.partition.sub-bad-topic
+    """
+    return is_valid_name(name)
+
+
+def is_channel_name(name: str) -> bool:
+    """Return True if a channel may be called so.
+
+    Clause: smart.partition.sub-bad-channel
+    """
+    return is_valid_name(name)
+
+
+def order_rule(wish: Wish) -> Refusal | None:
+    """Return why a client may not subscribe: an ordered topic is consumed in order only.
+
+    Clause: smart.order.is-must, smart.order.command
+    """
+    if wish.ordered and wish.command in (SUB, SUB_ADVANCED):
+        text = "this topic is configured only allow ordered sub"
+        return Refusal(E_SUB_ORDER_IS_MUST, text)
+    return None
+
+
+def support_rule(wish: Wish) -> Refusal | None:
+    """Return why a client may not subscribe: extend_support has to fit the topic.
+
+    Clause: ext.subscribe.support-needed, ext.subscribe.support-refused
+    """
+    if wish.topic_extend and not wish.identity.extend_support:
+        text = "this topic is extended and should identify as extend support."
+        return Refusal(E_SUB_EXTEND_NEED, text)
+    if wish.identity.extend_support and not wish.topic_extend:
+        text = "this topic is not extended and should not identify as extend support."
+        return Refusal(E_SUB_EXTEND_FORBIDDON, text)
+    return None
+
+
+def desired_tag(wish: Wish) -> str | None:
+    """Return the tag a subscription asks for; a topic without the feature knows none.
+
+    Clause: ext.subscribe.tag-ignored
+    """
+    return wish.identity.desired_tag or None if wish.topic_extend else None

@@ -1,0 +1,289 @@
+"""Faults of a cluster: which node takes messages, and what others say."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from weakref import WeakSet
+
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.preset import (
+    CONDITION,
+    EXTRA,
+    MISSING,
+    MOVED,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.overrides import Override
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import PUB
+
+_NOT_LEADER = "smart.cluster.not-leader"
+_ELSEWHERE = "smart.cluster.elsewhere"
+_NOT_WRITABLE = "smart.cluster.not-writable"
+_AGAIN = "smart.cluster.writable-again"
+_NAMED = "smart.cluster.named"
+_WRITES = "smart.cluster.moved-writes"
+_KEPT = "smart.cluster.moved-kept"
+_IDS = "smart.cluster.moved-ids"
+_OLD = "smart.cluster.moved-old"
+_GONE = "smart.cluster.gone-kept"
+_ABSENT = "smart.partition.pub-wrong-partition smart.partition.topic-not-exist"
+
+
+class Role(NamedTuple):
+    """What a node is to a partition when a publish comes for it.
+
+    `followed` and `led` tell what it has been to it, `barred` that it was unwritable once.
+    """
+
+    command: bytes
+    leads: bool
+    writable: bool
+    followed: bool
+    led: bool
+    barred: bool
+
+
+Judge = Callable[[Role], bool]
+
+
+class _Roles:
+    """What nodes are and have been to partitions, noted by overrides."""
+
+    def __init__(self) -> None:
+        self._command = b""
+        self._followed: WeakSet[Partition] = WeakSet()
+        self._led: WeakSet[Partition] = WeakSet()
+        self._barred: WeakSet[Partition] = WeakSet()
+
+    def of(self, partition: Partition) -> Role:
+        """Return what this node is to a partition."""
+        return Role(
+            self._command,
+            partition.leads,
+            partition.writable,
+            partition in self._followed,
+            partition in self._led,
+            partition in self._barred,
+        )
+
+    def noted(self) -> tuple[Override, ...]:
+        """Return the overrides that note it."""
+        return (
+            Override(Partition, "follow", self._noting_follow),
+            Override(Partition, "lead", self._noting_lead),
+            Override(publish, "store", self._noting_command),
+        )
+
+    def _noting_follow(self, original: Callable[..., object]) -> Callable[..., object]:
+        def follow(partition: Partition) -> None:
+            if partition.leads and partition.log.count:
+                self._led.add(partition)
+            self._followed.add(partition)
+            original(partition)
+
+        return follow
+
+    def _noting_lead(self, original: Callable[..., object]) -> Callable[..., object]:
+        def lead(partition: Partition, *, writable: bool, followers: Sequence[Partition]) -> None:
+            if not writable:
+                self._barred.add(partition)
+            original(partition, writable=writable, followers=followers)
+
+        return lead
+
+    def _noting_command(self, original: Callable[..., object]) -> Callable[..., object]:
+        def store(
+            connection: Connection, partition: Partition, entries: Sequence[Entry]
+        ) -> object:
+            self._command = connection.command
+            try:
+                return original(connection, partition, entries)
+            finally:
+                self._command = b""
+
+        return store
+
+
+def _accepting(accepts: Judge) -> tuple[Override, ...]:
+    """Return overrides under which such publishes are taken, whatever the role."""
+    roles = _Roles()
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def check_role(partition: Partition) -> None:
+            if not accepts(roles.of(partition)):
+                original(partition)
+
+        return check_role
+
+    return (*roles.noted(), Override(publish, "check_role", wrap))
+
+
+def _refusing(refuses: Judge, code: str) -> tuple[Override, ...]:
+    """Return overrides under which such publishes are refused with a code."""
+    roles = _Roles()
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def check_role(partition: Partition) -> None:
+            if refuses(roles.of(partition)):
+                raise Refusal(code, fatal=False)
+            original(partition)
+
+        return check_role
+
+    return (*roles.noted(), Override(publish, "check_role", wrap))
+
+
+def _in_the_first_here(original: Callable[..., object]) -> Callable[..., object]:
+    def locate(connection: Connection, to: publish.Address, size: int) -> object:
+        topic = connection.node.topics.get(to.topic)
+        if topic is not None and topic.partition(to.partition) is None:
+            to = publish.Address(to.topic, next(iter(topic.partitions)))
+        return original(connection, to, size)
+
+    return locate
+
+
+def _is_new(role: Role) -> bool:
+    return role.leads and role.followed
+
+
+def _is_old(role: Role) -> bool:
+    return role.led and not role.leads
+
+
+def _other_command(role: Role) -> bool:
+    return role.command != PUB
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "follower-takes-messages",
+        "a follower takes messages as if it led",
+        breaks=f"{_NOT_LEADER} {_OLD}",
+        may_break=MOVED,
+        overrides=_accepting(lambda role: not role.leads),
+        way=MISSING,
+    ),
+    fault(
+        "follower-takes-batches",
+        "a follower refuses PUB only",
+        breaks=_NOT_LEADER,
+        may_break=MOVED,
+        overrides=_accepting(lambda role: not role.leads and _other_command(role)),
+        way=CONDITION,
+    ),
+    fault(
+        "follower-says-not-exist",
+        "a follower says of a topic that it does not exist",
+        breaks=_NOT_LEADER,
+        overrides=_refusing(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "follower-says-invalid",
+        "a follower refuses messages with E_INVALID",
+        breaks=f"{_NOT_LEADER} {_OLD}",
+        may_break=f"{_WRITES} {_KEPT} {_GONE} {_IDS}",
+        overrides=_refusing(lambda role: not role.leads, error_codes.E_INVALID),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "stranger-takes-messages",
+        "a node stores messages for a partition it does not keep in another one",
+        breaks=_ELSEWHERE,
+        may_break=f"{_ABSENT} {_NAMED}",
+        overrides=(Override(publish, "locate", _in_the_first_here),),
+        way=MISSING,
+    ),
+    fault(
+        "stranger-says-bad-topic",
+        "a node says of a partition it does not keep that the topic's name is bad",
+        breaks=_ELSEWHERE,
+        may_break=_ABSENT,
+        settings={"cluster.absent": error_codes.E_BAD_TOPIC},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "stranger-says-failed",
+        "a node says of a partition it does not keep that publishing failed",
+        breaks=_ELSEWHERE,
+        may_break=_ABSENT,
+        settings={"cluster.absent": error_codes.E_PUB_FAILED},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "unwritable-takes-messages",
+        "a partition that may not be written takes messages",
+        breaks=_NOT_WRITABLE,
+        overrides=_accepting(lambda role: role.leads),
+        way=MISSING,
+    ),
+    fault(
+        "unwritable-takes-batches",
+        "a partition that may not be written refuses PUB only",
+        breaks=_NOT_WRITABLE,
+        overrides=_accepting(lambda role: role.leads and _other_command(role)),
+        way=CONDITION,
+    ),
+    fault(
+        "unwritable-says-not-leader",
+        "a partition that may not be written says that another node leads it",
+        breaks=_NOT_WRITABLE,
+        overrides=_refusing(
+            lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "unwritable-for-ever",
+        "a partition that was unwritable once takes no messages any more",
+        breaks=_AGAIN,
+        overrides=_refusing(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        way=MISSING,
+    ),
+    fault(
+        "new-leader-unwritable",
+        "a node that has come to lead takes no messages",
+        breaks=_WRITES,
+        may_break=MOVED,
+        overrides=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        way=MISSING,
+    ),
+    fault(
+        "new-leader-denies",
+        "a node that has come to lead says that it does not",
+        breaks=_WRITES,
+        may_break=MOVED,
+        overrides=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "new-leader-fails",
+        "a node that has come to lead fails to publish",
+        breaks=_WRITES,
+        may_break=MOVED,
+        overrides=_refusing(_is_new, error_codes.E_PUB_FAILED),
+        way=CONDITION,
+    ),
+    fault(
+        "old-leader-goes-on",
+        "a node that leads no longer goes on taking messages",
+        breaks=_OLD,
+        may_break=MOVED,
+        overrides=_accepting(_is_old),
+        way=EXTRA,
+    ),
+    fault(
+        "old-leader-says-unwritable",
+        "a node that leads no longer says that nothing may be written",
+        breaks=_OLD,
+        overrides=_refusing(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
+        way=WRONG_VALUE,
+    ),
+)

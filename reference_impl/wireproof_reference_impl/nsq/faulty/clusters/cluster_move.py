@@ -1,0 +1,327 @@
+"""Faults of a partition whose leader moves: what the new one knows, whom lookups name."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.cluster import copies
+from wireproof_reference_impl.nsq.cluster.member import Member
+from wireproof_reference_impl.nsq.cluster.place import ClusterTopic, Place
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    MOVED,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.overrides import Override
+
+_ELSEWHERE = "smart.cluster.elsewhere"
+_NAMED = "smart.cluster.named"
+_LOOKUP = "smart.cluster.moved-lookup"
+_KEPT = "smart.cluster.moved-kept"
+_ORDER = "smart.cluster.moved-order"
+_IDS = "smart.cluster.moved-ids"
+_GONE = "smart.cluster.gone-kept"
+Rearrange = Callable[[deque[Message]], None]
+
+
+def _handing(rearrange: Rearrange) -> tuple[Override, ...]:
+    """Return overrides under which what waits in a channel changes as another node leads."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def hand_over(topic: ClusterTopic, place: Place, *, old: Member, new: Member) -> None:
+            names = list(topic.partition(place, old).channels)
+            original(topic, place, old=old, new=new)
+            channels = topic.partition(place, new).channels
+            for name in names:
+                rearrange(channels[name].backlog.upcoming())
+
+        return hand_over
+
+    return (Override(copies, "hand_over", wrap),)
+
+
+def _all_lost(waiting: deque[Message]) -> None:
+    waiting.clear()
+
+
+def _reversed(waiting: deque[Message]) -> None:
+    waiting.reverse()
+
+
+def _first_id(first: int, due: int) -> int:
+    return first
+
+
+def _last_id_again(first: int, due: int) -> int:
+    return max(first, due - due // 3)
+
+
+def _middle_id(first: int, due: int) -> int:
+    return first + (due - first) // 2
+
+
+def _oldest_lost(waiting: deque[Message]) -> None:
+    if waiting:
+        waiting.popleft()
+
+
+def _newest_lost(waiting: deque[Message]) -> None:
+    if waiting:
+        waiting.pop()
+
+
+def _oldest_last(waiting: deque[Message]) -> None:
+    waiting.rotate(-1)
+
+
+def _cut(waiting: deque[Message]) -> None:
+    kept = [message._replace(body=message.body[:-1]) for message in waiting]
+    waiting.clear()
+    waiting.extend(kept)
+
+
+def _newest_first(waiting: deque[Message]) -> None:
+    waiting.rotate(1)
+
+
+class _Lookups:
+    """Answers of lookups with other partitions; it remembers who was named first."""
+
+    def __init__(self, change: "Callable[[_Lookups, str, Partitions], Partitions]") -> None:
+        self._change = change
+        self.first: dict[str, object] = {}
+
+    def __call__(self, request: Request, data: object) -> object:
+        """Return a lookup answer changed; any other as it is."""
+        if not isinstance(data, dict):
+            return data
+        answer = cast(dict[str, object], data)
+        partitions = answer.get("partitions")
+        if not isinstance(partitions, dict):
+            return answer
+        named = cast(dict[str, object], partitions)
+        return {**answer, "partitions": self._change(self, _key(request), named)}
+
+    def first_named(self, key: str, partition: str, node: object) -> object:
+        """Return the record of the node that was named first for a partition."""
+        return self.first.setdefault(f"{key} {partition}", node)
+
+
+Partitions = Mapping[str, object]
+
+
+def _key(request: Request) -> str:
+    return f"{request.text('access') or 'r'} {request.text('topic')}"
+
+
+def _naming(change: Callable[[_Lookups, str, Partitions], Partitions]) -> Settings:
+    return {"lookup.answer": _Lookups(change)}
+
+
+def _first_for_ever(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return {each: lookups.first_named(key, each, node) for each, node in partitions.items()}
+
+
+def _first_for_ever_to_producers(
+    lookups: _Lookups, key: str, partitions: Partitions
+) -> Partitions:
+    return _first_for_ever(lookups, key, partitions) if key.startswith("w") else partitions
+
+
+def _nobody_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    """Tell producers of nobody for a partition whose leader has moved."""
+    if not key.startswith("w"):
+        return partitions
+    return {
+        each: node
+        for each, node in partitions.items()
+        if _port(lookups.first_named(key, each, node)) == _port(node)
+    }
+
+
+def _swapped(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    nodes = list(partitions.values())
+    if key.startswith("w"):
+        return partitions
+    return dict(zip(partitions, [*nodes[1:], *nodes[:1]], strict=True))
+
+
+def _all_on_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    nodes = list(partitions.values())
+    return partitions if key.startswith("w") else dict.fromkeys(partitions, nodes[0])
+
+
+def _only_the_first(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return partitions if key.startswith("w") else dict(list(partitions.items())[:1])
+
+
+def _nobody_for_several(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    return partitions if key.startswith("w") or len(partitions) < 2 else {}
+
+
+def _nowhere_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
+    """Tell producers the TCP port 1 for a partition whose leader has moved."""
+    if not key.startswith("w"):
+        return partitions
+    return {
+        each: node
+        if _port(lookups.first_named(key, each, node)) == _port(node)
+        else {**cast(dict[str, object], node), "tcp_port": 1}
+        for each, node in partitions.items()
+    }
+
+
+def _port(node: object) -> object:
+    return cast(dict[str, object], node).get("tcp_port") if isinstance(node, dict) else None
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "lookup-swaps-nodes",
+        "lookups name each partition's node for the next partition",
+        breaks=_NAMED,
+        may_break=f"smart.lookup.partitions {MOVED} {_ELSEWHERE}",
+        settings=_naming(_swapped),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-names-one-node",
+        "lookups name the first partition's node for all partitions",
+        breaks=_NAMED,
+        may_break="smart.lookup.partitions",
+        settings=_naming(_all_on_the_first),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-names-one-partition",
+        "lookups name the node of the first partition only",
+        breaks=_NAMED,
+        may_break="smart.lookup.partitions",
+        settings=_naming(_only_the_first),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-names-nobody-of-several",
+        "lookups name nobody to consumers of a topic of several partitions",
+        breaks=_NAMED,
+        settings=_naming(_nobody_for_several),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-keeps-old-leader",
+        "lookups go on naming the node that they named first",
+        breaks=f"{_LOOKUP} {_GONE}",
+        may_break=MOVED,
+        settings=_naming(_first_for_ever),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-keeps-old-leader-to-producers",
+        "lookups go on naming to producers the node that they named first",
+        breaks=_LOOKUP,
+        may_break=MOVED,
+        settings=_naming(_first_for_ever_to_producers),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-moves-leader-nowhere",
+        "lookups name to producers, once a leader has moved, a port where nobody is",
+        breaks=_LOOKUP,
+        settings=_naming(_nowhere_after_a_move),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-forgets-moved",
+        "lookups name nobody to producers for a partition whose leader has moved",
+        breaks=_LOOKUP,
+        settings=_naming(_nobody_after_a_move),
+        way=MISSING,
+    ),
+    fault(
+        "move-forgets-messages",
+        "what waits in a channel is forgotten when another node comes to lead",
+        breaks=f"{_KEPT} {_ORDER} {_GONE}",
+        may_break=MOVED,
+        overrides=_handing(_all_lost),
+        way=MISSING,
+    ),
+    fault(
+        "move-forgets-oldest",
+        "the oldest message of a channel is forgotten when another node comes to lead",
+        breaks=f"{_KEPT} {_ORDER} {_GONE}",
+        may_break=MOVED,
+        overrides=_handing(_oldest_lost),
+        way=BOUNDARY,
+    ),
+    fault(
+        "move-forgets-newest",
+        "the newest message of a channel is forgotten when another node comes to lead",
+        breaks=f"{_KEPT} {_GONE}",
+        may_break=MOVED,
+        overrides=_handing(_newest_lost),
+        way=BOUNDARY,
+    ),
+    fault(
+        "move-cuts-messages",
+        "what waits in a channel loses its last byte when another node comes to lead",
+        breaks=f"{_KEPT} {_ORDER} {_GONE}",
+        may_break=MOVED,
+        overrides=_handing(_cut),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-oldest-last",
+        "when another node comes to lead, a channel's oldest message goes last",
+        breaks=_ORDER,
+        may_break=MOVED,
+        overrides=_handing(_oldest_last),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-newest-first",
+        "when another node comes to lead, a channel's newest message goes first",
+        breaks=_ORDER,
+        may_break=MOVED,
+        overrides=_handing(_newest_first),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-reversed",
+        "when another node comes to lead, a channel's messages go in the opposite order",
+        breaks=_ORDER,
+        may_break=MOVED,
+        overrides=_handing(_reversed),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "move-restarts-ids",
+        "a node that has come to lead does not go on with internal ids but begins anew",
+        breaks=_IDS,
+        may_break=MOVED,
+        settings={"cluster.next_id": _first_id},
+        way=MISSING,
+    ),
+    fault(
+        "move-repeats-an-id",
+        "a node that has come to lead gives the last internal ids once more",
+        breaks=_IDS,
+        may_break=MOVED,
+        settings={"cluster.next_id": _last_id_again},
+        way=BOUNDARY,
+    ),
+    fault(
+        "move-halves-ids",
+        "a node that has come to lead goes on in the middle of the internal ids",
+        breaks=_IDS,
+        may_break=MOVED,
+        settings={"cluster.next_id": _middle_id},
+        way=WRONG_VALUE,
+    ),
+)

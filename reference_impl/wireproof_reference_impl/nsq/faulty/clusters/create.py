@@ -1,0 +1,143 @@
+"""Faults of creating topics over a lookup server."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.nsq.lookupd import topics
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.overrides import Override
+
+When = Callable[[Request], bool]
+
+
+def _counting(creation: Callable[[Request], Request]) -> tuple[Override, ...]:
+    """Return overrides under which topics are created as if asked for by other requests."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read_settings(request: Request) -> object:
+            return original(creation(request))
+
+        return read_settings
+
+    return (Override(topics, "read_settings", wrap),)
+
+
+def _creating(when: When, **parameters: bytes) -> tuple[Override, ...]:
+    """Return overrides under which some creations count as if asked with other parameters."""
+
+    def creation(request: Request) -> Request:
+        if not when(request):
+            return request
+        return replace(request, query={**request.query, **parameters})
+
+    return _counting(creation)
+
+
+def _is_single(request: Request) -> bool:
+    """Tell whether a topic of one partition that one node keeps is asked for."""
+    asked = (request.text("partition_num"), request.text("replicator"))
+    return asked == ("1", "1")
+
+
+def _is_extended(request: Request) -> bool:
+    return request.text("extend") == "true"
+
+
+class _RetentionOnce:
+    """Overlooks how long to keep messages where a topic is asked for again."""
+
+    def __init__(self) -> None:
+        self._made: set[str] = set()
+
+    def __call__(self, request: Request) -> Request:
+        """Return the request as it counts."""
+        topic = request.text("topic")
+        known = topic in self._made
+        self._made.add(topic)
+        return replace(request, query={**request.query, "retention": b""}) if known else request
+
+
+_EXTEND = "create.extend"
+_PARAMETERS = "create.parameters"
+_SINGLE = (
+    "create.extend create.parameters create.odd create.again create.refused create.delete "
+    "create.update lookup.extend-support"
+)
+"""Clauses of which some case creates a topic of one partition."""
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "create-extend-of-one-partition",
+        "extend=true is overlooked for a topic of one partition",
+        breaks=_EXTEND,
+        may_break=_SINGLE,
+        overrides=_creating(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
+        way=BOUNDARY,
+    ),
+    fault(
+        "create-extend-of-parts",
+        "extend=true is overlooked beside multipart=true",
+        breaks=_EXTEND,
+        overrides=_creating(lambda r: r.text("multipart") == "true", extend=b"false"),
+        way=CONDITION,
+    ),
+    fault(
+        "create-extend-of-ordered-topics",
+        "extend=true is overlooked beside orderedmulti=true for a topic of one partition",
+        breaks=_EXTEND,
+        overrides=_creating(
+            lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "create-two-partitions",
+        "a topic of one partition gets two",
+        breaks=_PARAMETERS,
+        may_break=_SINGLE,
+        overrides=_creating(_is_single, partition_num=b"2"),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "create-again-without-retention",
+        "retention is overlooked where the same topic is asked for again",
+        breaks="create.again",
+        overrides=_counting(_RetentionOnce()),
+        way=CONDITION,
+    ),
+    fault(
+        "create-one-copy",
+        "replicator is overlooked for an ext topic of one partition",
+        breaks=_PARAMETERS,
+        may_break="smart.cluster.not-leader",
+        overrides=_creating(
+            lambda r: r.text("partition_num") == "1" and _is_extended(r), replicator=b"1"
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "create-extend-by-its-name",
+        "extend counts as true whatever it says for a topic of one partition",
+        breaks=_PARAMETERS,
+        may_break="create.odd",
+        overrides=_creating(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
+        way=BOUNDARY,
+    ),
+    fault(
+        "create-extend-unasked",
+        "a topic of one partition has the extend feature though it was not asked for",
+        breaks=_PARAMETERS,
+        may_break="create.odd create.again",
+        overrides=_creating(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),
+        way=EXTRA,
+    ),
+)

@@ -1,0 +1,378 @@
+"""Faults of what a lookup server tells of a topic.
+
+Most are wrong only in the older style, or only for consumers: the ways by which a client comes to
+the topics it works with stay right, so that what is claimed still shows.
+"""
+
+import json
+from collections.abc import Callable
+from typing import cast
+
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.lookup_changes import (
+    LOOKERS,
+    Change,
+    Data,
+    Record,
+    When,
+    channels,
+    is_for_reading,
+    is_for_writing,
+    is_lookup,
+    is_old,
+    is_unmeant,
+    only_partitions,
+    partitions,
+    refuse,
+    renamed,
+    telling,
+    without,
+)
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd import lookup as lookups
+from wireproof_reference_impl.nsq.lookupd.api import Question
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request
+from wireproof_reference_impl.nsq.requests.http_request import data as answer_with
+from wireproof_reference_impl.nsq.requests.lookup_rules import escaped_error
+from wireproof_reference_impl.overrides import Override
+
+_STRANGER: Record = {
+    "id": "127.0.0.1:1",
+    "remote_address": "127.0.0.1:1",
+    "hostname": "stranger",
+    "broadcast_address": "127.0.0.1",
+    "tcp_port": 4150,
+    "http_port": 4151,
+    "version": "0",
+    "distributed_id": "127.0.0.1:0:4150:1",
+}
+
+
+def _bare_when(when: When) -> tuple[Override, ...]:
+    """Return overrides under which some answers come in the newer style, unasked."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def answer(
+            question: Question, server: LookupServer, request: Request, *, v1: bool
+        ) -> object:
+            return original(question, server, request, v1=v1 or when(request))
+
+        return answer
+
+    return (Override(api, "answer", wrap),)
+
+
+def _asks_for_meta(request: Request) -> bool:
+    return is_lookup(request) and not is_unmeant(request)
+
+
+def _with_access(access_of: Callable[[str], str]) -> tuple[Override, ...]:
+    """Return overrides under which a topic is looked up for something else."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read_access(request: Request) -> str:
+            return access_of(cast(str, original(request)))
+
+        return read_access
+
+    return (Override(lookups, "read_access", wrap),)
+
+
+def _the_other(access: str) -> str:
+    return "r" if access == "w" else "w"
+
+
+def _enveloped(change: Change) -> Settings:
+    """Return settings under which the envelope of old is another one."""
+
+    def sent(request: Request, answer: Answer) -> Answer:
+        if request.v1 or not is_lookup(request):
+            return answer
+        right = _parsed(answer)
+        return Answer(answer.status, compact_json(change(right)), answer.headers)
+
+    return {"lookup.sent": sent}
+
+
+def _parsed(answer: Answer) -> Data:
+    return cast(Data, json.loads(answer.body))
+
+
+def _stranger_for_unknown(when: When) -> Settings:
+    def strange(data: Data) -> object:
+        if partitions(data) or channels(data):
+            return data
+        return {**data, "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
+
+    return telling(strange, when)
+
+
+def _stranger_for_producers(refusal: HttpRefusal, v1: bool) -> Answer:
+    if refusal.code != "Key not found" or refusal.status != 404:
+        return escaped_error(refusal, v1)
+    found = {"channels": [], "partitions": {"0": _STRANGER}, "producers": [_STRANGER]}
+    return answer_with(found, v1=v1)
+
+
+class _Remembered:
+    """Answers of lookups that go on telling where a topic was."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Data] = {}
+
+    def __call__(self, request: Request, data: object) -> object:
+        """Return a lookup answer, with what was told before where it tells of no partition."""
+        if not is_lookup(request):
+            return data
+        found, topic = cast(Data, data), request.text("topic")
+        if partitions(found):
+            self._told[topic] = found
+        return self._told.get(topic, found) if is_for_reading(request) else found
+
+
+def _without_a_text(request: Request, refusal: HttpRefusal) -> HttpRefusal:
+    """Forget why a lookup with an unknown access, or what would change a topic, is refused."""
+    says_why = is_lookup(request) and not request.text("access")
+    return refusal if says_why else HttpRefusal(refusal.status, "")
+
+
+def _forms_exchanged(refusal: HttpRefusal, v1: bool) -> Answer:
+    return escaped_error(refusal, not v1)
+
+
+_ANSWER = "smart.lookup.answer"
+_ENVELOPE = "smart.lookup.envelope"
+_CONSUMER = "smart.lookup.consumer"
+_CHANNELS = "smart.lookup.channels"
+_UNKNOWN = "smart.lookup.unknown-topic"
+_ACCESS = "smart.lookup.access"
+_EXTEND = "lookup.extend-support"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "lookup-without-channels",
+        "in the older style the answer has no channels",
+        breaks=_ANSWER,
+        may_break=LOOKERS,
+        settings=telling(without("channels"), is_old),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-producers-renamed",
+        "in the older style producers are called nodes",
+        breaks=_ANSWER,
+        may_break=LOOKERS,
+        settings=telling(renamed("producers", "nodes"), is_old),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-partitions-in-a-list",
+        "in the older style partitions is a list of nodes",
+        breaks=_ANSWER,
+        may_break=LOOKERS,
+        settings=telling(
+            lambda data: {**data, "partitions": list(partitions(data).values())}, is_old
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-without-producers-to-producers",
+        "in the older style the answer to a producer has no producers",
+        breaks=_ANSWER,
+        may_break=LOOKERS,
+        settings=telling(without("producers"), lambda r: is_old(r) and is_for_writing(r)),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-always-bare",
+        "the answer is bare whatever was asked for",
+        breaks=_ENVELOPE,
+        may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
+        "smart.lookup.listlookup-form smart.lookup.disabled",
+        overrides=_bare_when(lambda request: True),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-refuses-without-a-text",
+        "refusals have no text",
+        breaks="smart.lookup.error-form",
+        settings={"lookup.refusal": _without_a_text},
+        way=MISSING,
+    ),
+    fault(
+        "lookup-error-forms-exchanged",
+        "an error is in the envelope where it is to be bare, and the other way round",
+        breaks="smart.lookup.error-form",
+        settings={"lookup.error": _forms_exchanged},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-envelope-text",
+        "status_txt in the envelope is ok in small letters",
+        breaks=_ENVELOPE,
+        may_break="smart.lookup.v1",
+        settings=_enveloped(lambda whole: {**whole, "status_txt": "ok"}),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-envelope-code-as-text",
+        "status_code in the envelope is a string",
+        breaks=_ENVELOPE,
+        may_break="smart.lookup.v1",
+        settings=_enveloped(lambda whole: {**whole, "status_code": "200"}),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-meta-is-bare",
+        "the answer to one that asks for metainfo is bare",
+        breaks=_ENVELOPE,
+        may_break=f"{LOOKERS} {_EXTEND}",
+        overrides=_bare_when(_asks_for_meta),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-consumer-needs-metainfo",
+        "in the older style a consumer that does not ask for metainfo is refused",
+        breaks=_CONSUMER,
+        may_break=LOOKERS,
+        settings=telling(
+            refuse, lambda r: is_old(r) and is_for_reading(r) and not r.text("metainfo")
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-consumer-must-not-ask",
+        "in the older style a consumer that asks for metainfo is refused",
+        breaks=_CONSUMER,
+        may_break=LOOKERS,
+        settings=telling(refuse, lambda r: is_old(r) and is_for_reading(r) and not is_unmeant(r)),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-consumer-gets-nothing",
+        "a consumer that does not ask for metainfo is told null for producers",
+        breaks=_CONSUMER,
+        may_break=LOOKERS,
+        settings=telling(
+            lambda data: {**data, "producers": None},
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-consumer-gets-a-number",
+        "a consumer that does not ask for metainfo is told how many partitions there are alone",
+        breaks=_CONSUMER,
+        may_break=LOOKERS,
+        settings=telling(
+            lambda data: {**data, "partitions": len(partitions(data))},
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-channels-for-producers-only",
+        "a consumer is told of no channels",
+        breaks=_CHANNELS,
+        settings=telling(lambda data: {**data, "channels": []}, is_for_reading),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-channels-cut",
+        "the names of channels are cut to 16 letters",
+        breaks=_CHANNELS,
+        settings=telling(
+            lambda data: {**data, "channels": [name[:16] for name in channels(data)]}, is_lookup
+        ),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-channels-upper-case",
+        "the names of channels are told in capitals",
+        breaks=_CHANNELS,
+        settings=telling(
+            lambda data: {**data, "channels": [name.upper() for name in channels(data)]},
+            is_lookup,
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-unknown-topic-read",
+        "a consumer is told of a node for a topic that does not exist",
+        breaks=_UNKNOWN,
+        may_break=LOOKERS + " create.refused",
+        settings=_stranger_for_unknown(is_for_reading),
+        way=EXTRA,
+    ),
+    fault(
+        "lookup-unknown-topic-written",
+        "a producer is told of a node for a topic that does not exist",
+        breaks=_UNKNOWN,
+        may_break=LOOKERS,
+        settings={"lookup.error": _stranger_for_producers},
+        way=EXTRA,
+    ),
+    fault(
+        "lookup-remembers-deleted",
+        "a topic that was deleted goes on being told of",
+        breaks=_UNKNOWN,
+        may_break="create.delete",
+        settings={"lookup.answer": _Remembered()},
+        way=MISSING,
+    ),
+    fault(
+        "lookup-bad-name-known",
+        "a node is told of for a name that no topic may have",
+        breaks=_UNKNOWN,
+        settings=_stranger_for_unknown(lambda r: is_lookup(r) and " " in r.text("topic")),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-access-overlooked",
+        "access=r is taken for access=w",
+        breaks=_ACCESS,
+        may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
+        "create.odd create.delete",
+        overrides=_with_access(lambda access: "w"),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-access-always-read",
+        "access=w is taken for access=r",
+        breaks=_ACCESS,
+        may_break=LOOKERS + " smart.cluster.disabled-lookup",
+        overrides=_with_access(lambda access: "r"),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-access-exchanged",
+        "access=r is taken for access=w, and that for access=r",
+        breaks=_ACCESS,
+        may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
+        "create.odd create.delete",
+        overrides=_with_access(_the_other),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-access-one-node",
+        "a producer is told of one partition only without metainfo",
+        breaks=_ACCESS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: dict(list(led.items())[:1])),
+            lambda r: is_unmeant(r) and r.text("access") == "w",
+        ),
+        way=BOUNDARY,
+    ),
+)

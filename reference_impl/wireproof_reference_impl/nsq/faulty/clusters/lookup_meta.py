@@ -1,0 +1,264 @@
+"""Faults of a topic's meta, of the list of lookup servers, and of those that are slaves."""
+
+from collections.abc import Callable
+from typing import cast
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.lookup_changes import (
+    Data,
+    When,
+    changing,
+    exchanged,
+    is_for_reading,
+    is_for_writing,
+    is_lookup,
+    is_old,
+    refuse,
+    telling,
+)
+from wireproof_reference_impl.nsq.lookupd import api
+from wireproof_reference_impl.nsq.lookupd.api import Question
+from wireproof_reference_impl.nsq.lookupd.server import LookupServer
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.overrides import Override
+
+Meta = dict[str, object]
+
+
+def _meta(change: Callable[[Meta], Meta], when: When) -> Settings:
+    """Return settings under which the meta of some answers is changed."""
+
+    def changed(data: Data) -> object:
+        meta = data.get("meta")
+        return {**data, "meta": change(dict(cast(Meta, meta)))} if meta else data
+
+    return telling(changed, when)
+
+
+def _of_ext(change: Callable[[Meta], Meta]) -> Callable[[Meta], Meta]:
+    return lambda meta: change(meta) if meta.get("extend_support") else meta
+
+
+def _count(meta: Meta) -> int:
+    return int(cast(int, meta["partition_num"]))
+
+
+def _no_meta(data: Data) -> object:
+    return {key: value for key, value in data.items() if key != "meta"}
+
+
+def _without(meta: Meta, name: str) -> Meta:
+    return {key: value for key, value in meta.items() if key != name}
+
+
+def _is_list(request: Request) -> bool:
+    return request.path == "/listlookup"
+
+
+def _nodes(data: Data) -> list[Meta]:
+    return cast(list[Meta], data["lookupdnodes"])
+
+
+def _as_slave(change: Callable[[Data], object], when: When = is_lookup) -> tuple[Override, ...]:
+    """Return overrides under which some answers of a slave are changed."""
+    rule = changing(change, when)
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def find(question: Question, server: LookupServer, request: Request) -> object:
+            found = original(question, server, request)
+            return found if found is None or server.leads else rule(request, found)
+
+        return find
+
+    return (Override(api, "find", wrap),)
+
+
+_META = "smart.lookup.metainfo"
+_LIST = "smart.lookup.listlookup"
+_SLAVES = "smart.lookup.slaves"
+_EXTEND = "lookup.extend-support"
+_FIELDS = "lookup.meta-fields"
+_TOLD = (
+    f"{_META} {_FIELDS} smart.lookup.slaves smart.lookup.metainfo-unasked smart.lookup.disabled "
+    "create.parameters create.odd create.delete"
+)
+"""Clauses of which some case compares the numbers in meta."""
+_FORM = "smart.lookup.listlookup-form create.slave"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "lookup-meta-not-for-consumers",
+        "a consumer is given no meta in the older style",
+        breaks=_META,
+        may_break=f"{_TOLD} {_EXTEND}",
+        settings=telling(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-meta-one-less",
+        "partition_num in meta is the highest partition",
+        breaks=_META,
+        may_break=_TOLD,
+        settings=_meta(lambda meta: {**meta, "partition_num": _count(meta) - 1}, is_lookup),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-meta-replica-always-one",
+        "replica in meta is 1 for every topic",
+        breaks=f"{_META} create.parameters",
+        may_break=f"{_TOLD} create.update",
+        settings=_meta(lambda meta: {**meta, "replica": 1}, is_lookup),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-meta-not-of-ordered-topics",
+        "meta of an ordered topic has no partition_num",
+        breaks=_META,
+        may_break=_TOLD,
+        settings=_meta(
+            lambda meta: _without(meta, "partition_num") if meta.get("ordered") else meta,
+            is_lookup,
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-ext-meta-as-text",
+        "partition_num in the meta of an ext topic is a string",
+        breaks=_FIELDS,
+        may_break=_TOLD,
+        settings=_meta(
+            _of_ext(lambda meta: {**meta, "partition_num": str(_count(meta))}), is_for_reading
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-ext-meta-without-replica",
+        "the meta of an ext topic has no replica",
+        breaks=_FIELDS,
+        may_break=_TOLD,
+        settings=_meta(_of_ext(lambda meta: _without(meta, "replica")), is_lookup),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-ext-meta-one-more",
+        "partition_num in the meta of an ext topic is one too many",
+        breaks=_FIELDS,
+        may_break=_TOLD,
+        settings=_meta(
+            _of_ext(lambda meta: {**meta, "partition_num": _count(meta) + 1}), is_for_reading
+        ),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-extend-support-missing",
+        "extend_support is missing from meta in the older style",
+        breaks=_EXTEND,
+        settings=_meta(lambda meta: _without(meta, "extend_support"), is_old),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-extend-support-as-text",
+        "extend_support is a string for consumers",
+        breaks=f"{_EXTEND} create.extend",
+        may_break="create.parameters create.odd create.update",
+        settings=_meta(
+            lambda meta: {**meta, "extend_support": str(meta["extend_support"]).lower()},
+            is_for_reading,
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-extend-support-everywhere",
+        "extend_support is true for every topic in the older style",
+        breaks=_EXTEND,
+        settings=_meta(lambda meta: {**meta, "extend_support": True}, is_old),
+        way=CONDITION,
+    ),
+    fault(
+        "listlookup-master-only",
+        "listlookup names the master alone",
+        breaks=_LIST,
+        may_break=_FORM,
+        settings=telling(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
+        way=MISSING,
+    ),
+    fault(
+        "listlookup-last-left-out",
+        "listlookup leaves the last server out in the older style",
+        breaks=_LIST,
+        may_break=_FORM,
+        settings=telling(
+            lambda data: {**data, "lookupdnodes": _nodes(data)[:-1]},
+            lambda r: _is_list(r) and not r.v1,
+        ),
+        way=BOUNDARY,
+    ),
+    fault(
+        "listlookup-without-http",
+        "listlookup has the TCP port for the HTTP port",
+        breaks=_LIST,
+        may_break=_FORM,
+        settings=telling(
+            lambda data: {
+                **data,
+                "lookupdnodes": [{**node, "HttpPort": node["TcpPort"]} for node in _nodes(data)],
+            },
+            _is_list,
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "listlookup-by-the-master-only",
+        "a slave names the master alone",
+        breaks=_LIST,
+        may_break=_FORM,
+        overrides=_as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
+        way=CONDITION,
+    ),
+    fault(
+        "slave-refuses-lookups",
+        "a slave refuses every lookup",
+        breaks=_SLAVES,
+        may_break="smart.lookup.access smart.lookup.disabled",
+        overrides=_as_slave(refuse),
+        way=MISSING,
+    ),
+    fault(
+        "slave-refuses-producers",
+        "a slave refuses the lookups of producers",
+        breaks=_SLAVES,
+        may_break="smart.lookup.access smart.lookup.disabled",
+        overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
+        way=CONDITION,
+    ),
+    fault(
+        "slave-knows-no-node",
+        "a slave names no node",
+        breaks=_SLAVES,
+        may_break="smart.lookup.access smart.lookup.disabled",
+        overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
+        way=MISSING,
+    ),
+    fault(
+        "slave-disagrees",
+        "a slave tells each partition with the node of another",
+        breaks=_SLAVES,
+        overrides=_as_slave(exchanged),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "slave-without-meta",
+        "a slave gives no meta",
+        breaks=_SLAVES,
+        overrides=_as_slave(_no_meta),
+        way=MISSING,
+    ),
+)

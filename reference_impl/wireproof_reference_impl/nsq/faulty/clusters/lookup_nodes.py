@@ -1,0 +1,244 @@
+"""Faults of the partitions a lookup server lists, and of the nodes it lists them with."""
+
+from typing import cast
+
+from wireproof_reference_impl.nsq.lookup_changes import (
+    LOOKERS,
+    Data,
+    Record,
+    channels,
+    dropped,
+    each_record,
+    exchanged,
+    is_for_reading,
+    is_lookup,
+    is_old,
+    is_unmeant,
+    only_partitions,
+    only_producers,
+    producers,
+    telling,
+)
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_request import Request
+
+
+def _last_as_first(led: dict[str, Record]) -> dict[str, Record]:
+    return {**led, list(led)[-1]: next(iter(led.values()))} if led else led
+
+
+_RECORD = "smart.lookup.node-record"
+_PARTITIONS = "smart.lookup.partitions"
+_PRODUCERS = "smart.lookup.producers"
+_LEADER = "smart.lookup.leader"
+_SERVICES = "smart.lookup.services"
+
+
+def _are_nodes(request: Request) -> bool:
+    return request.path == "/nodes"
+
+
+def _without_tombstones(data: Data) -> object:
+    nodes = [
+        {**node, "tombstones": [False for _ in cast(list[bool], node["tombstones"])]}
+        for node in producers(data)
+    ]
+    return {**data, "producers": nodes}
+
+
+def _leading_everything(data: Data) -> object:
+    """Give every node the partitions of all."""
+    led: dict[str, set[str]] = {}
+    for node in producers(data):
+        for topic, numbers in cast(dict[str, list[str]], node["partitions"]).items():
+            led.setdefault(topic, set()).update(numbers)
+    all_of_them = {topic: sorted(numbers) for topic, numbers in led.items()}
+    nodes = [{**node, "partitions": all_of_them} for node in producers(data)]
+    return {**data, "producers": nodes}
+
+
+class _AnyPartition:
+    """Tells with every partition what was told of any."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[str]] = {}
+
+    def __call__(self, request: Request, data: object) -> object:
+        """Return the answer about channels, with those told before."""
+        if request.path != "/channels":
+            return data
+        told = self._told.setdefault(request.text("topic"), [])
+        told += [name for name in channels(cast(Data, data)) if name not in told]
+        return {"channels": list(told)}
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "nodes-lead-everything",
+        "every node is told of with the partitions of all",
+        breaks=_SERVICES,
+        settings=telling(_leading_everything, _are_nodes),
+        way=EXTRA,
+    ),
+    fault(
+        "channels-of-any-partition",
+        "the channels of a partition that were told once are told with all others",
+        breaks=_SERVICES,
+        settings={"lookup.answer": _AnyPartition()},
+        way=EXTRA,
+    ),
+    fault(
+        "nodes-without-tombstones",
+        "nodes are told of without the tombstones they have",
+        breaks="smart.lookup.tombstone",
+        settings=telling(_without_tombstones, _are_nodes),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-ports-as-text",
+        "in the older style ports are strings",
+        breaks=_RECORD,
+        may_break="smart.lookup.services",
+        settings=telling(
+            each_record(lambda node: {**node, "tcp_port": str(node["tcp_port"])}), is_old
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-without-ids",
+        "in the older style nodes have neither id nor distributed_id",
+        breaks=_RECORD,
+        settings=telling(each_record(dropped("id distributed_id")), is_old),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-no-http-port-for-consumers",
+        "a consumer is told 0 for the HTTP port",
+        breaks=_RECORD,
+        settings=telling(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-first-partition-missing",
+        "partition 0 is not told of without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {k: v for k, v in led.items() if k != "0"}), is_unmeant
+        ),
+        way=BOUNDARY,
+    ),
+    fault(
+        "lookup-partitions-from-one",
+        "partitions are numbered from 1 without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {str(int(k) + 1): v for k, v in led.items()}), is_unmeant
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-partitions-padded",
+        "partitions have numbers of two digits without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {f"{int(k):02}": v for k, v in led.items()}), is_unmeant
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-partitions-of-ordered-topics",
+        "of a topic with orderedmulti only partition 0 is told to consumers without metainfo",
+        breaks=_PARTITIONS,
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: dict(list(led.items())[:1])),
+            lambda r: is_unmeant(r) and is_for_reading(r),
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "lookup-producers-first-only",
+        "only one producer is told of",
+        breaks=_PRODUCERS,
+        settings=telling(only_producers(lambda nodes: nodes[:1]), is_lookup),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-producer-for-each-partition",
+        "producers has a node once for each partition, and the first one more",
+        breaks=_PRODUCERS,
+        settings=telling(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
+        way=EXTRA,
+    ),
+    fault(
+        "lookup-producers-http",
+        "producers have the HTTP port for the TCP port",
+        breaks=_PRODUCERS,
+        settings=telling(
+            only_producers(
+                lambda nodes: [{**node, "tcp_port": node["http_port"]} for node in nodes]
+            ),
+            is_unmeant,
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leaders-exchanged",
+        "each partition is told with the node of another without metainfo",
+        breaks=_LEADER,
+        may_break="smart.lookup.slaves",
+        settings=telling(exchanged, is_unmeant),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leader-on-http",
+        "a consumer is told the HTTP port for the TCP port",
+        breaks=_LEADER,
+        may_break=LOOKERS,
+        settings=telling(
+            each_record(lambda node: {**node, "tcp_port": node["http_port"]}),
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leader-elsewhere",
+        "a consumer is told an address where no node is",
+        breaks=_LEADER,
+        may_break=LOOKERS,
+        settings=telling(
+            each_record(lambda node: {**node, "broadcast_address": "127.9.9.9"}),
+            lambda r: is_for_reading(r) and is_unmeant(r),
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "lookup-leads-nobody",
+        "a consumer that does not ask for metainfo is told no partition",
+        breaks=f"{_LEADER} {_PARTITIONS}",
+        may_break=LOOKERS,
+        settings=telling(
+            only_partitions(lambda led: {}), lambda r: is_for_reading(r) and is_unmeant(r)
+        ),
+        way=MISSING,
+    ),
+    fault(
+        "lookup-last-led-by-the-first",
+        "the last partition is told with the node of the first without metainfo",
+        breaks=_LEADER,
+        may_break="smart.lookup.slaves smart.lookup.producers",
+        settings=telling(only_partitions(_last_as_first), is_unmeant),
+        way=BOUNDARY,
+    ),
+)

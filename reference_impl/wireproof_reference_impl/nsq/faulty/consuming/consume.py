@@ -1,0 +1,333 @@
+"""Faults of messages as clients receive them: layout, attempts, version."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    READERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.overrides import Override, replaced
+
+_INDICATOR = packed.EXTEND_INDICATOR
+
+Part = Callable[[int, bytes], bytes]
+
+
+def extending(part: Part) -> Settings:
+    """Return settings under which the ext part of a message with a header looks so."""
+
+    def extend(message: Message) -> bytes:
+        if message.header is None:
+            return message_parts.short_extend_part(message)
+        return part(message.version, message.header)
+
+    return {"delivery.extend": extend}
+
+
+def counted(attempts: Callable[[int, Message], int]) -> tuple[Override, ...]:
+    """Return overrides under which clients are told these attempts."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def head(message: Message, counted: int) -> object:
+            return original(message, attempts(counted, message))
+
+        return head
+
+    return (Override(message_parts, "head", wrap),)
+
+
+def with_body(change: Callable[[Message], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which clients get another body."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def message_data(
+            message: Message, attempts: int, *, extend: bytes, position: bytes
+        ) -> object:
+            other = message._replace(body=change(message))
+            return original(other, attempts, extend=extend, position=position)
+
+        return message_data
+
+    return (Override(message_parts, "message_data", wrap),)
+
+
+def losing(is_lost: Callable[[Message], bool]) -> tuple[Override, ...]:
+    """Return overrides under which some messages are never delivered."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def skips(subscriber: Subscriber, message: Message) -> object:
+            return original(subscriber, message) or is_lost(message)
+
+        return skips
+
+    return (Override(Subscriber, "skips", wrap),)
+
+
+def _plain_part(part: Callable[[Message], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which messages of plain topics have an ext part."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def message_data(
+            message: Message, attempts: int, *, extend: bytes, position: bytes
+        ) -> object:
+            return original(message, attempts, extend=extend or part(message), position=position)
+
+        return message_data
+
+    return (Override(message_parts, "message_data", wrap),)
+
+
+def _extend_behind_body(original: Callable[..., object]) -> Callable[..., object]:
+    def message_data(message: Message, attempts: int, *, extend: bytes, position: bytes) -> object:
+        other = message._replace(body=message.body + message_parts.short_extend_part(message))
+        return original(other, attempts, extend=b"", position=position)
+
+    return message_data
+
+
+def _length_of_one_byte(version: int, header: bytes) -> bytes:
+    return pack(">BH", version, len(header) % 256) + header
+
+
+def _head_in_microseconds(original: Callable[..., object]) -> Callable[..., object]:
+    def head(message: Message, attempts: int) -> object:
+        return original(message._replace(timestamp_ns=message.timestamp_ns // 1000), attempts)
+
+    return head
+
+
+def _ids_swapped(message: Message, attempts: int) -> bytes:
+    return packed.message_head(
+        message.timestamp_ns,
+        attempts,
+        internal_id=message.trace_id,
+        trace_id=message.internal_id,
+    )
+
+
+def _ext_on_plain(message: Message) -> bytes:
+    return b"\0"
+
+
+_LAYOUT = "consume.layout"
+_ATTEMPTS = "consume.attempts"
+_VERSION = "consume.version"
+_PLAIN = "consume.plain-topic"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "layout-length-little-endian",
+        "the length of ext is delivered in little-endian byte order",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break=READERS,
+        settings=extending(lambda version, header: pack("<BH", version, len(header)) + header),
+    ),
+    fault(
+        "layout-length-counts-itself",
+        "the length of ext counts its own two bytes",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break=READERS,
+        settings=extending(lambda version, header: pack(">BH", version, len(header) + 2) + header),
+    ),
+    fault(
+        "layout-length-of-4-bytes",
+        "the length of ext takes 4 bytes",
+        way=EXTRA,
+        breaks=_LAYOUT,
+        may_break=READERS,
+        settings=extending(lambda version, header: pack(">BI", version, len(header)) + header),
+    ),
+    fault(
+        "layout-length-of-1-byte",
+        "the length of ext is right modulo 256 only",
+        way=BOUNDARY,
+        breaks=_LAYOUT,
+        may_break=(
+            "consume.batch consume.body-intact consume.header-intact http.header-stored "
+            "parser.header-length"
+        ),
+        settings=extending(_length_of_one_byte),
+    ),
+    fault(
+        "layout-length-missing",
+        "the ext data follows the version of ext without a length",
+        way=MISSING,
+        breaks=_LAYOUT,
+        may_break=READERS,
+        settings=extending(lambda version, header: bytes([version]) + header),
+    ),
+    fault(
+        "layout-length-before-version",
+        "the length of ext stands before its version",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break=READERS,
+        settings=extending(lambda version, header: pack(">HB", len(header), version) + header),
+    ),
+    fault(
+        "layout-ext-behind-body",
+        "the ext part is delivered behind the body",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break=READERS,
+        overrides=(Override(message_parts, "message_data", _extend_behind_body),),
+    ),
+    fault(
+        "layout-timestamp-microseconds",
+        "the timestamp counts microseconds",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break="disk.layout",
+        overrides=(Override(message_parts, "head", _head_in_microseconds),),
+    ),
+    fault(
+        "layout-ids-swapped",
+        "the trace id stands before the internal id",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        # FIN says the id as it came: nothing is finished, and no room made for the next message.
+        may_break=f"{READERS} {_ATTEMPTS} disk.layout",
+        overrides=(replaced(message_parts, "head", _ids_swapped),),
+    ),
+    fault(
+        "attempts-with-indicator",
+        "delivered attempts keep the indicator of the disk",
+        way=EXTRA,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic upgrade.old-messages",
+        overrides=counted(lambda attempts, message: attempts | _INDICATOR),
+    ),
+    fault(
+        "attempts-with-indicator-again",
+        "delivered attempts have the indicator from the second delivery on",
+        way=CONDITION,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic",
+        overrides=counted(
+            lambda attempts, message: attempts | _INDICATOR if attempts > 1 else attempts
+        ),
+    ),
+    fault(
+        "attempts-with-indicator-without-header",
+        "delivered attempts have the indicator on messages without a header",
+        way=CONDITION,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic upgrade.old-messages",
+        overrides=counted(
+            lambda attempts, message: attempts | _INDICATOR if message.header is None else attempts
+        ),
+    ),
+    fault(
+        "attempts-from-zero",
+        "the first delivery counts 0",
+        way=BOUNDARY,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic upgrade.old-messages",
+        overrides=counted(lambda attempts, message: attempts - 1),
+    ),
+    fault(
+        "attempts-always-one",
+        "attempts stay at 1",
+        way=MISSING,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic",
+        overrides=counted(lambda attempts, message: 1),
+    ),
+    fault(
+        "attempts-stop-at-two",
+        "attempts count up to 2 and no further",
+        way=BOUNDARY,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic",
+        overrides=counted(lambda attempts, message: min(attempts, 2)),
+    ),
+    fault(
+        "attempts-by-two",
+        "each redelivery counts two more",
+        way=WRONG_VALUE,
+        breaks=_ATTEMPTS,
+        may_break="consume.plain-topic",
+        overrides=counted(lambda attempts, message: 2 * attempts - 1),
+    ),
+    fault(
+        "version-zero",
+        "a message with a header has version 0",
+        way=WRONG_VALUE,
+        breaks=_VERSION,
+        may_break=READERS,
+        settings=extending(lambda version, header: packed.extend_part(0, header)),
+    ),
+    fault(
+        "version-zero-on-long-headers",
+        "a message with a header above 255 bytes has version 0",
+        way=BOUNDARY,
+        breaks=_VERSION,
+        may_break=(
+            "consume.batch consume.body-intact consume.header-intact consume.layout "
+            "http.header-stored parser.header-length"
+        ),
+        settings=extending(
+            lambda version, header: packed.extend_part(version if len(header) < 256 else 0, header)
+        ),
+    ),
+    fault(
+        "version-zero-on-empty-header",
+        "a message with the header {} has version 0",
+        way=BOUNDARY,
+        breaks=_VERSION,
+        may_break=(
+            "consume.batch consume.body-intact consume.header-intact consume.layout "
+            "http.header-stored parser.header-length"
+        ),
+        settings=extending(
+            lambda version, header: packed.extend_part(0 if header == b"{}" else version, header)
+        ),
+    ),
+    fault(
+        "plain-with-version",
+        "messages of plain topics have a version of ext",
+        way=EXTRA,
+        breaks=_PLAIN,
+        may_break="upgrade.old-messages",
+        overrides=_plain_part(_ext_on_plain),
+    ),
+    fault(
+        "plain-with-version-and-length",
+        "messages of plain topics have an empty ext part",
+        way=EXTRA,
+        breaks=_PLAIN,
+        may_break="upgrade.old-messages",
+        overrides=_plain_part(lambda message: bytes(3)),
+    ),
+    fault(
+        "plain-with-indicator",
+        "attempts of plain topics have the indicator bits",
+        way=WRONG_VALUE,
+        breaks=_PLAIN,
+        may_break="upgrade.old-messages",
+        overrides=counted(
+            lambda attempts, message: attempts | _INDICATOR if message.old else attempts
+        ),
+    ),
+    fault(
+        "plain-with-version-above-4096",
+        "messages of plain topics with bodies above 4096 bytes have a version of ext",
+        way=BOUNDARY,
+        breaks=_PLAIN,
+        overrides=_plain_part(lambda message: b"\0" if len(message.body) > 4096 else b""),
+    ),
+)

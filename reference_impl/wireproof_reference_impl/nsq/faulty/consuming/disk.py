@@ -1,0 +1,218 @@
+"""Faults of messages on disk."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed, record
+from wireproof_reference_impl.nsq.wire.message import Entry
+
+_INDICATOR = packed.EXTEND_INDICATOR
+_LARGE = 200
+
+Rest = Callable[[Entry, int], bytes]
+
+
+def _stored(rest: Rest) -> Settings:
+    """Return settings under which the bytes behind the id of a record on an ext topic are so."""
+
+    def build(
+        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        return packed.record(
+            timestamp_ns,
+            _INDICATOR if extend else 0,
+            internal_id=internal_id,
+            trace_id=entry.trace_id,
+            rest=rest(entry, version) if extend else entry.body,
+        )
+
+    return {"disk.build": build}
+
+
+def _indicated(attempts: Callable[[Entry, bool], int]) -> Settings:
+    """Return settings under which records have these attempts, given the kind of topic."""
+
+    def build(
+        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        part = record.extend_part(entry, version) if extend else b""
+        return packed.record(
+            timestamp_ns,
+            attempts(entry, extend),
+            internal_id=internal_id,
+            trace_id=entry.trace_id,
+            rest=part + entry.body,
+        )
+
+    return {"disk.build": build}
+
+
+def _with_header(part: Rest) -> Settings:
+    """Return settings under which the ext part of records with a header is so."""
+
+    def rest(entry: Entry, version: int) -> bytes:
+        if entry.header is None:
+            return record.extend_part(entry, version) + entry.body
+        return part(entry, version) + entry.body
+
+    return _stored(rest)
+
+
+def _header(entry: Entry) -> bytes:
+    return entry.header or b""
+
+
+def _little_endian(entry: Entry, version: int) -> bytes:
+    return pack("<BH", version, len(_header(entry))) + _header(entry)
+
+
+def _wide_length(entry: Entry, version: int) -> bytes:
+    return pack(">BI", version, len(_header(entry))) + _header(entry)
+
+
+def _no_length(entry: Entry, version: int) -> bytes:
+    return bytes([version]) + _header(entry)
+
+
+def _ids_swapped(
+    entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+) -> bytes:
+    return record.build(
+        entry._replace(trace_id=internal_id),
+        timestamp_ns,
+        internal_id=entry.trace_id,
+        extend=extend,
+        version=version,
+    )
+
+
+def _on_large_plain(attempts: int, part: bytes = b"") -> Settings:
+    """Return settings under which records of plain topics with larger bodies are so."""
+
+    def build(
+        entry: Entry, timestamp_ns: int, *, internal_id: int, extend: bool, version: int
+    ) -> bytes:
+        if extend or len(entry.body) < _LARGE:
+            return record.build(
+                entry, timestamp_ns, internal_id=internal_id, extend=extend, version=version
+            )
+        return packed.record(
+            timestamp_ns,
+            attempts,
+            internal_id=internal_id,
+            trace_id=entry.trace_id,
+            rest=part + entry.body,
+        )
+
+    return {"disk.build": build}
+
+
+_LAYOUT = "disk.layout"
+_INDICATED = "disk.indicator"
+_PLAIN = "disk.plain-record"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "disk-length-little-endian",
+        "the length of ext is stored in little-endian byte order",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
+        settings=_with_header(_little_endian),
+    ),
+    fault(
+        "disk-length-of-4-bytes",
+        "the length of ext takes 4 bytes on disk",
+        way=EXTRA,
+        breaks=_LAYOUT,
+        may_break="disk.upgraded upgrade.subscribe-rules",
+        settings=_with_header(_wide_length),
+    ),
+    fault(
+        "disk-length-missing",
+        "the ext data is stored without its length",
+        way=MISSING,
+        breaks=_LAYOUT,
+        may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
+        settings=_with_header(_no_length),
+    ),
+    fault(
+        "disk-ext-behind-body",
+        "the ext part is stored behind the body",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break=(
+            "disk.indicator disk.no-ext-record disk.upgraded upgrade.accept "
+            "upgrade.subscribe-rules"
+        ),
+        settings=_stored(lambda entry, version: entry.body + record.extend_part(entry, version)),
+    ),
+    fault(
+        "disk-ids-swapped",
+        "the trace id is stored before the internal id",
+        way=WRONG_VALUE,
+        breaks=_LAYOUT,
+        may_break="consume.no-header disk.no-ext-record upgrade.accept upgrade.subscribe-rules",
+        settings={"disk.build": _ids_swapped},
+    ),
+    fault(
+        "disk-indicator-missing",
+        "no record has the indicator",
+        way=MISSING,
+        breaks=_INDICATED,
+        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
+        settings=_indicated(lambda entry, extend: 0),
+    ),
+    fault(
+        "disk-indicator-in-low-bits",
+        "the indicator is stored in the low bits of attempts",
+        way=WRONG_VALUE,
+        breaks=_INDICATED,
+        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
+        settings=_indicated(lambda entry, extend: _INDICATOR >> 12 if extend else 0),
+    ),
+    fault(
+        "disk-indicator-not-with-header",
+        "records with a header lack the indicator",
+        way=CONDITION,
+        breaks=_INDICATED,
+        may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
+        settings=_indicated(
+            lambda entry, extend: _INDICATOR if extend and entry.header is None else 0
+        ),
+    ),
+    fault(
+        "disk-indicator-on-plain",
+        "records of plain topics with bodies from 200 bytes on have the indicator",
+        way=WRONG_VALUE,
+        breaks=_PLAIN,
+        may_break="disk.upgraded",
+        settings=_on_large_plain(_INDICATOR),
+    ),
+    fault(
+        "disk-version-on-plain",
+        "records of plain topics with bodies from 200 bytes on have a version of ext",
+        way=EXTRA,
+        breaks=_PLAIN,
+        may_break="disk.upgraded",
+        settings=_on_large_plain(0, b"\0"),
+    ),
+    fault(
+        "disk-ext-part-on-plain",
+        "records of plain topics with bodies from 200 bytes on stand as on an ext topic",
+        way=BOUNDARY,
+        breaks=_PLAIN,
+        may_break="disk.upgraded",
+        settings=_on_large_plain(_INDICATOR, b"\0"),
+    ),
+)

@@ -1,0 +1,451 @@
+"""Faults of dispatch by tag: who gets a message, and what becomes of what a client held."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+from weakref import WeakKeyDictionary
+
+from wireproof_reference_impl.nsq.core import channel as channels
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.delivery.dispatch import (
+    NOBODY,
+    Audience,
+    by_tag,
+    first_ready,
+    untagged,
+)
+from wireproof_reference_impl.nsq.delivery.in_flight import Held
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
+from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, other_clients
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    LATE,
+    MISSING,
+    READERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.overrides import Override, replaced
+
+_MINUTE_NS = 60_000_000_000
+
+Chosen = Sequence[Subscriber]
+Choose = Callable[[Message, Channel], Chosen]
+Match = Callable[[str, str], bool]
+
+
+def _choosing(choose: Choose) -> tuple[Override, ...]:
+    """Return overrides under which messages go to these clients."""
+
+    def chosen(channel: Channel, held: Held) -> Chosen:
+        return choose(held.message, channel)
+
+    return (replaced(Channel, "choose", chosen),)
+
+
+class _Noted(Held):
+    """A message that is sent to the wrong clients only once."""
+
+    is_noted = False
+
+
+def _choosing_late(choose: Choose) -> tuple[Override, ...]:
+    """Return overrides under which these clients get messages 3 s late, unless they are due."""
+    time = ServeTime()
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def chosen(channel: Channel, held: Held) -> Chosen:
+            due = cast(Chosen, original(channel, held))
+            if isinstance(held, _Noted) and not held.is_noted:
+                wrong = [each for each in choose(held.message, channel) if each not in due]
+                held.is_noted = bool(wrong)
+                if wrong:
+                    channel.timers.at(
+                        time.now_ns + LATE_NS,
+                        lambda now_ns: _send_wrongly(channel, held, wrong, now_ns),
+                    )
+            return due
+
+        return chosen
+
+    return (replaced(channels, "Held", _Noted), time.noted(), Override(Channel, "choose", wrap))
+
+
+def _send_wrongly(channel: Channel, held: Held, wrong: Chosen, now_ns: int) -> None:
+    ready = [each for each in wrong if each in channel.subscribers and each.wants]
+    if ready and channel.next_held is held:
+        channel.send(held, ready, now_ns)
+        return
+    for subscriber in ready:
+        subscriber.outlet.push(channel.data(held, subscriber))
+
+
+def _misdirected(
+    name: str, text: str, choose: Choose, *, way: str, breaks: str, may_break: str = ""
+) -> Preset:
+    """Return a fault that sends messages to wrong clients; its twin does so 3 s late, besides."""
+    return fault(
+        name,
+        text,
+        way=way,
+        breaks=breaks,
+        may_break=may_break,
+        overrides=(NOTED, *_choosing(choose)),
+        late_overrides=(NOTED, *_choosing_late(choose)),
+    )
+
+
+def _tagged(audience: Audience, tag: str | None) -> list[Subscriber]:
+    return [each for each in audience.subscribers if tag and each.desired_tag == tag]
+
+
+def _others(audience: Audience, tag: str | None) -> list[Subscriber]:
+    return [each for each in audience.subscribers if each.desired_tag not in (None, tag)]
+
+
+def _anybody(message: Message, audience: Audience) -> Chosen:
+    return first_ready(audience.subscribers)
+
+
+def _untagged_first(message: Message, audience: Audience) -> Chosen:
+    return first_ready(untagged(audience)) or by_tag(message, audience)
+
+
+def _every_third_to_anybody(message: Message, audience: Audience) -> Chosen:
+    astray = message.internal_id % 3 == 0
+    return (astray and first_ready(untagged(audience))) or by_tag(message, audience)
+
+
+def _to_all(message: Message, audience: Audience) -> Chosen:
+    if message.tag is None:
+        return by_tag(message, audience)
+    return tuple(each for each in audience.subscribers if each.wants)
+
+
+def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
+    """Give a tagged message to the untagged while its client holds another one."""
+    matching = _tagged(audience, message.tag)
+    idle = [each for each in matching if not each.held]
+    return by_tag(message, audience) if not matching or idle else first_ready(untagged(audience))
+
+
+def _never_to_untagged(message: Message, audience: Audience) -> Chosen:
+    return (
+        first_ready(_tagged(audience, message.tag)) if message.tag else by_tag(message, audience)
+    )
+
+
+def _untagged_only_when_no_tags(message: Message, audience: Audience) -> Chosen:
+    if message.tag is None or len(untagged(audience)) == len(audience.subscribers):
+        return by_tag(message, audience)
+    return first_ready(_tagged(audience, message.tag))
+
+
+def _fallback_to_other_tags(message: Message, audience: Audience) -> Chosen:
+    if message.tag is None or _tagged(audience, message.tag):
+        return by_tag(message, audience)
+    return first_ready(_others(audience, message.tag)) or first_ready(untagged(audience))
+
+
+def _fallback_to_anybody(message: Message, audience: Audience) -> Chosen:
+    if message.tag is None or _tagged(audience, message.tag):
+        return by_tag(message, audience)
+    return first_ready(untagged(audience)) or first_ready(audience.subscribers)
+
+
+def _every_fifth_to_other_tag(message: Message, audience: Audience) -> Chosen:
+    astray = message.tag is not None and message.internal_id % 5 == 0
+    return (astray and first_ready(_others(audience, message.tag))) or by_tag(message, audience)
+
+
+def _keeping_tags() -> tuple[Override, ...]:
+    """Return overrides under which a tag keeps its messages from others for ever."""
+    former: WeakKeyDictionary[Channel, set[str | None]] = WeakKeyDictionary()
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def leave(channel: Channel, subscriber: Subscriber, now_ns: int) -> None:
+            if subscriber in channel.subscribers:
+                former.setdefault(channel, set()).add(subscriber.desired_tag)
+            original(channel, subscriber, now_ns)
+
+        return leave
+
+    def choose(message: Message, channel: Channel) -> Chosen:
+        if message.tag is not None and message.tag in former.get(channel, ()):
+            return first_ready(_tagged(channel, message.tag))
+        return by_tag(message, channel)
+
+    return (Override(Channel, "leave", wrap), *_choosing(choose))
+
+
+def _desired_next_door(message: Message, channel: Channel) -> list[Subscriber]:
+    """Return the clients of other channels that desire the tag, if nobody here does."""
+    if message.tag is None or _tagged(channel, message.tag):
+        return []
+    return [each for each in other_clients(channel) if each.desired_tag == message.tag]
+
+
+def _neighbours_block(message: Message, channel: Channel) -> Chosen:
+    return NOBODY if _desired_next_door(message, channel) else by_tag(message, channel)
+
+
+def _neighbours_rob(message: Message, channel: Channel) -> Chosen:
+    return first_ready(_desired_next_door(message, channel)) or by_tag(message, channel)
+
+
+def _neighbours_decide(message: Message, channel: Channel) -> Chosen:
+    """Give a message whose tag another channel knows to any tagged client of this one."""
+    tagged = _others(channel, None) if _desired_next_door(message, channel) else []
+    return first_ready(tagged) or by_tag(message, channel)
+
+
+def _untagged_to_tagged_first(message: Message, audience: Audience) -> Chosen:
+    if message.tag is not None:
+        return by_tag(message, audience)
+    return first_ready(_others(audience, None)) or by_tag(message, audience)
+
+
+def _untagged_shared_with_tagged(message: Message, audience: Audience) -> Chosen:
+    return first_ready(audience.subscribers) if message.tag is None else by_tag(message, audience)
+
+
+def _matched(match: Match) -> Choose:
+    """Return whom messages go to when tags are compared so."""
+
+    def choose(message: Message, audience: Audience) -> Chosen:
+        matching = [
+            each
+            for each in audience.subscribers
+            if message.tag is not None
+            and each.desired_tag is not None
+            and match(message.tag, each.desired_tag)
+        ]
+        return first_ready(matching or untagged(audience))
+
+    return choose
+
+
+def _nothing_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    return []
+
+
+def _nothing_tagged_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    return [each for each in held if each.message.tag is None]
+
+
+def _last_one_given_back(held: list[Held], subscriber: Subscriber) -> list[Held]:
+    return held[-1:]
+
+
+def _give_back_late(channel: Channel, held: Sequence[Held], now_ns: int) -> None:
+    for each in held:
+        channel.defer(each, now_ns + _MINUTE_NS)
+
+
+_MATCHING = "dispatch.to-matching"
+_FALLBACK = "dispatch.fallback"
+_OTHER = "dispatch.never-other-tag"
+_LEAVE = "dispatch.leave"
+_CHANNEL = "dispatch.per-channel"
+_EXACT = "dispatch.exact-tag"
+_UNTAGGED = "dispatch.untagged"
+
+FAULTS: tuple[Preset, ...] = (
+    _misdirected(
+        "dispatch-by-turns",
+        "messages go to the clients of a channel in turn, whatever their tags",
+        _anybody,
+        way=WRONG_VALUE,
+        breaks=f"{_MATCHING} {_OTHER} {_UNTAGGED}",
+        may_break=(
+            "dispatch.exact-tag dispatch.fallback dispatch.not-ready dispatch.per-channel "
+            "dispatch.tag-form"
+        ),
+    ),
+    _misdirected(
+        "dispatch-untagged-first",
+        "a tagged message goes to an untagged client while one is ready",
+        _untagged_first,
+        way=WRONG_VALUE,
+        breaks=_MATCHING,
+        may_break="dispatch.not-ready dispatch.per-channel",
+    ),
+    _misdirected(
+        "dispatch-every-third-astray",
+        "every third message of a tag goes to an untagged client",
+        _every_third_to_anybody,
+        way=CONDITION,
+        breaks=_MATCHING,
+        may_break="dispatch.not-ready dispatch.per-channel",
+    ),
+    _misdirected(
+        "dispatch-to-all",
+        "a tagged message goes to every client that is ready",
+        _to_all,
+        way=EXTRA,
+        breaks=f"{_MATCHING} {_OTHER}",
+        may_break=(
+            "dispatch.exact-tag dispatch.fallback dispatch.not-ready dispatch.per-channel "
+            "dispatch.tag-form"
+        ),
+    ),
+    _misdirected(
+        "dispatch-busy-passed-over",
+        "a client with the tag that holds one message is passed over",
+        _full_client_passed_over,
+        way=CONDITION,
+        breaks=_MATCHING,
+        may_break="dispatch.not-ready dispatch.per-channel",
+    ),
+    fault(
+        "fallback-never",
+        "a tagged message that nobody desires waits for ever",
+        way=MISSING,
+        breaks=f"{_FALLBACK} {_LEAVE}",
+        may_break=READERS,
+        overrides=_choosing(_never_to_untagged),
+    ),
+    fault(
+        "fallback-only-without-tags",
+        "a tagged message goes to an untagged client only when no client has a tag at all",
+        way=CONDITION,
+        breaks=_FALLBACK,
+        may_break="dispatch.per-channel dispatch.to-matching",
+        overrides=_choosing(_untagged_only_when_no_tags),
+    ),
+    _misdirected(
+        "fallback-to-other-tags",
+        "a tagged message that nobody desires goes to a client with another tag first",
+        _fallback_to_other_tags,
+        way=WRONG_VALUE,
+        breaks=f"{_FALLBACK} {_OTHER}",
+        may_break="dispatch.exact-tag dispatch.per-channel dispatch.tag-form",
+    ),
+    _misdirected(
+        "fallback-to-anybody",
+        "a tagged message goes to a client with another tag when no other is ready",
+        _fallback_to_anybody,
+        way=CONDITION,
+        breaks=_OTHER,
+        may_break="dispatch.fallback",
+    ),
+    _misdirected(
+        "other-tag-every-fifth",
+        "every fifth tagged message goes to a client with another tag",
+        _every_fifth_to_other_tag,
+        way=CONDITION,
+        breaks=_OTHER,
+        may_break=(
+            "dispatch.exact-tag dispatch.fallback dispatch.per-channel dispatch.to-matching"
+        ),
+    ),
+    fault(
+        "leave-loses-messages",
+        "what a client held when it left is lost",
+        way=MISSING,
+        breaks=_LEAVE,
+        may_break="upgrade.old-messages",
+        settings={"dispatch.given_back": _nothing_given_back},
+    ),
+    fault(
+        "leave-loses-tagged-messages",
+        "of what a client held when it left the tagged messages are lost",
+        way=CONDITION,
+        breaks=_LEAVE,
+        settings={"dispatch.given_back": _nothing_tagged_given_back},
+    ),
+    fault(
+        "leave-gives-one-back",
+        "of what a client held when it left only one message is given back",
+        way=BOUNDARY,
+        breaks=_LEAVE,
+        may_break="upgrade.old-messages",
+        settings={"dispatch.given_back": _last_one_given_back},
+    ),
+    fault(
+        "leave-gives-back-late",
+        "what a client held when it left goes to others only after a minute",
+        way=LATE,
+        breaks=_LEAVE,
+        may_break="upgrade.old-messages",
+        overrides=(replaced(Channel, "give_back", _give_back_late),),
+    ),
+    fault(
+        "leave-keeps-the-tag",
+        "a tag whose last client has left still keeps its messages from others",
+        way=CONDITION,
+        breaks=_LEAVE,
+        overrides=_keeping_tags(),
+    ),
+    fault(
+        "channel-blocked-by-another",
+        "a tag desired on one channel holds its messages back on the others",
+        way=MISSING,
+        breaks=_CHANNEL,
+        may_break="consume.batch consume.body-intact consume.layout consume.no-header",
+        overrides=(NOTED, *_choosing(_neighbours_block)),
+    ),
+    fault(
+        "channel-robbed-by-another",
+        "a tag desired on one channel draws its messages from the others",
+        way=WRONG_VALUE,
+        breaks=_CHANNEL,
+        overrides=(NOTED, *_choosing(_neighbours_rob)),
+    ),
+    _misdirected(
+        "channel-tags-mixed",
+        "a tag desired on one channel goes to clients with any tag on the others",
+        _neighbours_decide,
+        way=CONDITION,
+        breaks=_CHANNEL,
+    ),
+    _misdirected(
+        "tag-by-prefix",
+        "a desired tag matches every tag that begins with it",
+        _matched(lambda tag, desired: tag.startswith(desired)),
+        way=BOUNDARY,
+        breaks=_EXACT,
+    ),
+    _misdirected(
+        "tag-by-part",
+        "a desired tag that begins with the message's tag matches it",
+        _matched(lambda tag, desired: desired.startswith(tag)),
+        way=BOUNDARY,
+        breaks=_EXACT,
+        may_break="dispatch.tag-form",
+    ),
+    _misdirected(
+        "tag-whatever-case",
+        "tags match whatever their letter case",
+        _matched(lambda tag, desired: tag.lower() == desired.lower()),
+        way=WRONG_VALUE,
+        breaks=_EXACT,
+    ),
+    _misdirected(
+        "tag-without-blanks",
+        "blanks around tags are overlooked",
+        _matched(lambda tag, desired: tag.strip() == desired.strip()),
+        way=BOUNDARY,
+        breaks=_EXACT,
+    ),
+    _misdirected(
+        "untagged-to-tagged-first",
+        "a message without a tag goes to a client with one while one is ready",
+        _untagged_to_tagged_first,
+        way=WRONG_VALUE,
+        breaks=_UNTAGGED,
+        may_break="dispatch.not-ready",
+    ),
+    _misdirected(
+        "untagged-shared",
+        "messages without a tag go to clients with and without one in turn",
+        _untagged_shared_with_tagged,
+        way=CONDITION,
+        breaks=_UNTAGGED,
+        may_break="dispatch.not-ready",
+    ),
+)

@@ -1,0 +1,316 @@
+"""Faults of ordered consumption: what is in flight, and in which order."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_reference_impl.nsq.core import channel as channels
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.faulty.late import LATE_NS, ServeTime
+from wireproof_reference_impl.nsq.faulty.neighbours import NOTED, namesakes
+from wireproof_reference_impl.nsq.faulty.returning import (
+    Return,
+    coming_back,
+    overtaken_after,
+    overtaken_when,
+)
+from wireproof_reference_impl.nsq.faulty.together import TOGETHER
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.overrides import Override, replaced
+
+_WIDE = 10
+
+
+MaySend = Callable[[Channel], bool]
+Window = Callable[[int, int], int]
+"""How many messages a client may hold that says so many with RDY, and what it was before."""
+
+
+def _sending(may_send: MaySend, *, window: int | None = _WIDE) -> tuple[Override, ...]:
+    """Return overrides under which another message goes out when this rule says so.
+
+    `window` is what every client may hold.
+    """
+    rule = _sent_when(may_send)
+    return (rule,) if window is None else (rule, _holding(lambda said, before: window))
+
+
+def _sent_when(may_send: MaySend) -> Override:
+    def sent_when(channel: Channel) -> bool:
+        return not channel.ordered or may_send(channel)
+
+    return replaced(Channel, "may_send", sent_when)
+
+
+def _holding(window: Window) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def set_ready(channel: Channel, subscriber: Subscriber, count: int) -> None:
+            before = subscriber.ready
+            original(channel, subscriber, count)
+            if channel.ignores_ready:
+                subscriber.ready = window(count, before)
+
+        return set_ready
+
+    return Override(Channel, "set_ready", wrap)
+
+
+def _one_at_a_time(channel: Channel) -> bool:
+    return not len(channel.in_flight) and not channel.deferred_count
+
+
+def _at_most(count: int) -> MaySend:
+    return lambda channel: len(channel.in_flight) < count and not channel.deferred_count
+
+
+def _when_idle(channel: Channel) -> bool:
+    return not channel.deferred_count and any(not each.held for each in channel.subscribers)
+
+
+def _when_deferred(channel: Channel) -> bool:
+    return not len(channel.in_flight)
+
+
+def _not_beside_others(channel: Channel) -> bool:
+    return _one_at_a_time(channel) and not any(len(each.in_flight) for each in namesakes(channel))
+
+
+class _Touched(Held):
+    """A message that knows when it was sent that more time was last asked for."""
+
+    touched_ns = 0
+
+
+def _noting_touch(original: Callable[..., object]) -> Callable[..., object]:
+    def touch(
+        in_flight: InFlight, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
+    ) -> None:
+        original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=most_ns)
+        held = in_flight.held[internal_id]
+        if isinstance(held, _Touched):
+            held.touched_ns = held.sent_ns
+
+    return touch
+
+
+def _when_touched(channel: Channel) -> bool:
+    held = channel.in_flight.held.values()
+    touched = any(isinstance(each, _Touched) and each.touched_ns == each.sent_ns for each in held)
+    return _one_at_a_time(channel) or (touched and len(held) == 1)
+
+
+def _when_held_long() -> tuple[Override, ...]:
+    """Return overrides under which a second message goes out 3 s after the first."""
+    time = ServeTime()
+
+    def may_send(channel: Channel) -> bool:
+        sent_ns = [each.sent_ns for each in channel.in_flight.held.values()]
+        return _one_at_a_time(channel) or (
+            len(sent_ns) == 1 and time.now_ns - sent_ns[0] >= LATE_NS
+        )
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def send(channel: Channel, held: Held, chosen: Sequence[Subscriber], now_ns: int) -> None:
+            original(channel, held, chosen, now_ns)
+            if channel.ordered:
+                channel.timers.at(now_ns + LATE_NS, channel.serve)
+
+        return send
+
+    return (time.noted(), Override(Channel, "send", wrap), *_sending(may_send))
+
+
+def _widened(window: Window) -> tuple[Override, ...]:
+    """Return overrides under which RDY makes room for so many messages."""
+    return (_sent_when(lambda channel: not channel.deferred_count), _holding(window))
+
+
+def _at_most_one(said: int, before: int) -> int:
+    return min(said, 1)
+
+
+def _overtaken_second_time(held: Held) -> bool:
+    return held.attempts > 1
+
+
+def _lost_when_put_back(held: Held, why: Return) -> Held | None:
+    return None if why is Return.PUT_BACK else held
+
+
+def _next_of(place_of: Callable[[int], int]) -> tuple[Override, ...]:
+    """Return overrides under which, if ordered, this one of so many waiting messages goes next."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def pick(channel: Channel, waiting: int) -> object:
+            return place_of(waiting) if channel.ordered else original(channel, waiting)
+
+        return pick
+
+    return (Override(Channel, "pick", wrap),)
+
+
+_ONE = "smart.order.one-in-flight"
+_RDY = "smart.order.rdy"
+_AGAIN = "smart.order.again"
+_IN_ORDER = "smart.order.in-order"
+_LAYOUT = "smart.order.layout"
+_POSITION = "smart.order.position"
+_INCREASING = "smart.order.increasing"
+_MUST = "smart.order.is-must"
+_PLAIN = "smart.order.plain-topic"
+_PARTITION = "smart.order.partition"
+_HISTORY = "smart.history.order smart.history.kept"
+_READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "order-two-in-flight",
+        "an ordered channel has two messages in flight",
+        breaks=f"{_ONE} {_RDY}",
+        # A client that holds one message does not look for the next one yet.
+        may_break=f"{_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        overrides=_sending(_at_most(2)),
+        way=EXTRA,
+        late_overrides=_when_held_long(),
+    ),
+    fault(
+        "order-touch-makes-room",
+        "a message for which more time was asked for no longer holds the others back",
+        breaks=_ONE,
+        may_break=_HISTORY,
+        overrides=(
+            replaced(channels, "Held", _Touched),
+            Override(InFlight, "touch", _noting_touch),
+            *_sending(_when_touched),
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "order-one-for-each-client",
+        "each client of an ordered channel has one message in flight",
+        breaks=_ONE,
+        may_break=f"{_IN_ORDER} {_HISTORY} {_AGAIN}",
+        overrides=_sending(_when_idle, window=None),
+        way=EXTRA,
+    ),
+    fault(
+        "order-window-of-50",
+        "from RDY 50 on an ordered channel has five messages in flight",
+        breaks=_RDY,
+        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
+        overrides=_widened(lambda said, before: 5 if said >= 50 else 1),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-rdy-adds-up",
+        "each RDY makes room for one more message",
+        breaks=_RDY,
+        may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
+        overrides=_widened(lambda said, before: before + 1 if before else 1),
+        way=EXTRA,
+    ),
+    fault(
+        "order-rdy-zero-obeyed",
+        "RDY 0 ends delivery though any RDY is to be ignored",
+        breaks=_RDY,
+        may_break=f"{_ONE} {_HISTORY}",
+        overrides=(_holding(_at_most_one),),
+        way=CONDITION,
+    ),
+    fault(
+        "order-put-back-overtaken",
+        "later messages go before one that was put back",
+        breaks=_AGAIN,
+        may_break=f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT}",
+        overrides=overtaken_after(Return.PUT_BACK),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-timed-out-overtaken",
+        "later messages go before one that timed out",
+        breaks=_AGAIN,
+        # That nothing else comes for long is shown by what is held timing out and coming first.
+        may_break=f"{_ONE} {_RDY} {_HISTORY} {_PARTITION}",
+        overrides=overtaken_after(Return.TIMED_OUT),
+        way=CONDITION,
+    ),
+    fault(
+        "order-left-overtaken",
+        "later messages go before one whose client left",
+        breaks=_AGAIN,
+        may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
+        overrides=overtaken_after(Return.LEFT),
+        way=CONDITION,
+    ),
+    fault(
+        "order-overtaken-the-second-time",
+        "later messages go before one that comes back for the second time",
+        breaks=_AGAIN,
+        may_break=_HISTORY,
+        overrides=overtaken_when(_overtaken_second_time),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-put-back-lost",
+        "a message that was put back is lost",
+        breaks=_AGAIN,
+        may_break=(
+            f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT} "
+            "smart.order.attempts consume.attempts dispatch.to-matching dispatch.leave "
+            "dispatch.history smart.message-id.halves smart.message-id.again "
+            "smart.partition.own-messages"
+        ),
+        overrides=coming_back(_lost_when_put_back),
+        way=MISSING,
+    ),
+    fault(
+        "order-not-when-deferred",
+        "a message put back for later does not hold the others back",
+        breaks=_AGAIN,
+        may_break=_HISTORY,
+        overrides=_sending(_when_deferred, window=1),
+        way=CONDITION,
+    ),
+    fault(
+        "order-newest-first",
+        "of the waiting messages the newest goes first",
+        breaks=_IN_ORDER,
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        "smart.order.partition",
+        overrides=_next_of(lambda waiting: waiting - 1),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-two-swapped",
+        "when exactly two messages wait the later one goes first",
+        breaks=_IN_ORDER,
+        may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
+        "smart.order.partition",
+        overrides=_next_of(lambda waiting: 1 if waiting == 2 else 0),
+        way=CONDITION,
+    ),
+    fault(
+        "order-lost-among-many",
+        "among more than 15 waiting messages the second goes before the first",
+        breaks=_IN_ORDER,
+        may_break=f"{_INCREASING} {_HISTORY}",
+        overrides=_next_of(lambda waiting: 1 if waiting > 15 else 0),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-held-back-by-another-partition",
+        "a message in flight holds back the channels of its name at other partitions",
+        breaks="smart.order.partition",
+        overrides=(NOTED, TOGETHER, _sent_when(_not_beside_others)),
+        way=CONDITION,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Faults of ordered deliveries: offset, size and attempts."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.faulty.consuming.consume import counted
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+
+
+def _stay_at_one(attempts: int, message: Message) -> int:
+    return min(attempts, 1)
+
+
+def _position(position: Callable[[Message], bytes]) -> Settings:
+    return {"delivery.position": position}
+
+
+def _moved(message: Message, *, offset: int = 0, size: int = 0) -> bytes:
+    return packed.position(message.offset + offset, message.size + size)
+
+
+def _size_first(message: Message) -> bytes:
+    return pack(">IQ", message.size, message.offset)
+
+
+def _none_behind_256(message: Message) -> bytes:
+    return packed.position(message.offset, message.size) if len(message.body) < 256 else b""
+
+
+def _of_the_body_when_headed(message: Message) -> bytes:
+    return packed.position(
+        message.offset, len(message.body) if message.number % 2 else message.size
+    )
+
+
+_LAYOUT = "smart.order.layout"
+_POSITION = "smart.order.position"
+_INCREASING = "smart.order.increasing"
+_HISTORY = "smart.history.order smart.history.kept"
+_READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "order-position-missing",
+        "offset and size are not delivered",
+        breaks=_LAYOUT,
+        may_break=f"{_READ} {_HISTORY}",
+        settings=_position(lambda message: b""),
+        way=MISSING,
+    ),
+    fault(
+        "order-position-little-endian",
+        "offset and size are delivered in little-endian byte order",
+        breaks=f"{_LAYOUT} {_POSITION}",
+        may_break=_READ,
+        settings=_position(lambda message: pack("<QI", message.offset, message.size)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-size-first",
+        "the size is delivered before the offset",
+        breaks=f"{_LAYOUT} {_POSITION}",
+        may_break=_READ,
+        settings=_position(_size_first),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-size-of-8-bytes",
+        "the size is delivered in 8 bytes",
+        breaks=_LAYOUT,
+        may_break=f"{_READ} {_HISTORY}",
+        settings=_position(lambda message: pack(">QQ", message.offset, message.size)),
+        way=EXTRA,
+    ),
+    fault(
+        "order-position-missing-above-255",
+        "bodies above 255 bytes are delivered without offset and size",
+        breaks=_LAYOUT,
+        may_break=f"{_READ} {_HISTORY}",
+        settings=_position(_none_behind_256),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-offset-of-the-end",
+        "the offset delivered is where the record ends",
+        breaks=_POSITION,
+        settings=_position(lambda message: _moved(message, offset=message.size)),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-size-without-length",
+        "the size delivered leaves the record's 4 length bytes out",
+        breaks=_POSITION,
+        may_break=_LAYOUT,
+        settings=_position(lambda message: _moved(message, size=-4)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "order-size-of-the-body",
+        "the size delivered of every other message is that of its body",
+        breaks=_POSITION,
+        may_break=_LAYOUT,
+        settings=_position(_of_the_body_when_headed),
+        way=CONDITION,
+    ),
+    fault(
+        "order-offset-always-zero",
+        "the offset delivered is always 0",
+        breaks=f"{_INCREASING} {_POSITION}",
+        settings=_position(lambda message: packed.position(0, message.size)),
+        way=MISSING,
+    ),
+    fault(
+        "order-offset-within-a-page",
+        "the offset delivered begins anew every 1000 bytes",
+        breaks=_INCREASING,
+        may_break=_POSITION,
+        settings=_position(lambda message: packed.position(message.offset % 1000, message.size)),
+        way=BOUNDARY,
+    ),
+    fault(
+        "order-attempts-stay",
+        "attempts stay at 1 however often a message is pushed",
+        breaks="smart.order.attempts",
+        may_break="consume.attempts consume.plain-topic smart.history.kept smart.history.order",
+        overrides=counted(_stay_at_one),
+        way=MISSING,
+    ),
+)

@@ -1,0 +1,226 @@
+"""Faults of the rules for who may subscribe."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.commands import subscribe
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, desired_tag, support_rule
+from wireproof_reference_impl.nsq.faulty.late import LATE_NS
+from wireproof_reference_impl.nsq.preset import CONDITION, MISSING, WRONG_VALUE, Preset, fault
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.error_codes import E_INVALID
+
+Rule = Callable[[Wish], Refusal | None]
+Unless = Callable[[Wish], bool]
+
+
+def ruled(rule: Rule) -> tuple[Override, ...]:
+    """Return overrides under which this rule says whose extend_support fits the topic."""
+    return (replaced(subscribe_rules, "support_rule", rule),)
+
+
+def lenient(
+    name: str, text: str, rule: Rule, *, breaks: str, way: str, may_break: str = ""
+) -> Preset:
+    """Return a fault whose rule lets clients in that it should refuse.
+
+    Its twin refuses them, and lets them join 3 s later.
+    """
+    return fault(
+        name,
+        text,
+        breaks=breaks,
+        may_break=may_break,
+        way=way,
+        overrides=ruled(rule),
+        late_overrides=(_joining_late(rule),),
+    )
+
+
+def _joining_late(rule: Rule) -> Override:
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def checked_wish(
+            connection: Connection, words: Sequence[bytes], partition: Partition
+        ) -> object:
+            try:
+                return original(connection, words, partition)
+            except Refusal as refusal:
+                wish = subscribe.read_wish(connection, words, partition)
+                if rule(wish) is not None:
+                    raise
+                channel = subscribe.open_channel(connection, partition, shown(words[2]))
+                _join_late(connection, channel, wish)
+                raise Refusal(refusal.code, refusal.text, fatal=False) from refusal
+
+        return checked_wish
+
+    return Override(subscribe, "checked_wish", wrap)
+
+
+def _join_late(connection: Connection, channel: Channel, wish: Wish) -> None:
+    subscriber = subscribe.make_subscriber(connection, channel, wish)
+
+    def join(now_ns: int) -> None:
+        if not connection.closed:
+            channel.join(subscriber)
+            channel.serve(now_ns)
+
+    connection.node.timers.at(connection.now_ns + LATE_NS, join)
+
+
+def _unless(let_through: Unless) -> Rule:
+    """Return the rule under which some clients pass that should not."""
+    return lambda wish: None if let_through(wish) else support_rule(wish)
+
+
+def _refusing(unwanted: Unless) -> tuple[Override, ...]:
+    """Return overrides under which some clients are refused that should pass."""
+
+    def rule(wish: Wish) -> Refusal | None:
+        if unwanted(wish):
+            return Refusal(E_INVALID, "cannot SUB as such a client")
+        return support_rule(wish)
+
+    return ruled(rule)
+
+
+def _tag_everywhere(wish: Wish) -> str | None:
+    return wish.identity.desired_tag or None
+
+
+def _some_tag_when_negotiated(wish: Wish) -> str | None:
+    """Give a client that has no desired tag one, if it negotiates features."""
+    own = desired_tag(wish)
+    given = wish.topic_extend and wish.identity.feature_negotiation
+    return own or ("tag" if given else None)
+
+
+def _lacks_support(wish: Wish) -> bool:
+    return wish.topic_extend and not wish.identity.extend_support
+
+
+def _has_too_much(wish: Wish) -> bool:
+    return wish.identity.extend_support and not wish.topic_extend
+
+
+_ACCEPTED = "subscribe.support-accepted"
+_NEEDED = "subscribe.support-needed"
+_REFUSED = "subscribe.support-refused"
+_IGNORED = "subscribe.tag-ignored"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "support-refused-everywhere",
+        "clients with extend_support are refused on every topic",
+        way=MISSING,
+        breaks=_ACCEPTED,
+        may_break="upgrade.subscribe-rules",
+        overrides=_refusing(lambda wish: wish.identity.extend_support),
+    ),
+    fault(
+        "support-refused-with-tag",
+        "clients with extend_support and a desired tag are refused on ext topics",
+        way=CONDITION,
+        breaks=_ACCEPTED,
+        may_break="upgrade.subscribe-rules",
+        overrides=_refusing(lambda wish: wish.topic_extend and bool(wish.identity.desired_tag)),
+    ),
+    fault(
+        "support-refused-when-negotiated",
+        "extend_support is overlooked when features are negotiated",
+        way=CONDITION,
+        breaks=_ACCEPTED,
+        overrides=_refusing(lambda wish: wish.topic_extend and wish.identity.feature_negotiation),
+    ),
+    fault(
+        "support-given-a-tag-when-negotiated",
+        "clients with extend_support that negotiate features and desire no tag are given one",
+        way=WRONG_VALUE,
+        breaks=_ACCEPTED,
+        may_break="dispatch.to-matching",
+        overrides=(replaced(subscribe_rules, "desired_tag", _some_tag_when_negotiated),),
+    ),
+    lenient(
+        "support-not-needed",
+        "clients without extend_support subscribe to ext topics",
+        _unless(_lacks_support),
+        way=MISSING,
+        breaks=_NEEDED,
+        may_break="upgrade.subscribe-rules",
+    ),
+    lenient(
+        "support-not-needed-with-tag",
+        "clients with a desired tag subscribe to ext topics without extend_support",
+        _unless(lambda wish: _lacks_support(wish) and bool(wish.identity.desired_tag)),
+        way=CONDITION,
+        breaks=_NEEDED,
+        may_break="upgrade.subscribe-rules",
+    ),
+    lenient(
+        "support-not-needed-when-negotiated",
+        "clients that negotiate features subscribe to ext topics without extend_support",
+        _unless(lambda wish: _lacks_support(wish) and wish.identity.feature_negotiation),
+        way=CONDITION,
+        breaks=_NEEDED,
+    ),
+    lenient(
+        "support-not-refused",
+        "clients with extend_support subscribe to plain topics",
+        _unless(_has_too_much),
+        way=MISSING,
+        breaks=_REFUSED,
+    ),
+    lenient(
+        "support-not-refused-with-tag",
+        "clients with extend_support and a desired tag subscribe to plain topics",
+        _unless(lambda wish: _has_too_much(wish) and bool(wish.identity.desired_tag)),
+        way=CONDITION,
+        breaks=_REFUSED,
+    ),
+    lenient(
+        "support-not-refused-when-negotiated",
+        "clients that negotiate features subscribe to plain topics with extend_support",
+        _unless(lambda wish: _has_too_much(wish) and wish.identity.feature_negotiation),
+        way=CONDITION,
+        breaks=_REFUSED,
+    ),
+    fault(
+        "tag-refused-on-plain-topic",
+        "clients with a desired tag are refused on plain topics",
+        way=WRONG_VALUE,
+        breaks=_IGNORED,
+        overrides=_refusing(
+            lambda wish: (
+                not wish.topic_extend
+                and bool(wish.identity.desired_tag)
+                and not wish.identity.extend_support
+            )
+        ),
+    ),
+    fault(
+        "tag-kept-on-plain-topic",
+        "clients with a desired tag get nothing on plain topics",
+        way=MISSING,
+        breaks=_IGNORED,
+        overrides=(replaced(subscribe_rules, "desired_tag", _tag_everywhere),),
+    ),
+    fault(
+        "tag-refused-when-negotiated",
+        "clients with a desired tag that negotiate features are refused on plain topics",
+        way=CONDITION,
+        breaks=_IGNORED,
+        overrides=_refusing(
+            lambda wish: (
+                not wish.topic_extend
+                and bool(wish.identity.desired_tag)
+                and wish.identity.feature_negotiation
+                and not wish.identity.extend_support
+            )
+        ),
+    ),
+)

@@ -1,0 +1,255 @@
+"""Faults of upgrading a topic: what becomes of its old messages and of its rules."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.topic import Partition, Topic
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, support_rule
+from wireproof_reference_impl.nsq.faulty.consuming.consume import with_body
+from wireproof_reference_impl.nsq.faulty.consuming.subscribe import lenient, ruled
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.overrides import Override
+
+_INDICATOR = packed.EXTEND_INDICATOR
+_ATTEMPTS_AT = 12
+_HEAD = 4 + packed.MESSAGE_HEAD_BYTES
+
+
+def _with_part(records: list[bytes], part: bytes, attempts: int) -> list[bytes]:
+    """Put an ext part into records that have none."""
+    rewritten: list[bytes] = []
+    for each in records:
+        _, timestamp_ns, _, internal_id, trace_id = packed.read_record(each)
+        rest = part + each[_HEAD:]
+        rewritten.append(
+            packed.record(
+                timestamp_ns, attempts, internal_id=internal_id, trace_id=trace_id, rest=rest
+            )
+        )
+    return rewritten
+
+
+def _indicated_records(records: list[bytes]) -> list[bytes]:
+    """Set the indicator in old records, which have no ext part."""
+    return [
+        each[:_ATTEMPTS_AT] + _INDICATOR.to_bytes(2) + each[_ATTEMPTS_AT + 2 :] for each in records
+    ]
+
+
+def _first_indicated(records: list[bytes]) -> list[bytes]:
+    return _indicated_records(records[:1]) + records[1:]
+
+
+def _emptied_records(records: list[bytes]) -> list[bytes]:
+    return [each[:_HEAD] + bytes(len(each) - _HEAD) for each in records]
+
+
+def _rewriting(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Override, ...]:
+    """Return overrides under which an upgrade makes the old records anew."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def upgrade(node: Node, topic: Topic) -> None:
+            original(node, topic)
+            for partition in topic.partitions.values():
+                _rewrite(node, partition, rewritten)
+
+        return upgrade
+
+    return (Override(Node, "upgrade", wrap),)
+
+
+def _rewrite(
+    node: Node, partition: Partition, rewritten: Callable[[list[bytes]], list[bytes]]
+) -> None:
+    """Give a partition other records; every channel starts at their beginning."""
+    records = rewritten([record for _, record in partition.log.read_from(0)])
+    partition.log.close()
+    partition.log = node.storage.replace_log(partition.topic.name, partition.number, records)
+    for channel in partition.channels.values():
+        channel.backlog = partition.backlog(0, 0)
+        channel.next_held = None
+        channel.returned.clear()
+    partition.stale = True
+
+
+def _only_for_born(header: bytes, topic: TopicKind) -> bytes | None:
+    """Keep headers only on topics that had the extend feature from the start."""
+    return header if topic.born_extend else None
+
+
+def _no_records(records: list[bytes]) -> list[bytes]:
+    return []
+
+
+def _last_record(records: list[bytes]) -> list[bytes]:
+    return records[-1:]
+
+
+def _when_empty(original: Callable[..., object]) -> Callable[..., object]:
+    def upgrade(topic: Topic) -> None:
+        if not topic.message_count:
+            original(topic)
+
+    return upgrade
+
+
+def _headers_when_empty(data: bytes, topic: TopicKind) -> bool:
+    return topic.extend and not topic.old_messages
+
+
+def _old_layout_for_old(message: Message) -> bytes:
+    return b"" if message.old else message_parts.short_extend_part(message)
+
+
+def _old_read_as_new(message: Message) -> bytes:
+    """Take the first byte of an old body for the version of its ext part."""
+    return message.body[1:] if message.old else message.body
+
+
+def _born_kind(wish: Wish) -> Refusal | None:
+    return support_rule(wish._replace(topic_extend=wish.born_extend))
+
+
+def _need_forgotten(wish: Wish) -> Refusal | None:
+    upgraded = wish.topic_extend and not wish.born_extend
+    return None if upgraded else support_rule(wish)
+
+
+def _need_forgotten_with_tag(wish: Wish) -> Refusal | None:
+    upgraded = wish.topic_extend and not wish.born_extend
+    return None if upgraded and wish.identity.desired_tag else support_rule(wish)
+
+
+_UPGRADED = "disk.upgraded"
+_ACCEPT = "upgrade.accept"
+_OLD = "upgrade.old-messages"
+_RULES = "upgrade.subscribe-rules"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "upgrade-loses-records",
+        "an upgrade removes the old records",
+        way=MISSING,
+        breaks=_OLD,
+        overrides=_rewriting(_no_records),
+    ),
+    fault(
+        "upgrade-keeps-one-record",
+        "an upgrade keeps only the last of the old records",
+        way=BOUNDARY,
+        breaks=_OLD,
+        overrides=_rewriting(_last_record),
+    ),
+    fault(
+        "upgrade-indicates-old-records",
+        "an upgrade sets the indicator on old records that have no ext part",
+        way=WRONG_VALUE,
+        breaks=f"{_UPGRADED} {_OLD}",
+        overrides=_rewriting(_indicated_records),
+    ),
+    fault(
+        "upgrade-indicates-the-first-record",
+        "an upgrade sets the indicator on the first old record, which has no ext part",
+        way=BOUNDARY,
+        breaks=f"{_UPGRADED} {_OLD}",
+        overrides=_rewriting(_first_indicated),
+    ),
+    fault(
+        "upgrade-empties-records",
+        "an upgrade overwrites the bodies of old records with zeros",
+        way=WRONG_VALUE,
+        breaks=_OLD,
+        overrides=_rewriting(_emptied_records),
+    ),
+    fault(
+        "upgrade-versions-old-records",
+        "an upgrade puts a version of ext into old records and no indicator",
+        way=EXTRA,
+        breaks=f"{_UPGRADED} {_OLD}",
+        overrides=_rewriting(lambda records: _with_part(records, b"\0", 0)),
+    ),
+    fault(
+        "upgrade-gives-headers-to-old-records",
+        "an upgrade gives old records an empty JSON header",
+        way=EXTRA,
+        breaks=f"{_UPGRADED} {_OLD}",
+        overrides=_rewriting(
+            lambda records: _with_part(records, packed.extend_part(4, b"{}"), _INDICATOR)
+        ),
+    ),
+    fault(
+        "upgrade-not-done-when-used",
+        "the upgrade of a topic that has messages is answered and not done",
+        way=CONDITION,
+        breaks=f"{_ACCEPT} {_OLD}",
+        overrides=(Override(Topic, "upgrade", _when_empty),),
+    ),
+    fault(
+        "upgrade-refuses-headers-when-used",
+        "an upgraded topic that had messages still refuses headers",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        may_break="upgrade.old-messages",
+        overrides=(taking_header(_headers_when_empty),),
+    ),
+    fault(
+        "upgrade-loses-headers",
+        "headers published after an upgrade are lost",
+        way=MISSING,
+        breaks=_ACCEPT,
+        may_break=(
+            "disk.upgraded upgrade.old-messages upgrade.open-subscription upgrade.subscribe-rules"
+        ),
+        overrides=(storing_header(_only_for_born),),
+    ),
+    fault(
+        "upgrade-old-layout-for-old",
+        "messages from before an upgrade are delivered without an ext part",
+        way=MISSING,
+        breaks=_OLD,
+        settings={"delivery.extend": _old_layout_for_old},
+    ),
+    fault(
+        "upgrade-old-read-as-new",
+        "messages from before an upgrade lose their first byte",
+        way=WRONG_VALUE,
+        breaks=_OLD,
+        may_break="consume.plain-topic subscribe.support-refused subscribe.tag-ignored",
+        overrides=with_body(_old_read_as_new),
+    ),
+    fault(
+        "upgrade-keeps-old-rules",
+        "after an upgrade the subscribe rules of a plain topic still hold",
+        way=WRONG_VALUE,
+        breaks=_RULES,
+        overrides=ruled(_born_kind),
+    ),
+    lenient(
+        "upgrade-needs-no-support",
+        "an upgraded topic takes clients without extend_support",
+        _need_forgotten,
+        way=MISSING,
+        breaks=_RULES,
+    ),
+    lenient(
+        "upgrade-needs-no-support-with-tag",
+        "an upgraded topic takes clients with a desired tag without extend_support",
+        _need_forgotten_with_tag,
+        way=CONDITION,
+        breaks=_RULES,
+    ),
+)

@@ -1,0 +1,144 @@
+"""Faults of parsers: what clients say in JSON."""
+
+import re
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.core.commands import identify
+from wireproof_reference_impl.nsq.core.commands.sized import Bytes
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.faulty.harm import (
+    HARMS,
+    Deaf,
+    Halt,
+    Stuck,
+    leak,
+    lose_next,
+    skip,
+)
+from wireproof_reference_impl.nsq.faulty.shared_overrides import refused, storing_header
+from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.wire import frame_reading
+from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.error_codes import E_INVALID_JSON_HEADER
+
+_DEEP = 250
+_LONG_VALUE = 4096
+_FAR_NUMBER = re.compile(rb":\s*-?[0-9]{10,}")
+_ESCAPED_NUL = b"\\u0000"
+
+
+def _opened(data: bytes) -> int:
+    """Return how deep a document goes at most, strings not looked at."""
+    depth = most = 0
+    for byte in data:
+        if byte in b"[{":
+            depth += 1
+            most = max(most, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return most
+
+
+def _deep_halts(connection: Connection, data: bytes) -> bytes:
+    if _opened(data) > _DEEP:
+        raise Halt
+    return data
+
+
+def _far_number_sticks(connection: Connection, data: bytes) -> bytes:
+    if _FAR_NUMBER.search(data):
+        raise Stuck
+    return data
+
+
+def _open_string_deafens(connection: Connection, data: bytes) -> bytes:
+    if data.count(b'"') % 2:
+        raise Deaf
+    return data
+
+
+def _name_twice_leaks(connection: Connection, data: bytes) -> bytes:
+    names = re.findall(rb'"([^"\\]*)"\s*:', data)
+    if len(set(names)) < len(names):
+        leak(connection)
+    return data
+
+
+def _cut_at_escaped_nul(header: bytes, topic: TopicKind) -> bytes:
+    return header.partition(_ESCAPED_NUL)[0]
+
+
+def _long_value_deafens(data: bytes) -> Split | None:
+    split = split_header(data)
+    if split is not None and re.search(rb'"[^"]{%d}' % _LONG_VALUE, split.header):
+        raise Deaf
+    return split
+
+
+def _refusal_desyncs(connection: Connection, refusal: Refusal) -> None:
+    if refusal.code == E_INVALID_JSON_HEADER:
+        skip(connection, 1)
+
+
+def _refusal_loses_next(connection: Connection, refusal: Refusal) -> None:
+    if refusal.code == E_INVALID_JSON_HEADER:
+        lose_next(connection.node)
+
+
+def _identified(change: Callable[[Connection, bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which the body of each IDENTIFY is seen by a fault first."""
+
+    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
+        def read_body(connection: Connection) -> Bytes:
+            return change(connection, (yield from original(connection)))
+
+        return read_body
+
+    return (*HARMS, Override(identify, "read_body", wrap))
+
+
+FAULTS: tuple[Preset, ...] = (
+    parser_fault(
+        "identify-deep-halts",
+        "the broker dies of an IDENTIFY that is nested more than 250 deep",
+        overrides=_identified(_deep_halts),
+    ),
+    parser_fault(
+        "identify-number-sticks",
+        "the broker hangs once an IDENTIFY has a number of ten digits or more",
+        overrides=_identified(_far_number_sticks),
+    ),
+    parser_fault(
+        "identify-open-string-deafens",
+        "a connection hangs over an IDENTIFY with a string that is not closed",
+        overrides=_identified(_open_string_deafens),
+    ),
+    parser_fault(
+        "identify-twice-leaks",
+        "a connection whose IDENTIFY has a name twice is never let go of",
+        overrides=_identified(_name_twice_leaks),
+    ),
+    parser_fault(
+        "header-escaped-nul-cuts",
+        "a header is stored up to an escaped NUL only",
+        overrides=(storing_header(_cut_at_escaped_nul),),
+    ),
+    parser_fault(
+        "header-long-value-deafens",
+        "a connection hangs over a string of 4096 bytes or more in a header",
+        overrides=(*HARMS, replaced(frame_reading, "split_header", _long_value_deafens)),
+    ),
+    parser_fault(
+        "header-refused-desyncs",
+        "the first byte behind a publish is lost whose header was refused",
+        overrides=(*HARMS, refused(_refusal_desyncs)),
+    ),
+    parser_fault(
+        "header-refused-loses-next",
+        "the next message of anybody is answered and lost after a header was refused",
+        overrides=(*HARMS, refused(_refusal_loses_next)),
+    ),
+)

@@ -1,0 +1,79 @@
+"""Faults of parsers: requests over HTTP."""
+
+from wireproof_reference_impl.nsq.faulty.harm import HARMS, Deaf, Halt
+from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.requests.http_header import whole_body
+from wireproof_reference_impl.nsq.requests.http_request import Request
+
+_MANY_HEADERS = 100
+_LONG_VALUE = 60_000
+
+
+def _many_headers_halt(request: Request, body: bytearray) -> bytes:
+    if len(request.headers) > _MANY_HEADERS:
+        raise Halt
+    return whole_body(request, body)
+
+
+def _long_value_deafens(request: Request, body: bytearray) -> bytes:
+    if any(len(value) > _LONG_VALUE for _, value in request.headers):
+        raise Deaf
+    return whole_body(request, body)
+
+
+def _nul_halts(request: Request, body: bytearray) -> bytes:
+    if any(b"\0" in value for value in request.query.values()):
+        raise Halt
+    return whole_body(request, body)
+
+
+def _bad_escape_deafens(request: Request, body: bytearray) -> bytes:
+    if not request.escaped:
+        raise Deaf
+    return whole_body(request, body)
+
+
+def _recoded(request: Request, body: bytearray) -> bytes:
+    return whole_body(request, body).decode("latin-1").encode()
+
+
+def _nul_unseen(request: Request, body: bytearray) -> bytes:
+    return b"" if body.startswith(b"\0") else whole_body(request, body)
+
+
+FAULTS: tuple[Preset, ...] = (
+    parser_fault(
+        "http-headers-halt",
+        "the broker dies of a request with more than a hundred headers",
+        {"http.body": _many_headers_halt},
+        overrides=HARMS,
+    ),
+    parser_fault(
+        "http-long-value-deafens",
+        "a request with a header of more than 60000 bytes is never answered",
+        {"http.body": _long_value_deafens},
+        overrides=HARMS,
+    ),
+    parser_fault(
+        "http-nul-halts",
+        "the broker dies of an escaped NUL in a query",
+        {"http.body": _nul_halts},
+        overrides=HARMS,
+    ),
+    parser_fault(
+        "http-escape-deafens",
+        "a request whose query has a percent sign without two digits behind is never answered",
+        {"http.body": _bad_escape_deafens},
+        overrides=HARMS,
+    ),
+    parser_fault(
+        "http-body-recoded",
+        "a body is taken for text in Latin-1, and stored in UTF-8",
+        {"http.body": _recoded},
+    ),
+    parser_fault(
+        "http-nul-body-unseen",
+        "a body that begins with a NUL is taken for none",
+        {"http.body": _nul_unseen},
+    ),
+)

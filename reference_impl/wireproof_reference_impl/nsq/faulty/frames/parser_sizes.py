@@ -1,0 +1,204 @@
+"""Faults of parsers: sizes and counts that lie, and bodies taken for something else."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_reference_impl.nsq.core.commands import publish_many
+from wireproof_reference_impl.nsq.core.commands.sized import Bytes
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.faulty.consuming.consume import losing
+from wireproof_reference_impl.nsq.faulty.harm import (
+    HARMS,
+    Deaf,
+    Halt,
+    Stuck,
+    drop_another,
+    keep_memory,
+)
+from wireproof_reference_impl.nsq.faulty.shared_overrides import declared, storing
+from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.wire import frame_reading
+from wireproof_reference_impl.nsq.wire.frame_reading import Split, split_header
+from wireproof_reference_impl.nsq.wire.message import Entry, Message
+from wireproof_reference_impl.overrides import Override, replaced
+
+_FULL = 65536
+_HOARDED_BYTES = 2 << 20
+_MANY = 1 << 16
+_HUGE = 1 << 24
+_LEAST = -(1 << 31)
+_END_MARK = b"\xff\xff\xff\xff"
+_LIKE_A_LINE = b"\nNOP\n"
+
+
+def _low_bits(connection: Connection, kind: str, size: int) -> int:
+    return size & 0xFFFFFF if kind != "count" and size > 0xFFFFFF else size
+
+
+def _magnitude(connection: Connection, kind: str, size: int) -> int:
+    return abs(size) if kind != "count" else size
+
+
+def _zero_deafens(connection: Connection, kind: str, size: int) -> int:
+    if kind == "identify size" and size == 0:
+        raise Deaf
+    return size
+
+
+def _negative_count_halts(connection: Connection, kind: str, count: int) -> int:
+    if kind == "count" and count < -1:
+        raise Halt
+    return count
+
+
+def _room_for_all(connection: Connection, kind: str, count: int) -> int:
+    if kind == "count" and count > _MANY:
+        keep_memory(b"", _HOARDED_BYTES)
+    return count
+
+
+def _huge_sticks(connection: Connection, kind: str, size: int) -> int:
+    if kind == "message size" and size >= _HUGE:
+        raise Stuck
+    return size
+
+
+def _least_closes_another(connection: Connection, kind: str, size: int) -> int:
+    if size == _LEAST:
+        drop_another(connection, subscribed=True)
+    return size
+
+
+def _declared(change: Callable[[Connection, str, int], int]) -> tuple[Override, ...]:
+    return (*HARMS, declared(change))
+
+
+def _batch(change: Callable[[bytes], bytes]) -> Override:
+    """Return an override that changes the body of each batch."""
+
+    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
+        def read_body(size: int) -> Bytes:
+            return change((yield from original(size)))
+
+        return read_body
+
+    return Override(publish_many, "read_body", wrap)
+
+
+def _nothing_behind_header_halts(data: bytes) -> Split | None:
+    if len(data) > 2 and len(data) == 2 + int.from_bytes(data[:2]):
+        raise Halt
+    return split_header(data)
+
+
+def _without_twins(data: bytes) -> bytes:
+    """Leave out of a batch each message that is the same as the one before it."""
+    messages: list[bytes] = []
+    place, dropped = 4, 0
+    while place < len(data):
+        size = int.from_bytes(data[place : place + 4], signed=True)
+        end = place + 4 + size
+        if size <= 0 or end > len(data):
+            return data
+        message = data[place:end]
+        if messages and messages[-1] == message:
+            dropped += 1
+        else:
+            messages.append(message)
+        place = end
+    count = int.from_bytes(data[:4]) - dropped
+    return data if count < 1 else count.to_bytes(4) + b"".join(messages)
+
+
+def _full_cut(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return [
+        each._replace(body=each.body[:-1]) if len(each.body) == _FULL else each for each in entries
+    ]
+
+
+def _zeros_cut(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return [each if any(each.body) else each._replace(body=each.body[:-1]) for each in entries]
+
+
+def _ended_by_line(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    return [
+        each._replace(body=each.body.partition(_LIKE_A_LINE)[0])
+        if _LIKE_A_LINE in each.body
+        else each
+        for each in entries
+    ]
+
+
+def _is_end_mark(message: Message) -> bool:
+    return message.body.startswith(_END_MARK)
+
+
+FAULTS: tuple[Preset, ...] = (
+    parser_fault(
+        "size-low-bits",
+        "of a size only the low 24 bits are read",
+        overrides=_declared(_low_bits),
+    ),
+    parser_fault(
+        "size-magnitude",
+        "a negative size is read without its sign",
+        overrides=_declared(_magnitude),
+    ),
+    parser_fault(
+        "size-65536-by-one",
+        "of a message of 65536 bytes the last one is lost",
+        overrides=(storing(_full_cut),),
+    ),
+    parser_fault(
+        "size-identify-zero-deafens",
+        "a connection is not listened to any more after an IDENTIFY of size 0",
+        overrides=_declared(_zero_deafens),
+    ),
+    parser_fault(
+        "size-least-closes-another",
+        "the smallest signed size or count ends the connection of a subscriber beside",
+        overrides=_declared(_least_closes_another),
+    ),
+    parser_fault(
+        "count-negative-halts",
+        "the broker dies of a batch that counts less than -1 messages",
+        overrides=_declared(_negative_count_halts),
+    ),
+    parser_fault(
+        "count-hoards",
+        "room is made, and never given back, for all of the 65537 or more messages of a batch",
+        overrides=_declared(_room_for_all),
+    ),
+    parser_fault(
+        "message-size-sticks",
+        "the broker hangs once a message in a batch claims 16 MiB or more",
+        overrides=_declared(_huge_sticks),
+    ),
+    parser_fault(
+        "batch-twins-lost",
+        "a message of a batch that is the same as the one before it is answered and lost",
+        overrides=(_batch(_without_twins),),
+    ),
+    parser_fault(
+        "header-fills-frame-halts",
+        "the broker dies of a header length that leaves no byte for the body",
+        overrides=(
+            *HARMS,
+            replaced(frame_reading, "split_header", _nothing_behind_header_halts),
+        ),
+    ),
+    parser_fault(
+        "body-zeros-cut",
+        "the last byte of a body of NULs alone is lost",
+        overrides=(storing(_zeros_cut),),
+    ),
+    parser_fault(
+        "body-line-ends-it",
+        "a body ends where something like a NOP stands in it",
+        overrides=(storing(_ended_by_line),),
+    ),
+    parser_fault(
+        "body-end-mark-lost",
+        "a message that begins with four bytes of all ones is taken for the end of the queue",
+        overrides=losing(_is_end_mark),
+    ),
+)

@@ -1,0 +1,231 @@
+"""Faults of parsers: words of command lines, and ids of messages."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.faulty.harm import (
+    HARMS,
+    Halt,
+    Stuck,
+    drop_another,
+    keep_memory,
+    leak,
+    lose_next,
+)
+from wireproof_reference_impl.nsq.faulty.shared_overrides import refused
+from wireproof_reference_impl.nsq.preset import Preset, parser_fault
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.overrides import Override
+from wireproof_spec.nsq.error_codes import E_BAD_CHANNEL, E_BAD_TOPIC, E_INVALID
+from wireproof_spec.nsq.names import (
+    FIN,
+    MPUB,
+    MPUB_EXT,
+    MPUB_TRACE,
+    PUB,
+    PUB_EXT,
+    PUB_TRACE,
+    RDY,
+    REQ,
+    SUB,
+    SUB_ADVANCED,
+    SUB_ORDER,
+    SUB_ORDERED,
+    TOUCH,
+)
+
+Words = Sequence[bytes]
+
+_HOARDED_BYTES = 1 << 20
+_LONG_WORD = 256
+_MANY_DIGITS = 100
+_ACKNOWLEDGING = (FIN, REQ, TOUCH)
+_PARTITION_AT = {
+    **dict.fromkeys((PUB, PUB_TRACE, PUB_EXT, MPUB, MPUB_TRACE, MPUB_EXT), 2),
+    **dict.fromkeys((SUB, SUB_ORDER, SUB_ORDERED, SUB_ADVANCED), 3),
+}
+
+
+def _text(words: Words) -> Words:
+    """Return the words that are text."""
+    return [] if words[0] in _ACKNOWLEDGING else words[1:]
+
+
+def _number(words: Words, command: bytes, at: int) -> int | None:
+    """Return a decimal number of a command's line."""
+    if words[0] != command or len(words) <= at:
+        return None
+    digits = words[at].removeprefix(b"-")
+    if not digits.isdigit() or len(digits) > 4000:
+        return None
+    return int(words[at])
+
+
+def _nul_halts(connection: Connection, words: Words) -> Words:
+    if any(b"\0" in word for word in _text(words)):
+        raise Halt
+    return words
+
+
+def _long_halts(connection: Connection, words: Words) -> Words:
+    if any(len(word) >= _LONG_WORD for word in _text(words)):
+        raise Halt
+    return words
+
+
+def _many_digits_stick(connection: Connection, words: Words) -> Words:
+    if any(len(word) >= _MANY_DIGITS and word.isdigit() for word in _text(words)):
+        raise Stuck
+    return words
+
+
+def _far_partition_sticks(connection: Connection, words: Words) -> Words:
+    at = _PARTITION_AT.get(words[0], len(words))
+    if (_number(words, words[0], at) or 0) >= 1 << 63:
+        raise Stuck
+    return words
+
+
+def _rdy_overflow_halts(connection: Connection, words: Words) -> Words:
+    if (_number(words, RDY, 1) or 0) >= 1 << 31:
+        raise Halt
+    return words
+
+
+def _rdy_negative_closes_another(connection: Connection, words: Words) -> Words:
+    if (_number(words, RDY, 1) or 0) < 0:
+        drop_another(connection, subscribed=True)
+    return words
+
+
+def _req_overflow_halts(connection: Connection, words: Words) -> Words:
+    if (_number(words, REQ, 2) or 0) >= 1 << 31:
+        raise Halt
+    return words
+
+
+def _negative_id_halts(connection: Connection, words: Words) -> Words:
+    if words[0] in _ACKNOWLEDGING and words[1][0] >= 0x80:
+        raise Halt
+    return words
+
+
+def _zero_id_hoards(connection: Connection, words: Words) -> Words:
+    if words[0] in _ACKNOWLEDGING and not any(words[1][:8]):
+        keep_memory(words[1], _HOARDED_BYTES)
+    return words
+
+
+def _unknown_hoards(connection: Connection, refusal: Refusal) -> None:
+    if refusal.code == E_INVALID and (refusal.text or "").startswith("invalid command"):
+        keep_memory(connection.command, _HOARDED_BYTES)
+
+
+def _unknown_leaks(connection: Connection, refusal: Refusal) -> None:
+    if refusal.code == E_INVALID and (refusal.text or "").startswith("invalid command"):
+        refusal.fatal = False
+        leak(connection)
+
+
+def _closes_another(
+    connection: Connection, refusal: Refusal, *, code: str, subscribed: bool
+) -> None:
+    if refusal.code == code:
+        refusal.fatal = False
+        drop_another(connection, subscribed=subscribed)
+
+
+def _bad_topic_loses_next(connection: Connection, refusal: Refusal) -> None:
+    if refusal.code == E_BAD_TOPIC and connection.command != SUB:
+        lose_next(connection.node)
+
+
+def _lines(change: Callable[[Connection, Words], Words]) -> tuple[Override, ...]:
+    """Return overrides under which a fault sees the words of each command first."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def run_command(connection: Connection, words: Words) -> None:
+            original(connection, change(connection, words))
+
+        return run_command
+
+    return (*HARMS, Override(Connection, "run_command", wrap))
+
+
+def _refused(change: Callable[[Connection, Refusal], None]) -> tuple[Override, ...]:
+    return (*HARMS, refused(change))
+
+
+FAULTS: tuple[Preset, ...] = (
+    parser_fault(
+        "word-nul-halts",
+        "the broker dies of a NUL in a word of a command line",
+        overrides=_lines(_nul_halts),
+    ),
+    parser_fault(
+        "word-long-halts",
+        "the broker dies of a word of 256 bytes or more",
+        overrides=_lines(_long_halts),
+    ),
+    parser_fault(
+        "word-digits-stick",
+        "the broker hangs over a number of a hundred digits or more",
+        overrides=_lines(_many_digits_stick),
+    ),
+    parser_fault(
+        "partition-sticks",
+        "the broker hangs once a publish or a SUB names a partition of 2**63 or more",
+        overrides=_lines(_far_partition_sticks),
+    ),
+    parser_fault(
+        "rdy-overflow-halts",
+        "the broker dies of a RDY count of 2**31 or more",
+        overrides=_lines(_rdy_overflow_halts),
+    ),
+    parser_fault(
+        "rdy-negative-closes-another",
+        "a negative RDY count ends the connection of a subscriber beside as well",
+        overrides=_lines(_rdy_negative_closes_another),
+    ),
+    parser_fault(
+        "req-overflow-halts",
+        "the broker dies of a REQ delay of 2**31 ms or more",
+        overrides=_lines(_req_overflow_halts),
+    ),
+    parser_fault(
+        "id-negative-halts",
+        "the broker dies of a message id whose first bit is set",
+        overrides=_lines(_negative_id_halts),
+    ),
+    parser_fault(
+        "id-zero-hoards",
+        "for every message id of zeros a megabyte is kept for ever",
+        overrides=_lines(_zero_id_hoards),
+    ),
+    parser_fault(
+        "unknown-hoards",
+        "for every unknown command a megabyte is kept for ever",
+        overrides=_refused(_unknown_hoards),
+    ),
+    parser_fault(
+        "unknown-leaks",
+        "a connection on which an unknown command came is never let go of",
+        overrides=_refused(_unknown_leaks),
+    ),
+    parser_fault(
+        "bad-channel-closes-another",
+        "a SUB to a channel with no valid name ends another subscriber's connection, not its own",
+        overrides=_refused(partial(_closes_another, code=E_BAD_CHANNEL, subscribed=True)),
+    ),
+    parser_fault(
+        "bad-topic-closes-another",
+        "a topic with no valid name ends another publisher's connection, not the one it came on",
+        overrides=_refused(partial(_closes_another, code=E_BAD_TOPIC, subscribed=False)),
+    ),
+    parser_fault(
+        "bad-topic-loses-next",
+        "the message behind a publish to a topic with no valid name is answered and lost",
+        overrides=_refused(_bad_topic_loses_next),
+    ),
+)

@@ -1,0 +1,348 @@
+"""Faults of frames as a stream: cut off, in pieces, and what a refused one leaves behind."""
+
+from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary, WeakSet
+
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.commands.sized import Bytes
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.faulty.harm import reread, unread
+from wireproof_reference_impl.nsq.faulty.shared_overrides import (
+    publish_late,
+    reading_body,
+    refused,
+    storing,
+)
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    PUBLISHERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.refusal import EndOfStream, Refusal
+from wireproof_reference_impl.overrides import Override
+from wireproof_spec.nsq.error_codes import E_PUB_FAILED
+from wireproof_spec.nsq.names import PUB_EXT
+
+Cut = Callable[[bytes, int], bytes | None]
+"""What is published of so many bytes, of which these came; None is nothing."""
+
+
+def _zero_padded(data: bytes, size: int) -> bytes | None:
+    return data.ljust(size, b"\0")
+
+
+def _as_it_came(data: bytes, size: int) -> bytes | None:
+    return data or None
+
+
+def _one_byte_short(data: bytes, size: int) -> bytes | None:
+    return data if len(data) == size - 1 else None
+
+
+def _last_lost_in_pieces(data: bytes, pieces: int) -> bytes:
+    return data[:-1] if pieces > 1 else data
+
+
+def _cut_beyond_4096_in_pieces(data: bytes, pieces: int) -> bytes:
+    return data[:4096] if pieces > 1 else data
+
+
+def _answered_twice_in_pieces(frames: list[bytes], pieces: int) -> list[bytes]:
+    return frames + frames[-1:] if pieces > 1 else frames
+
+
+def _in_reverse(frames: list[bytes], pieces: int) -> list[bytes]:
+    return frames[::-1]
+
+
+def _first_answer_only(frames: list[bytes], pieces: int) -> list[bytes]:
+    return frames[:1]
+
+
+def _second_frame_dropped(command: bytes, rest: bytes) -> bytes:
+    return b"" if command == PUB_EXT and rest.startswith(b"PUB") else rest
+
+
+def _half_frame_dropped(command: bytes, rest: bytes) -> bytes:
+    """Forget what came of the next frame when it has not come whole."""
+    _, feed, body = rest.partition(b"\n")
+    size = int.from_bytes(body[:4])
+    whole = bool(feed) and len(body) >= 4 + size
+    return rest if command != PUB_EXT or whole or not rest else b""
+
+
+def _cut(change: Cut) -> tuple[Override, ...]:
+    """Return overrides under which a message that was cut off is published, if not None."""
+    return (_read_cut(change, _IGNORED),)
+
+
+def _cut_late(change: Cut) -> tuple[Override, ...]:
+    """Return overrides under which a message that was cut off is refused, and published late."""
+    cut = WeakSet[Connection]()
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def store(
+            connection: Connection, partition: Partition, entries: Sequence[Entry]
+        ) -> object:
+            if connection not in cut:
+                return original(connection, partition, entries)
+            publish_late(connection, partition, entries)
+            raise publish.cut_body()
+
+        return store
+
+    return (_read_cut(change, cut), Override(publish, "store", wrap))
+
+
+def _read_cut(change: Cut, cut: WeakSet[Connection]) -> Override:
+    """Return an override that makes messages of cut ones, and notes on which connections."""
+
+    def wrap(original: Callable[..., Bytes]) -> Callable[..., object]:
+        def read_body(connection: Connection, size: int) -> Bytes:
+            try:
+                return (yield from original(connection, size))
+            except Refusal as refusal:
+                end = refusal.__cause__
+                data = change(end.data, size) if isinstance(end, EndOfStream) else None
+                if data is None:
+                    raise
+                cut.add(connection)
+                return data
+
+        return read_body
+
+    return Override(publish, "read_body", wrap)
+
+
+def _arranged(change: Callable[[list[bytes], int], list[bytes]]) -> tuple[Override, ...]:
+    """Return overrides under which the answers to what came at a time are changed.
+
+    The change is given the number of pieces in which a frame came so far.
+    """
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def read(connection: Connection, data: bytes) -> None:
+            before, pieces = len(connection.output), _pieces(connection)
+            original(connection, data)
+            connection.output[before:] = change(connection.output[before:], pieces)
+
+        return read
+
+    return (Override(Connection, "read", wrap), *_COUNTING)
+
+
+def _assembled(change: Callable[[bytes, int], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which a body that came in so many pieces is changed."""
+    return (
+        reading_body(lambda connection, data: change(data, _pieces(connection))),
+        *_COUNTING,
+    )
+
+
+def _pieces(connection: Connection) -> int:
+    return _PIECE_COUNTS.get(connection, 0)
+
+
+def _count_pieces(original: Callable[..., object]) -> Callable[..., object]:
+    def read(connection: Connection, data: bytes) -> None:
+        is_between = connection.reading is None and not connection.buffer
+        _PIECE_COUNTS[connection] = 1 if is_between else _pieces(connection) + 1
+        original(connection, data)
+
+    return read
+
+
+def _count_anew(original: Callable[..., object]) -> Callable[..., object]:
+    def finish_command(connection: Connection) -> None:
+        original(connection)
+        _PIECE_COUNTS[connection] = 1
+
+    return finish_command
+
+
+def _behind(change: Callable[[bytes, bytes], bytes]) -> Override:
+    """Return an override under which what has come behind a command is changed."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def finish_command(connection: Connection) -> None:
+            original(connection)
+            reread(connection, change(connection.command, unread(connection)))
+
+        return finish_command
+
+    return Override(Connection, "finish_command", wrap)
+
+
+def _read_again(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which part of the body of a refused frame is read as commands."""
+    bodies = WeakKeyDictionary[Connection, bytes]()
+
+    def note(connection: Connection, data: bytes) -> bytes:
+        bodies[connection] = data
+        return data
+
+    def spill(connection: Connection, refusal: Refusal) -> None:
+        reread(connection, change(bodies.pop(connection, b"")) + unread(connection))
+
+    return (reading_body(note), refused(spill))
+
+
+def _spoilt(spoilt: Callable[[Connection], object]) -> tuple[Override, ...]:
+    """Return overrides under which a refused frame lets a publish after it fail.
+
+    `spoilt` returns what it spoils: its connection, or the node.
+    """
+    marked = WeakSet[object]()
+
+    def mark(connection: Connection, refusal: Refusal) -> None:
+        marked.add(spoilt(connection))
+
+    def fail(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+        if spoilt(connection) in marked:
+            marked.discard(spoilt(connection))
+            raise Refusal(E_PUB_FAILED, fatal=False)
+        return entries
+
+    return (refused(mark), storing(fail))
+
+
+_IGNORED = WeakSet[Connection]()
+_PIECE_COUNTS = WeakKeyDictionary[Connection, int]()
+_COUNTING = (
+    Override(Connection, "read", _count_pieces),
+    Override(Connection, "finish_command", _count_anew),
+)
+_CUT = "parser.truncated"
+_PIECES = "parser.segmentation"
+_STEP = "parser.in-step"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "cut-published",
+        "what came of a frame that was cut off is published",
+        way=MISSING,
+        breaks=_CUT,
+        overrides=_cut(_as_it_came),
+        late_overrides=_cut_late(_as_it_came),
+    ),
+    fault(
+        "cut-padded",
+        "a frame that was cut off is published with zeros in place of the rest",
+        way=WRONG_VALUE,
+        breaks=_CUT,
+        overrides=_cut(_zero_padded),
+        late_overrides=_cut_late(_zero_padded),
+    ),
+    fault(
+        "cut-by-one-published",
+        "a frame that lacks its last byte is published",
+        way=BOUNDARY,
+        breaks=_CUT,
+        overrides=_cut(_one_byte_short),
+        late_overrides=_cut_late(_one_byte_short),
+    ),
+    fault(
+        "pieces-answered-twice",
+        "a frame that came in pieces is answered twice",
+        way=EXTRA,
+        breaks=_PIECES,
+        overrides=_arranged(_answered_twice_in_pieces),
+    ),
+    fault(
+        "pieces-lose-the-end",
+        "a body that came in pieces loses its last byte",
+        way=BOUNDARY,
+        breaks=_PIECES,
+        may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
+        overrides=_assembled(_last_lost_in_pieces),
+    ),
+    fault(
+        "pieces-end-at-4096",
+        "a body that came in pieces loses what is beyond 4096 bytes",
+        way=BOUNDARY,
+        breaks=_PIECES,
+        may_break="consume.body-intact consume.plain-topic",
+        overrides=_assembled(_cut_beyond_4096_in_pieces),
+    ),
+    fault(
+        "second-frame-dropped",
+        "of several frames in one write the second is dropped",
+        way=MISSING,
+        breaks=_PIECES,
+        overrides=(_behind(_second_frame_dropped),),
+    ),
+    fault(
+        "half-frame-dropped",
+        "the part of a frame that came with another one is forgotten",
+        way=MISSING,
+        breaks=_PIECES,
+        overrides=(_behind(_half_frame_dropped),),
+    ),
+    fault(
+        "answers-in-reverse",
+        "several frames in one write are answered in reverse order",
+        way=WRONG_VALUE,
+        breaks=_PIECES,
+        may_break="parser.in-step",
+        overrides=_arranged(_in_reverse),
+    ),
+    fault(
+        "answers-but-the-first-lost",
+        "of several frames in one write only the first is answered",
+        way=MISSING,
+        breaks=_PIECES,
+        may_break="parser.in-step",
+        overrides=_arranged(_first_answer_only),
+    ),
+    fault(
+        "refused-body-read-again",
+        "the body of a refused frame is read as commands",
+        way=EXTRA,
+        breaks=_STEP,
+        may_break=(
+            "parser.empty-body publish.header-json publish.header-name "
+            "publish.header-strict publish.header-value publish.plain-topic "
+            "publish.trace-id-form"
+        ),
+        overrides=_read_again(lambda body: body),
+    ),
+    fault(
+        "refused-last-byte-read-again",
+        "the last byte of a refused frame is read as a command",
+        way=BOUNDARY,
+        breaks=_STEP,
+        may_break=(
+            "parser.empty-body publish.header-json publish.header-name "
+            "publish.header-strict publish.header-value publish.plain-topic "
+            "publish.trace-id-form"
+        ),
+        overrides=_read_again(lambda body: body[-1:]),
+    ),
+    fault(
+        "refused-spoils-the-next",
+        "the frame after a refused one on its connection fails",
+        way=WRONG_VALUE,
+        breaks=_STEP,
+        may_break=(
+            "parser.empty-body publish.header-json publish.header-name "
+            "publish.header-strict publish.header-value publish.mpub-ext "
+            "publish.plain-topic publish.trace-id-form"
+        ),
+        overrides=_spoilt(lambda connection: connection),
+    ),
+    fault(
+        "refused-spoils-others",
+        "the frame after a refused one fails, on whatever connection it comes",
+        way=CONDITION,
+        breaks=_STEP,
+        may_break=PUBLISHERS,
+        overrides=_spoilt(lambda connection: connection.node),
+    ),
+)

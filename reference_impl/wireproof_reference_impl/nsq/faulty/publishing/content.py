@@ -1,0 +1,190 @@
+"""Faults of what messages hold when clients receive them: header and body."""
+
+import json
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    READERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.overrides import Override
+
+
+def _stored_header(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which headers are stored so."""
+    return (storing_header(lambda header, topic: change(header)),)
+
+
+def _limited_length(most: int) -> Part:
+    """Return an ext part whose header is cut to what its writer can count."""
+    return lambda version, header: packed.extend_part(version, header[:most])
+
+
+def _marshalled_anew(header: bytes) -> bytes:
+    return json.dumps(json.loads(header), sort_keys=True, separators=(",", ":")).encode()
+
+
+def _without_internal_names(header: bytes) -> bytes:
+    fields = json.loads(header)
+    kept = {name: value for name, value in fields.items() if not name.startswith("##")}
+    return header if kept == fields else json.dumps(kept, separators=(",", ":")).encode()
+
+
+def _first_byte_lost_behind_odd_header(message: Message) -> bytes:
+    length = 0 if message.header is None else len(message.header)
+    return message.body[1:] if length % 2 == 1 and length > 200 else message.body
+
+
+def _first_byte_lost_without_header(message: Message) -> bytes:
+    return message.body[1:] if message.header is None and not message.old else message.body
+
+
+_LAYOUT = "consume.layout"
+_HEADER = "consume.header-intact"
+_BODY = "consume.body-intact"
+_VERSION = "consume.version"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "header-marshalled-anew",
+        "a header published over TCP is read and written anew, names sorted",
+        way=WRONG_VALUE,
+        breaks=_HEADER,
+        may_break="disk.layout",
+        overrides=_stored_header(_marshalled_anew),
+    ),
+    fault(
+        "header-stripped",
+        "white space around a header is lost",
+        way=BOUNDARY,
+        breaks=_HEADER,
+        may_break="disk.layout",
+        overrides=_stored_header(bytes.strip),
+    ),
+    fault(
+        "header-without-internal-names",
+        "names that begin with ## are taken out of the header",
+        way=MISSING,
+        breaks=_HEADER,
+        may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
+        overrides=_stored_header(_without_internal_names),
+    ),
+    fault(
+        "header-unescaped",
+        "escaped slashes in a header lose their backslash",
+        way=WRONG_VALUE,
+        breaks=_HEADER,
+        may_break="disk.layout",
+        overrides=_stored_header(lambda header: header.replace(rb"\/", b"/")),
+    ),
+    fault(
+        "header-markup-escaped",
+        "<, > and & in a header are escaped",
+        way=WRONG_VALUE,
+        breaks=_HEADER,
+        may_break="disk.layout",
+        overrides=_stored_header(lambda header: header.replace(b"<", rb"\u003c")),
+    ),
+    fault(
+        "header-cut-at-255",
+        "headers lose what is beyond 255 bytes",
+        way=BOUNDARY,
+        breaks=f"{_HEADER} {_LAYOUT}",
+        may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
+        settings=extending(_limited_length(255)),
+    ),
+    fault(
+        "header-cut-at-4096",
+        "headers lose what is beyond 4096 bytes",
+        way=BOUNDARY,
+        breaks=f"{_HEADER} {_LAYOUT}",
+        may_break="consume.body-intact parser.header-length",
+        settings=extending(_limited_length(4096)),
+    ),
+    fault(
+        "header-cut-at-32767",
+        "headers lose what is beyond 32767 bytes",
+        way=BOUNDARY,
+        breaks=_LAYOUT,
+        may_break="consume.body-intact parser.header-length",
+        settings=extending(_limited_length(32767)),
+    ),
+    fault(
+        "header-lost",
+        "a message with a header is delivered without it",
+        way=MISSING,
+        breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
+        may_break=READERS,
+        settings=extending(lambda version, header: b"\0"),
+    ),
+    fault(
+        "body-without-last-line-feed",
+        "the last line feed of a body is lost",
+        way=BOUNDARY,
+        breaks=_BODY,
+        may_break="upgrade.old-messages",
+        overrides=with_body(lambda message: message.body.removesuffix(b"\n")),
+    ),
+    fault(
+        "body-behind-odd-header",
+        "the first byte of the body is lost when the header's length is odd and above 200",
+        way=CONDITION,
+        breaks=_BODY,
+        may_break=(
+            "consume.header-intact consume.layout dispatch.to-matching parser.header-length "
+            "publish.accept"
+        ),
+        overrides=with_body(_first_byte_lost_behind_odd_header),
+    ),
+    fault(
+        "body-without-header",
+        "the first byte of the body of a message without a header is lost on ext topics",
+        way=CONDITION,
+        breaks=_BODY,
+        may_break=READERS,
+        overrides=with_body(_first_byte_lost_without_header),
+    ),
+    fault(
+        "body-cut-at-nul",
+        "a body ends at its first NUL",
+        way=BOUNDARY,
+        breaks=_BODY,
+        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        overrides=with_body(lambda message: message.body.partition(b"\0")[0]),
+    ),
+    fault(
+        "body-cut-at-65535",
+        "bodies lose what is beyond 65535 bytes",
+        way=BOUNDARY,
+        breaks=_BODY,
+        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        overrides=with_body(lambda message: message.body[:65535]),
+    ),
+    fault(
+        "body-as-text",
+        "bytes of a body that are no UTF-8 are replaced",
+        way=WRONG_VALUE,
+        breaks=_BODY,
+        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        overrides=with_body(lambda message: message.body.decode("utf-8", "replace").encode()),
+    ),
+    fault(
+        "body-wrong-above-4096",
+        "bodies above 4096 bytes lose their last byte",
+        way=BOUNDARY,
+        breaks=_BODY,
+        may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
+        overrides=with_body(
+            lambda message: message.body[:-1] if len(message.body) > 4096 else message.body
+        ),
+    ),
+)

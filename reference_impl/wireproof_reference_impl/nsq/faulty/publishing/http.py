@@ -1,0 +1,339 @@
+"""Faults of publishing with a header over HTTP."""
+
+import json
+from collections.abc import Callable
+from typing import cast
+from urllib.parse import unquote_plus
+
+from msgspec.structs import replace
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.core.topic import Topic
+from wireproof_reference_impl.nsq.http import publish
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests import http_header
+from wireproof_reference_impl.nsq.requests.http_header import Fields, added, compact
+from wireproof_reference_impl.nsq.requests.http_request import Answer, Request
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.header import Header, checked_object, reader
+from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.strict_json import JsonValue
+
+Object = dict[str, JsonValue]
+
+
+def _merged(merge: Callable[[Object, Fields], object]) -> Settings:
+    """Return settings under which ext and request headers are put together so."""
+
+    def build(ext: bytes, extra: Fields) -> bytes:
+        fields = checked_object(ext)
+        header.check_values(fields)
+        return compact(merge(fields, extra))
+
+    return {"http.build_header": build}
+
+
+def _taking(wrong: Callable[[bytes], bool], stored: bytes = b"{}") -> Settings:
+    """Return settings under which an ext that passes a test is taken for another one."""
+
+    def build(ext: bytes, extra: Fields) -> bytes:
+        return http_header.published(stored if wrong(ext) else ext, extra)
+
+    return {"http.build_header": build}
+
+
+def _entry(change: Callable[[Entry], Entry]) -> tuple[Override, ...]:
+    """Return overrides under which another message is stored."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def ext_entry(request: Request, stored_header: bytes, header: Header) -> Entry:
+            return change(cast(Entry, original(request, stored_header, header)))
+
+        return ext_entry
+
+    return (Override(publish, "ext_entry", wrap),)
+
+
+def _status_202(original: Callable[..., object]) -> Callable[..., object]:
+    def untraced_answer(node: Node, request: Request) -> Answer:
+        return replace(cast(Answer, original(node, request)), status=202)
+
+    return untraced_answer
+
+
+def _spelled(extra: Fields) -> Object:
+    """Return request headers with their names as they were spelled."""
+    return {name.decode("latin-1"): http_header.text(value) for name, value in extra}
+
+
+def _as_numbers(extra: Fields) -> Object:
+    fields = added(extra)
+    return {name: int(value) if value.isdigit() else value for name, value in fields.items()}
+
+
+def _upper_prefix_only(extra: Fields) -> Object:
+    return {name: value for name, value in added(extra).items() if len(name) > 1}
+
+
+def _unescaped_again(ext: bytes, extra: Fields) -> bytes:
+    twice = unquote_plus(ext.decode("utf-8", "surrogateescape"), errors="surrogateescape")
+    return http_header.published(twice.encode("utf-8", "surrogateescape"), extra)
+
+
+def _digits_as_numbers(fields: Object) -> Object:
+    """Turn values of digits into numbers, but for those of internal names."""
+    return {
+        name: int(value) if name[:1] != "#" and str(value).isdigit() else value
+        for name, value in fields.items()
+        if isinstance(value, str)
+    }
+
+
+def _numbers_through_floats(ext: bytes, extra: Fields) -> bytes:
+    """Take any values, numbers as floats."""
+    checked_object(ext)
+    return marshalled({**json.loads(ext), **added(extra)}).encode()
+
+
+def _is_json(ext: bytes) -> bool:
+    try:
+        json.loads(ext.decode())
+    except ValueError:
+        return False
+    return True
+
+
+def _taken_anywhere(topic: Topic) -> None:
+    """Take a header whatever the topic is like."""
+
+
+_LONGEST = 65535
+_ACCEPT = "http.accept"
+_STORED = "http.header-stored"
+_EXACT = "http.value-exact"
+_X = "http.x-nsqext"
+_JSON = "http.header-json"
+
+_ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "http-answer-in-lower-case",
+        "success over HTTP is answered with ok",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        may_break=(
+            "http.header-json http.header-stored http.trace-empty http.value-exact "
+            "http.x-nsqext http.x-nsqext-override parser.header-length"
+        ),
+        settings={"http.ok": b"ok"},
+    ),
+    fault(
+        "http-status-202",
+        "success over HTTP has status 202",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        may_break=(
+            "http.header-json http.header-stored http.trace-empty http.value-exact "
+            "http.x-nsqext http.x-nsqext-override parser.header-length"
+        ),
+        overrides=(Override(publish, "untraced_answer", _status_202),),
+    ),
+    fault(
+        "http-answer-empty",
+        "success over HTTP has an empty answer",
+        way=MISSING,
+        breaks=_ACCEPT,
+        may_break="http.header-json http.trace-empty parser.header-length",
+        settings={"http.ok": b""},
+    ),
+    fault(
+        "http-body-cut",
+        "the last byte of the request body is lost",
+        way=BOUNDARY,
+        breaks=_ACCEPT,
+        may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
+        overrides=_entry(lambda entry: entry._replace(body=entry.body[:-1] or b"?")),
+    ),
+    fault(
+        "http-body-unescaped",
+        "percent signs and plus signs in the request body are taken for escapes",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        overrides=_entry(
+            lambda entry: entry._replace(
+                body=unquote_plus(entry.body.decode("latin-1"), "latin-1").encode("latin-1")
+            )
+        ),
+    ),
+    fault(
+        "http-header-lost",
+        "ext is read and not stored",
+        way=MISSING,
+        breaks=f"{_STORED} {_X}",
+        may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
+        overrides=_entry(lambda entry: entry._replace(header=None)),
+    ),
+    fault(
+        "http-header-emptied",
+        "the header stored has no names",
+        way=MISSING,
+        breaks=f"{_STORED} {_X}",
+        may_break="http.value-exact http.x-nsqext-override parser.header-length",
+        overrides=_entry(lambda entry: entry._replace(header=b"{}")),
+    ),
+    fault(
+        "http-header-first-name",
+        "only the first name of ext is stored",
+        way=BOUNDARY,
+        breaks=_STORED,
+        may_break="http.value-exact",
+        settings=_merged(lambda fields, extra: dict([*fields.items()][:1]) | added(extra)),
+    ),
+    fault(
+        "http-header-lower-case",
+        "the names of ext are stored in lower case",
+        way=WRONG_VALUE,
+        breaks=_STORED,
+        may_break="http.value-exact",
+        settings=_merged(
+            lambda fields, extra: {k.lower(): v for k, v in fields.items()} | added(extra)
+        ),
+    ),
+    fault(
+        "http-header-as-text",
+        "ext is stored as a JSON string",
+        way=WRONG_VALUE,
+        breaks=_STORED,
+        may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
+        overrides=_entry(
+            lambda entry: entry._replace(header=compact((entry.header or b"").decode())[:_LONGEST])
+        ),
+    ),
+    fault(
+        "http-unescaped-twice",
+        "ext is unescaped once more than it was escaped",
+        way=WRONG_VALUE,
+        breaks=_EXACT,
+        may_break="http.header-json",
+        settings={"http.build_header": _unescaped_again},
+    ),
+    fault(
+        "http-digits-as-numbers",
+        "values of digits are stored as numbers",
+        way=CONDITION,
+        breaks=_STORED,
+        may_break=_EXACT,
+        settings={
+            **_merged(lambda fields, extra: _digits_as_numbers(fields) | added(extra)),
+            **_ANY_VALUES,
+        },
+    ),
+    fault(
+        "http-numbers-through-floats",
+        "numbers in ext are taken and stored as the nearest float",
+        way=BOUNDARY,
+        breaks=_EXACT,
+        settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
+    ),
+    fault(
+        "x-nsqext-case-kept",
+        "the names of request headers are stored as they were spelled",
+        way=WRONG_VALUE,
+        breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override",
+        settings=_merged(lambda fields, extra: fields | _spelled(extra)),
+    ),
+    fault(
+        "x-nsqext-overlooked",
+        "request headers are not added",
+        way=MISSING,
+        breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override publish.header-name",
+        settings=_merged(lambda fields, extra: fields),
+    ),
+    fault(
+        "x-nsqext-as-numbers",
+        "values of digits in request headers are stored as numbers",
+        way=CONDITION,
+        breaks=_X,
+        may_break="http.value-exact",
+        settings={
+            **_merged(lambda fields, extra: fields | _as_numbers(extra)),
+            **_ANY_VALUES,
+        },
+    ),
+    fault(
+        "x-nsqext-first-only",
+        "only the first request header is added",
+        way=BOUNDARY,
+        breaks=_X,
+        may_break="http.value-exact",
+        settings=_merged(lambda fields, extra: fields | added(extra[:1])),
+    ),
+    fault(
+        "x-nsqext-instead-of-ext",
+        "request headers take the place of ext",
+        way=WRONG_VALUE,
+        breaks=_X,
+        may_break="http.value-exact",
+        settings=_merged(lambda fields, extra: added(extra) if extra else fields),
+    ),
+    fault(
+        "x-nsqext-with-prefix",
+        "request headers are stored under their whole name",
+        way=WRONG_VALUE,
+        breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override",
+        settings=_merged(
+            lambda fields, extra: fields | {f"x-nsqext-{k}": v for k, v in added(extra).items()}
+        ),
+    ),
+    fault(
+        "x-nsqext-not-one-letter",
+        "request headers with a name of one letter are not added",
+        way=BOUNDARY,
+        breaks=_X,
+        may_break="http.value-exact http.x-nsqext-override",
+        settings=_merged(lambda fields, extra: fields | _upper_prefix_only(extra)),
+    ),
+    fault(
+        "http-ext-text",
+        "an ext that is no JSON at all is taken for an empty one",
+        way=MISSING,
+        breaks=_JSON,
+        settings=_taking(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
+    ),
+    fault(
+        "http-ext-array",
+        "an ext that is JSON but no object is taken for an empty one",
+        way=WRONG_VALUE,
+        breaks=_JSON,
+        may_break="http.header-stored",
+        settings=_taking(lambda ext: _is_json(ext) and not ext.startswith((b"{", b"null"))),
+    ),
+    fault(
+        "http-ext-cut",
+        "an ext that ends too early is taken for an empty one",
+        way=BOUNDARY,
+        breaks=_JSON,
+        settings=_taking(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
+    ),
+    fault(
+        "http-plain-topic-takes-headers",
+        "a header published over HTTP on a plain topic is lost silently",
+        way=MISSING,
+        breaks="http.plain-topic",
+        overrides=(replaced(publish, "check_support", _taken_anywhere),),
+    ),
+)

@@ -1,0 +1,136 @@
+"""Faults of the answer to a traced message over HTTP."""
+
+from collections.abc import Callable
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.faulty.publishing.trace import (
+    empty_beside_others,
+    empty_fails,
+    empty_is_zero,
+)
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.requests.http_header import trace_answer
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.header import Header, reader
+from wireproof_reference_impl.nsq.wire.message import Stored
+
+
+def _answered(change: Callable[[Stored], dict[str, object]]) -> Settings:
+    return {"http.trace_answer": change}
+
+
+def _plus(stored: Stored, **other: object) -> dict[str, object]:
+    return {**trace_answer(stored), **other}
+
+
+def _without(stored: Stored, name: str) -> dict[str, object]:
+    fields = trace_answer(stored)
+    del fields[name]
+    return fields
+
+
+def _renamed(stored: Stored, old: str, new: str) -> dict[str, object]:
+    return {new if name == old else name: value for name, value in trace_answer(stored).items()}
+
+
+def _no_trace(data: bytes) -> Header:
+    return header.published(data)._replace(trace_id=None)
+
+
+_TRACE = "http.trace-response"
+_EMPTY = "http.trace-empty"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "http-trace-id-as-number",
+        "trace_id in the answer is a number",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        may_break="http.x-nsqext",
+        settings=_answered(lambda stored: _plus(stored, trace_id=stored.trace_id)),
+    ),
+    fault(
+        "http-rawsize-without-header",
+        "rawsize leaves the record's 4 length bytes and head out",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _plus(stored, rawsize=stored.size - 30)),
+    ),
+    fault(
+        "http-trace-without-status",
+        "the answer to a traced message has no status",
+        way=MISSING,
+        breaks=_TRACE,
+        may_break="http.x-nsqext",
+        settings=_answered(lambda stored: _without(stored, "status")),
+    ),
+    fault(
+        "http-trace-id-of-the-next",
+        "id in the answer is that of the next message",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        settings=_answered(lambda stored: _plus(stored, id=stored.internal_id + 1)),
+    ),
+    fault(
+        "http-trace-id-of-63-bits",
+        "trace ids from 2^63 on are negative in the answer",
+        way=BOUNDARY,
+        breaks=_TRACE,
+        settings=_answered(
+            lambda stored: _plus(stored, trace_id=str((stored.trace_id ^ (1 << 63)) - (1 << 63)))
+        ),
+    ),
+    fault(
+        "http-trace-offset-of-the-end",
+        "queue_offset in the answer lies behind the message",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        settings=_answered(
+            lambda stored: _plus(stored, queue_offset=stored.offset + 2 * stored.size)
+        ),
+    ),
+    fault(
+        "http-trace-field-renamed",
+        "rawsize is called raw_size",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        may_break="http.x-nsqext",
+        settings=_answered(lambda stored: _renamed(stored, "rawsize", "raw_size")),
+    ),
+    fault(
+        "http-trace-not-answered",
+        "a traced message is answered with OK alone",
+        way=MISSING,
+        breaks=_TRACE,
+        may_break="http.x-nsqext",
+        settings={"http.header": _no_trace},
+    ),
+    fault(
+        "http-trace-empty-is-zero",
+        "an empty trace id over HTTP counts as trace id 0",
+        way=WRONG_VALUE,
+        breaks=_EMPTY,
+        settings={"http.header": reader(trace=empty_is_zero)},
+    ),
+    fault(
+        "http-trace-empty-fails",
+        "an empty trace id over HTTP fails",
+        way=MISSING,
+        breaks=_EMPTY,
+        settings={"http.header": reader(trace=empty_fails)},
+    ),
+    fault(
+        "http-trace-empty-beside-others",
+        "an empty trace id beside other names is answered as a traced message",
+        way=CONDITION,
+        breaks=_EMPTY,
+        settings={"http.header": empty_beside_others},
+    ),
+)

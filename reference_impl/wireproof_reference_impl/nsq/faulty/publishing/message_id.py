@@ -1,0 +1,301 @@
+"""Faults of message ids, of FIN and TOUCH that say them, and of heartbeats."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq.core.channel import Channel
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery import message_parts
+from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
+from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
+from wireproof_reference_impl.nsq.faulty.errors import answered_with_a_response
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    TRACED,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.names import HEARTBEAT, IDENTIFY, MPUB
+
+_U63 = 1 << 63
+
+
+def _head(trace_id: Callable[[Message, int], int]) -> tuple[Override, ...]:
+    """Return overrides under which the low half of delivered ids is this, given the attempts."""
+
+    def head(message: Message, attempts: int) -> bytes:
+        return packed.message_head(
+            message.timestamp_ns,
+            attempts,
+            internal_id=message.internal_id,
+            trace_id=trace_id(message, attempts),
+        )
+
+    return (replaced(message_parts, "head", head),)
+
+
+def _turned(message: Message, attempts: int) -> int:
+    return int.from_bytes(message.trace_id.to_bytes(8), "little")
+
+
+def _forgotten_again(message: Message, attempts: int) -> int:
+    return message.trace_id if attempts == 1 else 0
+
+
+def _finishing(finishes: Callable[[Held, InFlight], bool]) -> tuple[Override, ...]:
+    """Return overrides under which FIN ends only such messages."""
+
+    def wrap(original: Callable[..., object]) -> Callable[..., object]:
+        def finish(in_flight: InFlight, internal_id: int, subscriber: Subscriber) -> None:
+            held = in_flight.held.get(internal_id)
+            if held is None or held.subscriber is not subscriber or finishes(held, in_flight):
+                original(in_flight, internal_id, subscriber)
+
+        return finish
+
+    return (Override(InFlight, "finish", wrap),)
+
+
+def _only_low_trace_ids(held: Held, in_flight: InFlight) -> bool:
+    return held.message.trace_id < _U63
+
+
+def _only_the_oldest(held: Held, in_flight: InFlight) -> bool:
+    return held.message.internal_id == min(
+        number for number, each in in_flight.held.items() if each.subscriber is held.subscriber
+    )
+
+
+def _not_every_third(held: Held, in_flight: InFlight) -> bool:
+    return held.message.internal_id % 3 != 0 or held.attempts > 1
+
+
+def _numbered(number: Callable[[int], int]) -> tuple[Override, ...]:
+    """Return overrides under which internal ids are this function of the next number."""
+
+    def wrap(original: Callable[..., Sequence[int]]) -> Callable[..., object]:
+        def next_ids(partition: Partition, count: int) -> Sequence[int]:
+            return list(map(number, original(partition, count)))
+
+        return next_ids
+
+    return (Override(Partition, "next_ids", wrap),)
+
+
+def _far_up(partition: int) -> int:
+    return 1 << 56
+
+
+def _by_partition(partition: int) -> int:
+    return (partition << 50) + 2
+
+
+def _by_anybody(original: Callable[..., object]) -> Callable[..., object]:
+    def finish(in_flight: InFlight, internal_id: int, subscriber: Subscriber) -> None:
+        held = in_flight.held.get(internal_id)
+        original(in_flight, internal_id, subscriber if held is None else held.subscriber)
+
+    return finish
+
+
+def _not_beyond_1_s(original: Callable[..., object]) -> Callable[..., object]:
+    def touch(
+        in_flight: InFlight, internal_id: int, subscriber: Subscriber, *, now_ns: int, most_ns: int
+    ) -> None:
+        original(in_flight, internal_id, subscriber, now_ns=now_ns, most_ns=1_000_000_000)
+
+    return touch
+
+
+def _without_heartbeats(frame_type: int, data: bytes) -> bytes:
+    return b"" if data == HEARTBEAT else packed.frame(frame_type, data)
+
+
+def _in_a_response(is_meant: Callable[[bytes], bool]) -> tuple[Override, ...]:
+    """Return overrides under which refusals of some commands are no errors."""
+    return (answered_with_a_response(lambda command, code: is_meant(command)),)
+
+
+def _at_once_below_2_s(original: Callable[..., object]) -> Callable[..., object]:
+    def put_back(channel: Channel, held: Held, now_ns: int, *, delay_ns: int) -> None:
+        original(channel, held, now_ns, delay_ns=delay_ns if delay_ns >= 2_000_000_000 else 0)
+
+    return put_back
+
+
+def _with_compression(fields: Mapping[str, object]) -> bytes:
+    return compact_json({**fields, "deflate": True})
+
+
+def _every_tenth_ahead(number: int) -> int:
+    return number + 1000 if number % 10 == 0 else number
+
+
+def _one_of_a_pair_ahead(number: int) -> int:
+    return number + 1 if number % 2 else number - 1
+
+
+_ANY = "smart.trace.any-id"
+_INTERNAL = "smart.trace.internal-id"
+_HALVES = "smart.message-id.halves"
+_FINISH = "smart.message-id.finish"
+_GROW = "smart.message-id.increasing"
+_BATCH = "smart.trace.batch"
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "finish-by-anybody",
+        "FIN ends a message whoever holds it",
+        breaks="smart.message-id.not-held",
+        may_break="smart.order.one-in-flight",
+        overrides=(Override(InFlight, "finish", _by_anybody),),
+        way=MISSING,
+    ),
+    fault(
+        "touch-not-heeded",
+        "TOUCH gives no more time than there was",
+        breaks="smart.message-id.touch",
+        overrides=(Override(InFlight, "touch", _not_beyond_1_s),),
+        way=MISSING,
+    ),
+    fault(
+        "no-heartbeats",
+        "heartbeats never come",
+        breaks="smart.connection.heartbeat",
+        may_break="upgrade.open-subscription",
+        settings={"output.frame": _without_heartbeats},
+        way=MISSING,
+    ),
+    fault(
+        "put-back-comes-at-once",
+        "REQ with a time-out below 2 s is one without",
+        breaks="smart.connection.requeue",
+        overrides=(Override(Channel, "put_back", _at_once_below_2_s),),
+        way=BOUNDARY,
+    ),
+    fault(
+        "nothing-in-a-response",
+        "an empty line, and a wrong magic, are answered in a response",
+        breaks="smart.connection.unknown-command smart.connection.wrong-magic",
+        overrides=_in_a_response(lambda command: not command),
+        way=BOUNDARY,
+    ),
+    fault(
+        "identify-tells-of-compression",
+        "the answer to IDENTIFY speaks of a compression that nobody asked for",
+        breaks="smart.connection.identify",
+        settings={"output.identify_json": _with_compression},
+        way=EXTRA,
+    ),
+    fault(
+        "unidentified-without-a-code",
+        "a refused IDENTIFY is answered in a response",
+        breaks="smart.connection.identify-refused",
+        overrides=_in_a_response(lambda command: command == IDENTIFY),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "batch-without-a-code",
+        "a refused batch is answered in a response",
+        breaks="smart.connection.batch-refused",
+        overrides=_in_a_response(lambda command: command == MPUB),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "id-low-half-little-endian",
+        "the trace id of delivered messages is in little-endian byte order",
+        breaks=_HALVES,
+        may_break=f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response",
+        overrides=_head(_turned),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "id-low-half-zero",
+        "the low half of delivered ids is always 0",
+        breaks=_HALVES,
+        may_break=(
+            f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response "
+            "consume.layout"
+        ),
+        overrides=_head(lambda message, attempts: 0),
+        way=MISSING,
+    ),
+    fault(
+        "id-low-half-forgotten",
+        "a message that comes again has lost its trace id",
+        breaks=_HALVES,
+        may_break="smart.message-id.again",
+        overrides=_head(_forgotten_again),
+        way=CONDITION,
+    ),
+    fault(
+        "finish-not-from-2-to-the-63",
+        "FIN does not end messages with trace ids from 2^63 on",
+        breaks=_FINISH,
+        may_break=(
+            f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
+            "smart.order.position smart.order.rdy"
+        ),
+        overrides=_finishing(_only_low_trace_ids),
+        way=BOUNDARY,
+    ),
+    fault(
+        "finish-the-oldest-only",
+        "FIN ends only the oldest message that a client holds",
+        breaks=_FINISH,
+        may_break=(
+            "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
+            "dispatch.history smart.partition.own-messages"
+        ),
+        overrides=_finishing(_only_the_oldest),
+        way=CONDITION,
+    ),
+    fault(
+        "finish-not-every-third",
+        "FIN of every third message is not heeded the first time",
+        breaks=_FINISH,
+        may_break=(
+            f"{TRACED} consume.batch consume.layout consume.no-header smart.order.in-order "
+            "smart.order.one-in-flight smart.order.rdy smart.order.again smart.order.is-must "
+            "smart.order.increasing smart.order.position smart.order.partition smart.order.layout "
+            "smart.order.plain-topic smart.history.order smart.history.kept dispatch.history "
+            "dispatch.to-matching dispatch.never-other-tag "
+            "dispatch.fallback dispatch.leave dispatch.untagged smart.partition.publish"
+        ),
+        overrides=_finishing(_not_every_third),
+        way=MISSING,
+    ),
+    fault(
+        "ids-fall",
+        "internal ids fall from message to message",
+        breaks=f"{_GROW} smart.order.increasing",
+        may_break="disk.layout",
+        settings={"publish.first_id": _far_up, "publish.id_step": -1},
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "ids-swapped-in-pairs",
+        "of every two messages the first has the greater internal id",
+        breaks=f"{_GROW} smart.order.increasing",
+        may_break="disk.layout",
+        settings={"publish.first_id": _by_partition},
+        overrides=_numbered(_one_of_a_pair_ahead),
+        way=CONDITION,
+    ),
+    fault(
+        "ids-every-tenth-ahead",
+        "every tenth internal id is greater than those that follow it",
+        breaks=f"{_GROW} smart.order.increasing",
+        may_break="disk.layout",
+        overrides=_numbered(_every_tenth_ahead),
+        way=BOUNDARY,
+    ),
+)

@@ -1,0 +1,236 @@
+"""Faults of partitions: whose messages come to whom, and of PUB and SUB that name one."""
+
+from collections.abc import Callable, Sequence
+from weakref import WeakSet
+
+from wireproof_reference_impl.nsq.core.commands import publish, subscribe
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.core.topic import Partition
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
+from wireproof_reference_impl.nsq.faulty.shared_overrides import (
+    Choose,
+    storing,
+    storing_elsewhere,
+    storing_elsewhere_late,
+)
+from wireproof_reference_impl.nsq.faulty.together import TOGETHER
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    TRACED,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire.message import Entry, Stored
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.names import OK, PUB, is_valid_name
+
+
+def _stray(name: str, text: str, choose: Choose, *, breaks: str, way: str) -> Preset:
+    """Return a fault that lets messages stray, and late ones as well."""
+    return fault(
+        name,
+        text,
+        breaks=breaks,
+        may_break=_TRACED_STRAYED if breaks == _TRACE else _STRAYED,
+        overrides=(TOGETHER, storing_elsewhere(choose)),
+        way=way,
+        late_overrides=(TOGETHER, storing_elsewhere_late(choose)),
+    )
+
+
+def _first(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 0
+
+
+def _every_fourth_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+    return partition.number ^ (partition.log.count % 4 == 3)
+
+
+def _batches_first(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 0 if len(entries) > 1 else partition.number
+
+
+def _traced(entries: Sequence[Entry]) -> bool:
+    return any(entry.trace_id for entry in entries)
+
+
+def _traced_first(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 0 if _traced(entries) else partition.number
+
+
+def _traced_last(partition: Partition, entries: Sequence[Entry]) -> int:
+    return 1 if _traced(entries) else partition.number
+
+
+def _odd_trace_ids_next_door(partition: Partition, entries: Sequence[Entry]) -> int:
+    return partition.number ^ (entries[0].trace_id % 2)
+
+
+def _always_first(original: Callable[..., object]) -> Callable[..., object]:
+    def find_partition(connection: Connection, words: Sequence[bytes]) -> object:
+        if len(words) > 3 and words[3].isdigit():
+            words = [*words[:3], b"0", *words[4:]]
+        return original(connection, words)
+
+    return find_partition
+
+
+def _line_feed_above_200() -> tuple[Override, ...]:
+    large = WeakSet[Connection]()
+
+    def note(original: Callable[..., Stored]) -> Callable[..., object]:
+        def store(
+            connection: Connection, partition: Partition, entries: Sequence[Entry]
+        ) -> Stored:
+            stored = original(connection, partition, entries)
+            if connection.command == PUB and stored.size > 200:
+                large.add(connection)
+            return stored
+
+        return store
+
+    def answer(original: Callable[..., object]) -> Callable[..., object]:
+        def respond(connection: Connection, data: bytes) -> None:
+            is_large = data == OK and connection in large
+            large.discard(connection)
+            original(connection, OK + b"\n" if is_large else data)
+
+        return respond
+
+    return (Override(publish, "store", note), Override(Connection, "respond", answer))
+
+
+def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
+    """Return overrides under which the bodies of PUB are stored otherwise."""
+
+    def stored(connection: Connection, entries: Sequence[Entry]) -> Sequence[Entry]:
+        if connection.command != PUB:
+            return entries
+        return [each._replace(body=change(each.body)) for each in entries]
+
+    return (storing(stored),)
+
+
+def _last_byte_lost_above_4096(data: bytes) -> bytes:
+    return data[:-1] if len(data) > 4096 else data
+
+
+def _leading_blanks_lost(data: bytes) -> bytes:
+    return data.lstrip(b"\n\r ") or data
+
+
+def _short_names(name: str) -> bool:
+    return is_valid_name(name) and len(name) < 64
+
+
+def _lasting_names(name: str) -> bool:
+    return is_valid_name(name) and "#" not in name
+
+
+_OWN = "smart.partition.own-messages"
+_TRACE = "smart.trace.partition"
+_ORDER = "smart.order.partition"
+_SUBSCRIBE = "smart.partition.subscribe"
+_PUBLISH = "smart.partition.publish"
+_STRAYED = (
+    f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
+    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+)
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
+
+
+FAULTS: tuple[Preset, ...] = (
+    _stray(
+        "partition-first-for-all",
+        "whatever partition a publish names, the first gets it",
+        _first,
+        breaks=f"{_OWN} {_ORDER}",
+        way=WRONG_VALUE,
+    ),
+    _stray(
+        "partition-every-fourth-astray",
+        "every fourth message of a partition goes to the one beside it",
+        _every_fourth_next_door,
+        breaks=_OWN,
+        way=CONDITION,
+    ),
+    _stray(
+        "partition-batches-to-the-first",
+        "batches go to the first partition, whatever they name",
+        _batches_first,
+        breaks=_OWN,
+        way=CONDITION,
+    ),
+    _stray(
+        "partition-traced-to-the-first",
+        "traced messages go to the first partition, whatever they name",
+        _traced_first,
+        breaks=_TRACE,
+        way=WRONG_VALUE,
+    ),
+    _stray(
+        "partition-traced-to-the-second",
+        "traced messages go to the second partition, whatever they name",
+        _traced_last,
+        breaks=_TRACE,
+        way=WRONG_VALUE,
+    ),
+    _stray(
+        "partition-odd-trace-ids-astray",
+        "messages with odd trace ids go to the partition beside the one they name",
+        _odd_trace_ids_next_door,
+        breaks=_TRACE,
+        way=CONDITION,
+    ),
+    fault(
+        "partition-subscribed-to-the-first",
+        "a subscription is to the first partition, whatever it names",
+        breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
+        may_break=f"{_STRAYED} smart.partition.sub-missing",
+        overrides=(TOGETHER, Override(subscribe, "find_partition", _always_first)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "channel-of-64-letters-refused",
+        "a channel of 64 letters is refused",
+        breaks=_SUBSCRIBE,
+        overrides=(replaced(subscribe_rules, "is_channel_name", _short_names),),
+        way=BOUNDARY,
+    ),
+    fault(
+        "channel-ephemeral-refused",
+        "an ephemeral channel is refused",
+        breaks=_SUBSCRIBE,
+        may_break="consume.layout",
+        overrides=(replaced(subscribe_rules, "is_channel_name", _lasting_names),),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-last-byte-lost",
+        "bodies of PUB above 4096 bytes lose their last byte",
+        breaks=_PUBLISH,
+        may_break="smart.order.layout smart.order.in-order smart.order.increasing "
+        "consume.plain-topic",
+        overrides=_bodies(_last_byte_lost_above_4096),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-leading-blanks-lost",
+        "bodies of PUB lose blanks and line ends at their front",
+        breaks=_PUBLISH,
+        may_break="smart.order.layout consume.plain-topic",
+        overrides=_bodies(_leading_blanks_lost),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-ok-with-line-feed",
+        "PUB of more than 200 bytes is answered OK and a line feed",
+        breaks=_PUBLISH,
+        may_break="smart.partition.pub-failed",
+        overrides=_line_feed_above_200(),
+        way=EXTRA,
+    ),
+)

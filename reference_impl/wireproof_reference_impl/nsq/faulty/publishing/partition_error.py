@@ -1,0 +1,260 @@
+"""Faults of the errors that SUB and PUB are refused with."""
+
+from collections.abc import Callable, Sequence
+
+from wireproof_reference_impl.nsq.core.commands import publish, sized
+from wireproof_reference_impl.nsq.core.commands.sized import Refuse
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.delivery import subscribe_rules
+from wireproof_reference_impl.nsq.faulty.errors import (
+    When,
+    answered_with_a_response,
+    coded,
+    ended_without_a_word,
+)
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.error_codes import (
+    E_BAD_BODY,
+    E_BAD_CHANNEL,
+    E_BAD_MESSAGE,
+    E_BAD_PARTITION,
+    E_BAD_PROTOCOL,
+    E_BAD_TOPIC,
+    E_INVALID,
+    E_PUB_FAILED,
+    E_TOPIC_NOT_EXIST,
+)
+from wireproof_spec.nsq.names import MPUB, PUB, SUB, is_valid_name
+
+
+def _coded(command: bytes, code: str, said: str) -> tuple[Override, ...]:
+    """Return overrides under which one command is refused with another code."""
+
+    def error_code(name: bytes, found: str) -> str:
+        return said if name == command and found == code else found
+
+    return (coded(error_code),)
+
+
+def _is(command: bytes, code: str) -> When:
+    return lambda name, found: name == command and found == code
+
+
+def _invalid_twice(frame_type: int, data: bytes) -> bytes:
+    sent = packed.frame(frame_type, data)
+    return sent * 2 if data.startswith(E_INVALID.encode() + b" ") else sent
+
+
+def _unless_invalid(command: bytes, code: str, fatal: bool) -> bool:
+    return fatal and code != E_INVALID
+
+
+def _long_too(name: str) -> bool:
+    return is_valid_name(name) or is_valid_name(name[:64])
+
+
+def _any_letter(name: str) -> bool:
+    return is_valid_name(name) or (0 < len(name) <= 64)
+
+
+def _zero_taken(original: Callable[..., object]) -> Callable[..., object]:
+    def check_size(size: int, *, limit: int, invalid: Refuse, too_big: Refuse) -> None:
+        if size:
+            original(size, limit=limit, invalid=invalid, too_big=too_big)
+
+    return check_size
+
+
+def _only_on_plain(original: Callable[..., object]) -> Callable[..., object]:
+    def needs_partition(connection: Connection, words: Sequence[bytes]) -> bool:
+        topic = connection.node.topics.get(shown(words[1]))
+        return bool(original(connection, words)) and (topic is None or not topic.extend)
+
+    return needs_partition
+
+
+_REFUSED = (
+    "publish.error-same-as-pub smart.trace.errors smart.partition.pub-wrong-partition "
+    "smart.partition.pub-failed smart.partition.required parser.size parser.truncated"
+)
+
+
+def _refused(
+    name: str,
+    command: bytes,
+    code: str,
+    clause: str,
+    *,
+    said: str,
+    text: str,
+    as_well: str = "",
+) -> tuple[Preset, ...]:
+    """Return the faults of one refusal: another code, no word, no error frame.
+
+    Those without an error break the clauses `as_well` that ask for any error.
+    """
+    return (
+        fault(
+            f"{name}-other-code",
+            f"{text} is refused with {said}",
+            breaks=clause,
+            may_break=_REFUSED,
+            overrides=_coded(command, code, said),
+            way=WRONG_VALUE,
+        ),
+        fault(
+            f"{name}-without-a-word",
+            f"{text} ends the connection without a word",
+            breaks=f"{clause} {as_well}",
+            may_break=_REFUSED,
+            overrides=(ended_without_a_word(_is(command, code)),),
+            way=MISSING,
+        ),
+        fault(
+            f"{name}-as-a-response",
+            f"{text} is refused with a response frame",
+            breaks=f"{clause} {as_well}",
+            may_break=_REFUSED,
+            overrides=(answered_with_a_response(_is(command, code)),),
+            way=WRONG_VALUE,
+        ),
+    )
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "pub-partition-optional-on-ext-topics",
+        "on ext topics PUB needs no partition, on others it does",
+        breaks="smart.partition.required",
+        overrides=(Override(publish, "needs_partition", _only_on_plain),),
+        way=CONDITION,
+    ),
+    *_refused(
+        "pub-invalid",
+        PUB,
+        E_INVALID,
+        "smart.partition.pub-invalid",
+        said=E_BAD_PROTOCOL,
+        text="PUB with a word missing, or with a partition that is no number,",
+        as_well="smart.partition.required smart.partition.pub-wrong-partition",
+    ),
+    *_refused(
+        "pub-bad-topic",
+        PUB,
+        E_BAD_TOPIC,
+        "smart.partition.pub-bad-topic",
+        said=E_INVALID,
+        text="PUB to a topic of an illegal name",
+    ),
+    fault(
+        "batch-topic-not-exist-other-code",
+        "MPUB to a topic or partition that a node does not have is refused with E_PUB_FAILED",
+        breaks="smart.partition.topic-not-exist smart.cluster.elsewhere",
+        overrides=_coded(MPUB, E_TOPIC_NOT_EXIST, E_PUB_FAILED),
+        way=CONDITION,
+    ),
+    fault(
+        "invalid-said-twice",
+        "E_INVALID is said twice, and the connection goes on",
+        breaks="smart.partition.pub-invalid smart.partition.sub-invalid",
+        may_break=_REFUSED,
+        settings={"output.frame": _invalid_twice, "output.fatal": _unless_invalid},
+        way=EXTRA,
+    ),
+    fault(
+        "pub-long-names-taken",
+        "PUB takes topic names of more than 64 letters for legal ones",
+        breaks="smart.partition.pub-bad-topic",
+        may_break=_REFUSED,
+        overrides=(replaced(publish, "is_valid_name", _long_too),),
+        way=BOUNDARY,
+    ),
+    *_refused(
+        "pub-bad-message",
+        PUB,
+        E_BAD_MESSAGE,
+        "smart.partition.pub-bad-message",
+        said=E_BAD_BODY,
+        text="PUB with a size that cannot be, or cut,",
+    ),
+    fault(
+        "pub-size-zero-taken",
+        "a message of no bytes is taken",
+        breaks="smart.partition.pub-bad-message",
+        may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
+        overrides=(Override(sized, "check_size", _zero_taken),),
+        way=BOUNDARY,
+    ),
+    *_refused(
+        "pub-topic-not-exist",
+        PUB,
+        E_TOPIC_NOT_EXIST,
+        "smart.partition.topic-not-exist",
+        said=E_PUB_FAILED,
+        text="PUB to a topic that does not exist",
+    ),
+    *_refused(
+        "sub-invalid",
+        SUB,
+        E_INVALID,
+        "smart.partition.sub-invalid",
+        said=E_BAD_PROTOCOL,
+        text="SUB with a word missing, or a second one,",
+    ),
+    *_refused(
+        "sub-bad-topic",
+        SUB,
+        E_BAD_TOPIC,
+        "smart.partition.sub-bad-topic",
+        said=E_BAD_CHANNEL,
+        text="SUB to a topic of an illegal name",
+    ),
+    fault(
+        "sub-long-topic-names-taken",
+        "SUB takes topic names of more than 64 letters for legal ones",
+        breaks="smart.partition.sub-bad-topic",
+        overrides=(replaced(subscribe_rules, "is_topic_name", _long_too),),
+        way=BOUNDARY,
+    ),
+    *_refused(
+        "sub-bad-channel",
+        SUB,
+        E_BAD_CHANNEL,
+        "smart.partition.sub-bad-channel",
+        said=E_BAD_TOPIC,
+        text="SUB to a channel of an illegal name",
+    ),
+    fault(
+        "sub-any-channel-letter",
+        "SUB takes channel names of any letters",
+        breaks="smart.partition.sub-bad-channel",
+        overrides=(replaced(subscribe_rules, "is_channel_name", _any_letter),),
+        way=CONDITION,
+    ),
+    *_refused(
+        "sub-missing",
+        SUB,
+        E_TOPIC_NOT_EXIST,
+        "smart.partition.sub-missing",
+        said=E_BAD_CHANNEL,
+        text="SUB to a topic or partition that does not exist",
+    ),
+    fault(
+        "sub-bad-partition-other-code",
+        "SUB to a partition that is no number is refused with E_BAD_CHANNEL",
+        breaks="smart.partition.sub-missing",
+        overrides=_coded(SUB, E_BAD_PARTITION, E_BAD_CHANNEL),
+        way=CONDITION,
+    ),
+)

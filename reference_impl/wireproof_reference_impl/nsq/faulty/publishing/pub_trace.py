@@ -1,0 +1,297 @@
+"""Faults of PUB_TRACE: its body, and what it is answered."""
+
+from collections.abc import Callable
+from struct import pack
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core.commands import publish
+from wireproof_reference_impl.nsq.core.commands.publish import split_traced
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_spec.nsq.names import OK
+
+_U63 = 1 << 63
+_U64 = 1 << 64
+
+
+def _answering(traced: Callable[[Stored], bytes]) -> Settings:
+    """Return settings under which PUB_TRACE is answered so."""
+    return {"publish.trace_response": traced}
+
+
+def _response(stored: Stored, **other: int) -> bytes:
+    """Return a trace response with some parts replaced."""
+    parts = stored._replace(**other)
+    return packed.trace_response(
+        parts.internal_id, parts.trace_id % _U64, offset=parts.offset, size=parts.size
+    )
+
+
+def _little_endian(stored: Stored) -> bytes:
+    return pack("<2sQQQI", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
+
+
+def _size_of_8_bytes(stored: Stored) -> bytes:
+    return pack(">2sQQQQ", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
+
+
+def _ids_swapped(stored: Stored) -> bytes:
+    return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
+
+
+def _size_of_the_smallest(stored: Stored) -> bytes:
+    return _response(stored, size=min(stored.size, 65535))
+
+
+def _split(split: Callable[[bytes], tuple[int, bytes]]) -> tuple[Override, ...]:
+    """Return overrides under which the body of PUB_TRACE is taken apart so."""
+    return (replaced(publish, "split_traced", split),)
+
+
+def _id_in_the_body(data: bytes) -> tuple[int, bytes]:
+    return split_traced(data)[0], data
+
+
+def _last_byte_lost_above_4096(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return trace_id, body[:-1] if len(body) > 4096 else body
+
+
+def _zeros_lost(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return trace_id, body.lstrip(b"\0") or body
+
+
+def _id_of_63_bits(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return trace_id % _U63, body
+
+
+def _id_through_a_float(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return min(int(float(trace_id)), _U64 - 1), body
+
+
+def _id_little_endian(data: bytes) -> tuple[int, bytes]:
+    trace_id, body = split_traced(data)
+    return int.from_bytes(trace_id.to_bytes(8), "little"), body
+
+
+def _any_room(size: int) -> bool:
+    return size > 0
+
+
+def _room_for_the_id(size: int) -> bool:
+    return size >= 8
+
+
+def _id_for_nothing(data: bytes) -> tuple[int, bytes]:
+    """Take the trace id for the message where nothing is behind it."""
+    return split_traced(data)[0], data[8:] or data
+
+
+_LAYOUT = "smart.trace.layout"
+_RESPONSE = "smart.trace.response"
+_ANY = "smart.trace.any-id"
+_INTERNAL = "smart.trace.internal-id"
+_POSITION = "smart.trace.position"
+_HALVES = "smart.message-id.halves"
+_FINISH = "smart.message-id.finish"
+_GROW = "smart.message-id.increasing"
+_BATCH = "smart.trace.batch"
+_ORDERED = "smart.order.position smart.order.increasing"
+_ALL_TRACED = (
+    f"{_ANY} {_INTERNAL} {_POSITION} {_BATCH} {_HALVES} {_GROW} {_ORDERED} smart.trace.partition "
+    "disk.position smart.trace.empty"
+)
+
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "pub-trace-little-endian",
+        "the answer to PUB_TRACE is in little-endian byte order",
+        breaks=_RESPONSE,
+        may_break=_ALL_TRACED,
+        settings=_answering(_little_endian),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-size-of-8-bytes",
+        "the data size in the answer to PUB_TRACE takes 8 bytes",
+        breaks=_RESPONSE,
+        may_break=_ALL_TRACED,
+        settings=_answering(_size_of_8_bytes),
+        way=EXTRA,
+    ),
+    fault(
+        "pub-trace-ids-swapped",
+        "the answer to PUB_TRACE has the trace id before the internal id",
+        breaks=f"{_RESPONSE} {_INTERNAL}",
+        may_break=_ALL_TRACED,
+        settings=_answering(_ids_swapped),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-without-ok",
+        "the answer to PUB_TRACE lacks its OK",
+        breaks=_RESPONSE,
+        may_break=_ALL_TRACED,
+        settings=_answering(lambda stored: _response(stored)[2:]),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-plain-above-4096",
+        "PUB_TRACE of more than 4096 bytes is answered with OK alone",
+        breaks=_RESPONSE,
+        may_break=f"{_POSITION} {_ORDERED}",
+        settings=_answering(lambda stored: _response(stored) if stored.size < 4096 else OK),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-id-kept-in-the-body",
+        "the trace id of PUB_TRACE stays in front of the body",
+        breaks=_LAYOUT,
+        may_break=(
+            f"{_ORDERED} {_INTERNAL} {_ANY} {_HALVES} {_FINISH} smart.trace.partition "
+            "smart.order.layout smart.order.ext-place consume.no-header "
+            "publish.pub-on-ext-topic disk.no-ext-record smart.order.in-order"
+        ),
+        overrides=_split(_id_in_the_body),
+        way=EXTRA,
+    ),
+    fault(
+        "pub-trace-last-byte-lost",
+        "bodies of PUB_TRACE above 4096 bytes lose their last byte",
+        breaks=_LAYOUT,
+        may_break=f"{_ORDERED} {_POSITION} smart.order.in-order",
+        overrides=_split(_last_byte_lost_above_4096),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-zeros-lost",
+        "NUL bytes at the front of the body of PUB_TRACE are taken for the trace id's",
+        breaks=_LAYOUT,
+        overrides=_split(_zeros_lost),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-trace-id-of-63-bits",
+        "trace ids of PUB_TRACE from 2^63 on lose their highest bit",
+        breaks=f"{_ANY} {_HALVES}",
+        may_break=f"{_RESPONSE} {_INTERNAL} smart.order.position",
+        overrides=_split(_id_of_63_bits),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-id-through-a-float",
+        "trace ids of PUB_TRACE above 2^53 are rounded",
+        breaks=f"{_ANY} {_HALVES}",
+        may_break=f"{_RESPONSE} {_INTERNAL}",
+        overrides=_split(_id_through_a_float),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-id-little-endian",
+        "the trace id of PUB_TRACE is read in little-endian byte order",
+        breaks=f"{_ANY} {_HALVES}",
+        may_break=f"{_RESPONSE} {_INTERNAL} consume.no-header smart.order.position",
+        overrides=_split(_id_little_endian),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-zero-not-answered",
+        "PUB_TRACE with trace id 0 is answered with OK alone",
+        breaks=_ANY,
+        may_break=f"{_BATCH} {_HALVES} {_GROW} {_ORDERED} {_POSITION} smart.trace.partition",
+        settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-id-of-the-next",
+        "the internal id in the answer to PUB_TRACE is that of the next message",
+        breaks=_INTERNAL,
+        may_break=f"{_HALVES} {_ANY}",
+        settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-internal-id-always-one",
+        "the internal id in the answer to PUB_TRACE is always 1",
+        breaks=_INTERNAL,
+        may_break=f"{_HALVES} {_GROW} {_ANY}",
+        settings=_answering(lambda stored: _response(stored, internal_id=1)),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-internal-id-at-times",
+        "the internal id in the answer to PUB_TRACE is that of the one before, every third time",
+        breaks=_INTERNAL,
+        may_break=f"{_HALVES} {_GROW} {_ANY}",
+        settings=_answering(
+            lambda stored: _response(
+                stored, internal_id=stored.internal_id - (stored.internal_id % 3 == 2)
+            )
+        ),
+        way=CONDITION,
+    ),
+    fault(
+        "pub-trace-size-without-length",
+        "the data size in the answer to PUB_TRACE leaves the record's 4 length bytes out",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE} {_BATCH}",
+        settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-offset-of-the-end",
+        "the offset in the answer to PUB_TRACE is twice the record's size too far",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        settings=_answering(
+            lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
+        ),
+        way=WRONG_VALUE,
+    ),
+    fault(
+        "pub-trace-size-of-16-bits",
+        "the data size in the answer to PUB_TRACE goes no further than 65535",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED}",
+        settings=_answering(_size_of_the_smallest),
+        way=BOUNDARY,
+    ),
+    fault(
+        "pub-trace-offset-missing",
+        "the offset in the answer to PUB_TRACE is always 0",
+        breaks=_POSITION,
+        may_break=f"disk.position {_ORDERED} smart.trace.partition",
+        settings=_answering(lambda stored: _response(stored, offset=0)),
+        way=MISSING,
+    ),
+    fault(
+        "pub-trace-short-taken",
+        "a body of PUB_TRACE without room for the trace id is taken",
+        breaks="smart.trace.short",
+        may_break="smart.trace.empty",
+        settings={"publish.has_trace_room": _any_room},
+        way=EXTRA,
+    ),
+    fault(
+        "pub-trace-empty-is-its-id",
+        "PUB_TRACE with nothing behind the trace id stores the trace id for a message",
+        breaks="smart.trace.empty",
+        settings={"publish.has_trace_room": _room_for_the_id},
+        overrides=_split(_id_for_nothing),
+        way=WRONG_VALUE,
+    ),
+)

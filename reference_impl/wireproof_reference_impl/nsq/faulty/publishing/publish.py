@@ -1,0 +1,351 @@
+"""Faults of PUB_EXT: which headers are taken, which are refused, and with which codes."""
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import cast
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core.upgrading import TopicKind
+from wireproof_reference_impl.nsq.faulty.consuming.consume import losing
+from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    MISSING,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.header import Fields, Header, checked_object, reader
+from wireproof_reference_impl.nsq.wire.message import Message
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_spec.nsq import error_codes
+from wireproof_spec.nsq.names import is_header_name
+from wireproof_spec.strict_json import read as read_strictly
+
+Test = Callable[[bytes], bool]
+
+
+def _taking(wrong: Test) -> Settings:
+    """Return settings under which headers that pass a test are taken, whatever they are."""
+
+    def read(data: bytes) -> Header:
+        try:
+            return header.published(data)
+        except Refusal:
+            if wrong(data):
+                return Header()
+            raise
+
+    return {"publish.header": read}
+
+
+def _refusing(unwanted: Test) -> Settings:
+    """Return settings under which headers that pass a test are refused, legal or not."""
+
+    def read(data: bytes) -> Header:
+        if unwanted(data):
+            raise Refusal(error_codes.E_PUB_FAILED, "this header is not liked", fatal=False)
+        return header.published(data)
+
+    return {"publish.header": read}
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data.decode())
+    except ValueError:
+        return False
+    return True
+
+
+def _is_cut(data: bytes) -> bool:
+    return data.startswith(b"{") and not data.endswith(b"}")
+
+
+def _has_tail(data: bytes) -> bool:
+    try:
+        _, end = json.JSONDecoder().raw_decode(data.decode())
+    except ValueError:
+        return False
+    return end < len(data)
+
+
+def _begins_well(data: bytes) -> bool:
+    return data.startswith(b'{"k"')
+
+
+def _lax(data: bytes) -> Fields:
+    """Read an object, overlooking what strict readers hold against its text."""
+    try:
+        value = json.loads(data.decode("utf-8", "replace"), strict=False)
+    except ValueError as error:
+        raise header.refused(str(error)) from error
+    if not isinstance(value, dict):
+        raise header.refused("not an object")
+    return cast(Fields, value)
+
+
+def _overlooking(*kinds: str) -> Callable[[bytes], Fields]:
+    """Return a reader that overlooks some kinds of faults in an object."""
+
+    def parse(data: bytes) -> Fields:
+        try:
+            return checked_object(data)
+        except Refusal:
+            if not _is_json(data):
+                raise
+            read = read_strictly(data)
+            if isinstance(read.value, dict) and {each.kind for each in read.faults} <= {*kinds}:
+                return read.value
+            raise
+
+    return parse
+
+
+def _nothing(fields: Fields) -> None:
+    """Let everything through."""
+
+
+def _first_character(fields: Fields) -> None:
+    for name in fields:
+        if not is_header_name(name[:1]):
+            raise header.refused("bad first character")
+
+
+def _unknown_reserved(fields: Fields) -> None:
+    for name in fields:
+        if not is_header_name(name):
+            raise header.refused("bad name")
+
+
+def _numbers(fields: Fields) -> None:
+    for value in fields.values():
+        if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+            raise header.refused("neither text nor number")
+
+
+def _not_null(fields: Fields) -> None:
+    if None in fields.values():
+        raise header.refused("null")
+
+
+def _taken_anywhere(data: bytes, topic: TopicKind) -> bool:
+    return True
+
+
+def _internal_taken_anywhere(data: bytes, topic: TopicKind) -> bool:
+    return topic.extend or data.startswith(b'{"##')
+
+
+def _lost_with_many_names(message: Message) -> bool:
+    return message.header is not None and message.header.count(b'":"') > 10
+
+
+def _lost_with_tag(message: Message) -> bool:
+    return message.tag is not None
+
+
+_ACCEPT = "publish.accept"
+_JSON = "publish.header-json"
+_NAME = "publish.header-name"
+_VALUE = "publish.header-value"
+_STRICT = "publish.header-strict"
+_PLAIN = "publish.plain-topic"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "accept-not-empty-object",
+        "a header without names is refused",
+        way=BOUNDARY,
+        breaks=_ACCEPT,
+        settings=_refusing(lambda data: data == b"{}"),
+    ),
+    fault(
+        "accept-not-signs",
+        "number signs and hyphens in header names are refused",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        may_break="publish.ok-response",
+        settings=_refusing(lambda data: b"-" in data or b'"#' in data.replace(b'"##', b"")),
+    ),
+    fault(
+        "accept-not-above-4096",
+        "headers above 4096 bytes are refused",
+        way=BOUNDARY,
+        breaks=_ACCEPT,
+        settings=_refusing(lambda data: len(data) > 4096),
+    ),
+    fault(
+        "accept-not-escapes",
+        "escapes in the header's JSON are refused",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        may_break="publish.ok-response publish.trace-response",
+        settings=_refusing(lambda data: b"\\" in data),
+    ),
+    fault(
+        "accept-not-spaces",
+        "white space between the tokens of the header is refused",
+        way=WRONG_VALUE,
+        breaks=_ACCEPT,
+        settings=_refusing(lambda data: data[:1] in b" \t\r\n"),
+    ),
+    fault(
+        "accept-but-lose-many-names",
+        "a message with more than ten names is answered OK and never delivered",
+        way=MISSING,
+        breaks=_ACCEPT,
+        may_break="consume.header-intact",
+        overrides=losing(_lost_with_many_names),
+    ),
+    fault(
+        "accept-but-lose-tagged",
+        "a message with a dispatch tag is answered OK and never delivered",
+        way=MISSING,
+        breaks="dispatch.to-matching dispatch.fallback",
+        may_break=(
+            "consume.batch consume.header-intact dispatch.leave dispatch.per-channel "
+            "dispatch.shared-tag http.header-stored http.x-nsqext publish.accept "
+            "publish.mpub-ext"
+        ),
+        overrides=losing(_lost_with_tag),
+    ),
+    fault(
+        "header-anything",
+        "the header is not looked at",
+        way=MISSING,
+        breaks=f"{_JSON} {_NAME} {_STRICT}",
+        may_break="publish.error-same-as-pub publish.reserved-name",
+        settings=_taking(lambda data: True),
+    ),
+    fault(
+        "header-cut",
+        "a header that ends too early is taken",
+        way=BOUNDARY,
+        breaks=_JSON,
+        may_break="publish.error-same-as-pub",
+        settings=_taking(_is_cut),
+    ),
+    fault(
+        "header-with-tail",
+        "what follows the header's JSON value is overlooked",
+        way=BOUNDARY,
+        breaks=_JSON,
+        may_break="publish.header-name",
+        settings=_taking(_has_tail),
+    ),
+    fault(
+        "header-judged-by-its-beginning",
+        "only the first bytes of the header are looked at",
+        way=BOUNDARY,
+        breaks=_JSON,
+        may_break="publish.header-name publish.header-strict",
+        settings=_taking(_begins_well),
+    ),
+    fault(
+        "header-text",
+        "a header that is no JSON at all is taken as a text",
+        way=WRONG_VALUE,
+        breaks=_JSON,
+        settings=_taking(lambda data: data[:1].isalpha() and not _is_json(data)),
+    ),
+    fault(
+        "header-single-quotes",
+        "single quotes pass for quotes",
+        way=WRONG_VALUE,
+        breaks=_JSON,
+        settings=_taking(lambda data: data.startswith(b"{'")),
+    ),
+    fault(
+        "header-byte-order-mark",
+        "a byte order mark before the header is overlooked",
+        way=BOUNDARY,
+        breaks=_JSON,
+        settings=_taking(lambda data: data.startswith(b"\xef\xbb\xbf")),
+    ),
+    fault(
+        "name-not-checked",
+        "header names may hold any character",
+        way=MISSING,
+        breaks=_NAME,
+        may_break="publish.reserved-name",
+        settings={"publish.header": reader(names=_nothing)},
+    ),
+    fault(
+        "name-first-character-checked",
+        "only the first character of a header name is looked at",
+        way=BOUNDARY,
+        breaks=_NAME,
+        may_break="publish.reserved-name",
+        settings={"publish.header": reader(names=_first_character)},
+    ),
+    fault(
+        "name-may-be-empty",
+        "an empty header name is taken",
+        way=BOUNDARY,
+        breaks=_NAME,
+        settings=_taking(lambda data: _is_json(data) and b'"":' in data),
+    ),
+    fault(
+        "value-may-not-be-null",
+        "of the values that are no strings only null is refused",
+        way=MISSING,
+        breaks=_VALUE,
+        may_break="publish.header-strict",
+        settings={"publish.header": reader(values=_not_null)},
+    ),
+    fault(
+        "value-may-be-number",
+        "numbers pass for header values, truth values do not",
+        way=WRONG_VALUE,
+        breaks=_VALUE,
+        settings={"publish.header": reader(values=_numbers)},
+    ),
+    fault(
+        "strict-not-at-all",
+        "duplicate names, control bytes, bad UTF-8 and NaN pass",
+        way=MISSING,
+        breaks=_STRICT,
+        settings={"publish.header": reader(parse=_lax)},
+    ),
+    fault(
+        "strict-but-for-duplicates",
+        "duplicate names in the header pass",
+        way=CONDITION,
+        breaks=_STRICT,
+        may_break="publish.header-json",
+        settings={"publish.header": reader(parse=_overlooking("duplicate-name"))},
+    ),
+    fault(
+        "strict-but-for-control-bytes",
+        "raw control bytes in the header pass",
+        way=CONDITION,
+        breaks=_STRICT,
+        may_break="parser.header-length publish.header-json",
+        settings=_taking(lambda data: b"\n" in data or b"\x01" in data or b"\x00" in data),
+    ),
+    fault(
+        "reserved-names-taken",
+        "unknown names that begin with ## are taken and stored",
+        way=MISSING,
+        breaks="publish.reserved-name",
+        settings={"publish.header": reader(names=_unknown_reserved)},
+    ),
+    fault(
+        "plain-topic-takes-headers",
+        "PUB_EXT on a plain topic is answered OK and its header is lost",
+        way=MISSING,
+        breaks=_PLAIN,
+        overrides=(taking_header(_taken_anywhere),),
+    ),
+    fault(
+        "plain-topic-takes-internal-names",
+        "PUB_EXT on a plain topic is answered OK when its header has internal names only",
+        way=CONDITION,
+        breaks=_PLAIN,
+        overrides=(taking_header(_internal_taken_anywhere),),
+    ),
+)

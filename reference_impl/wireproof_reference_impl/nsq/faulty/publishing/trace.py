@@ -1,0 +1,314 @@
+"""Faults of the answer to PUB_EXT: OK where it is due, and the 30 bytes of a traced message."""
+
+import re
+from collections.abc import Callable
+from struct import pack
+from weakref import WeakKeyDictionary
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.core.commands import publish_ext
+from wireproof_reference_impl.nsq.core.connection import Connection
+from wireproof_reference_impl.nsq.preset import (
+    BOUNDARY,
+    CONDITION,
+    EXTRA,
+    MISSING,
+    PUBLISHERS,
+    WRONG_VALUE,
+    Preset,
+    fault,
+)
+from wireproof_reference_impl.nsq.wire import header, packed
+from wireproof_reference_impl.nsq.wire.header import Header, reader
+from wireproof_reference_impl.nsq.wire.message import Stored
+from wireproof_reference_impl.nsq.wire.refusal import Refusal
+from wireproof_reference_impl.overrides import Override
+from wireproof_spec.nsq.error_codes import E_INVALID, E_PUB_FAILED
+from wireproof_spec.nsq.names import OK
+from wireproof_spec.strict_json import JsonValue
+
+_U64 = 1 << 64
+
+
+def _answering(traced: Callable[[Stored], bytes]) -> Settings:
+    """Return settings under which a traced PUB_EXT is answered so."""
+    return {"publish.ext_trace_response": traced}
+
+
+def _from_the_fourth(said: bytes) -> tuple[Override, ...]:
+    """Return overrides under which an untraced PUB_EXT is answered so, but for the first three."""
+
+    def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
+        def answer(connection: Connection, read: Header, stored: Stored) -> bytes:
+            if read.trace_id is None and stored.internal_id > 3:
+                return said
+            return original(connection, read, stored)
+
+        return answer
+
+    return (Override(publish_ext, "answer", wrap),)
+
+
+def _answering_as_traced(traced: Callable[[Header | None], bool]) -> tuple[Override, ...]:
+    """Return overrides under which PUB_EXT is answered as traced behind some other headers."""
+    headers = WeakKeyDictionary[Connection, Header]()
+
+    def wrap(original: Callable[..., bytes]) -> Callable[..., object]:
+        def answer(connection: Connection, read: Header, stored: Stored) -> bytes:
+            before = headers.get(connection)
+            headers[connection] = read
+            if traced(before):
+                return connection.node.behaviour.publish.ext_trace_response(stored)
+            return original(connection, read, stored)
+
+        return answer
+
+    return (Override(publish_ext, "answer", wrap),)
+
+
+def _response(stored: Stored, **other: int) -> bytes:
+    """Return a trace response with some parts replaced."""
+    parts = stored._replace(**other)
+    return packed.trace_response(
+        parts.internal_id % _U64, parts.trace_id % _U64, offset=parts.offset, size=parts.size
+    )
+
+
+def _by_text(data: bytes) -> Header:
+    """Read a header, its trace id by looking for the name anywhere in the text."""
+    read = header.published(data)
+    found = re.search(rb'##trace_id\W*"?(\d+)?', data)
+    return read._replace(trace_id=int(found[1] or 0) if found else None)
+
+
+def _when_first(data: bytes) -> Header:
+    read = header.published(data)
+    return read if data.startswith(b'{"##trace_id"') else read._replace(trace_id=None)
+
+
+def _when_spelled_plainly(data: bytes) -> Header:
+    read = header.published(data)
+    return read if b'"##trace_id":"' in data else read._replace(trace_id=None)
+
+
+def empty_is_zero(value: JsonValue) -> int | None:
+    """Take an empty trace id for 0."""
+    return header.empty_is_none(value) or 0
+
+
+def empty_fails(value: JsonValue) -> int | None:
+    """Let an empty trace id fail."""
+    if value == "":
+        raise Refusal(E_PUB_FAILED, "empty trace id", fatal=False)
+    return header.empty_is_none(value)
+
+
+def _empty_ends_the_connection(value: JsonValue) -> int | None:
+    if value == "":
+        raise Refusal(E_INVALID, "trace id is empty")
+    return header.empty_is_none(value)
+
+
+def empty_beside_others(data: bytes) -> Header:
+    """Read a header; an empty trace id among other names counts as one."""
+    read = header.published(data)
+    among_others = b'"##trace_id":""' in data and b"," in data
+    return read._replace(trace_id=1) if among_others else read
+
+
+def _little_endian(stored: Stored) -> bytes:
+    return pack("<2sQQQI", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
+
+
+def _ids_swapped(stored: Stored) -> bytes:
+    return _response(stored, internal_id=stored.trace_id, trace_id=stored.internal_id)
+
+
+def _offset_and_size_swapped(stored: Stored) -> bytes:
+    return pack(">2sQQIQ", OK, stored.internal_id, stored.trace_id, stored.size, stored.offset)
+
+
+def _size_of_8_bytes(stored: Stored) -> bytes:
+    return pack(">2sQQQQ", OK, stored.internal_id, stored.trace_id, stored.offset, stored.size)
+
+
+_TRACE = "publish.trace-response"
+_OK = "publish.ok-response"
+_EMPTY = "publish.trace-empty"
+
+FAULTS: tuple[Preset, ...] = (
+    fault(
+        "trace-little-endian",
+        "the trace response is in little-endian byte order",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        may_break="disk.position",
+        settings=_answering(_little_endian),
+    ),
+    fault(
+        "trace-ids-swapped",
+        "the trace response has the trace id before the internal id",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        settings=_answering(_ids_swapped),
+    ),
+    fault(
+        "trace-offset-size-swapped",
+        "the trace response has the data size before the offset",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        may_break="disk.position",
+        settings=_answering(_offset_and_size_swapped),
+    ),
+    fault(
+        "trace-size-of-8-bytes",
+        "the data size of the trace response takes 8 bytes",
+        way=EXTRA,
+        breaks=_TRACE,
+        settings=_answering(_size_of_8_bytes),
+    ),
+    fault(
+        "trace-size-without-length",
+        "the data size of the trace response leaves the record's 4 length bytes out",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        may_break="disk.position",
+        settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
+    ),
+    fault(
+        "trace-offset-of-the-end",
+        "the offset of the trace response is where the record ends",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        settings=_answering(
+            lambda stored: _response(stored, offset=stored.offset + 2 * stored.size)
+        ),
+    ),
+    fault(
+        "trace-id-of-the-next",
+        "the internal id of the trace response is that of the next message",
+        way=WRONG_VALUE,
+        breaks=_TRACE,
+        settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
+    ),
+    fault(
+        "trace-id-of-63-bits",
+        "trace ids from 2^63 on lose their highest bit in the answer",
+        way=BOUNDARY,
+        breaks=_TRACE,
+        settings=_answering(
+            lambda stored: _response(stored, trace_id=stored.trace_id % (1 << 63))
+        ),
+    ),
+    fault(
+        "trace-id-through-a-float",
+        "trace ids above 2^53 are rounded in the answer",
+        way=BOUNDARY,
+        breaks=_TRACE,
+        settings=_answering(
+            lambda stored: _response(stored, trace_id=int(float(stored.trace_id)))
+        ),
+    ),
+    fault(
+        "trace-id-zero-not-answered",
+        "trace id 0 is answered like no trace id",
+        way=BOUNDARY,
+        breaks=_TRACE,
+        settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
+    ),
+    fault(
+        "trace-not-answered",
+        "a traced message is answered with OK alone",
+        way=MISSING,
+        breaks=_TRACE,
+        may_break="parser.segmentation publish.trace-id-form",
+        settings=_answering(lambda stored: OK),
+    ),
+    fault(
+        "trace-found-when-first",
+        "the trace id is found only as the first name of the header",
+        way=CONDITION,
+        breaks=_TRACE,
+        settings={"publish.header": _when_first},
+    ),
+    fault(
+        "trace-found-when-spelled-plainly",
+        "the trace id is not found when JSON spells it with spaces or escapes",
+        way=CONDITION,
+        breaks=_TRACE,
+        settings={"publish.header": _when_spelled_plainly},
+    ),
+    fault(
+        "trace-found-by-text",
+        "the trace id is looked for in the header's text, values included",
+        way=EXTRA,
+        breaks=_OK,
+        may_break="publish.trace-empty publish.trace-response",
+        settings={"publish.header": _by_text},
+    ),
+    fault(
+        "ok-with-line-feed",
+        "the success response has a line feed behind OK, from a topic's fourth message on",
+        way=WRONG_VALUE,
+        breaks=_OK,
+        may_break=PUBLISHERS,
+        overrides=_from_the_fourth(b"OK\n"),
+    ),
+    fault(
+        "ok-always-traced",
+        "every PUB_EXT but the first of a connection is answered with a trace response",
+        way=EXTRA,
+        breaks=_OK,
+        may_break=(
+            "parser.segmentation publish.accept publish.trace-empty publish.trace-id-form "
+            "publish.trace-response"
+        ),
+        overrides=_answering_as_traced(lambda before: before is not None),
+    ),
+    fault(
+        "ok-empty",
+        "the success response is empty, from a topic's fourth message on",
+        way=MISSING,
+        breaks=_OK,
+        may_break=PUBLISHERS,
+        overrides=_from_the_fourth(b""),
+    ),
+    fault(
+        "ok-traced-from-then-on",
+        "after a traced message the next one on the connection is answered as traced too",
+        way=CONDITION,
+        breaks=_OK,
+        may_break="parser.segmentation publish.trace-id-form publish.trace-response",
+        overrides=_answering_as_traced(
+            lambda before: before is not None and before.trace_id is not None
+        ),
+    ),
+    fault(
+        "trace-empty-is-zero",
+        "an empty trace id counts as trace id 0",
+        way=WRONG_VALUE,
+        breaks=_EMPTY,
+        settings={"publish.header": reader(trace=empty_is_zero)},
+    ),
+    fault(
+        "trace-empty-fails",
+        "an empty trace id is refused as a failed publish",
+        way=MISSING,
+        breaks=_EMPTY,
+        settings={"publish.header": reader(trace=empty_fails)},
+    ),
+    fault(
+        "trace-empty-ends",
+        "an empty trace id ends the connection",
+        way=MISSING,
+        breaks=_EMPTY,
+        settings={"publish.header": reader(trace=_empty_ends_the_connection)},
+    ),
+    fault(
+        "trace-empty-beside-others",
+        "an empty trace id beside other names is answered as a traced message",
+        way=CONDITION,
+        breaks=_EMPTY,
+        settings={"publish.header": empty_beside_others},
+    ),
+)

@@ -1,0 +1,35 @@
+"""The HTTP API of a node: which path is served by whom."""
+
+from collections.abc import Callable, Mapping
+
+from wireproof_reference_impl.nsq.core.node import Node
+from wireproof_reference_impl.nsq.http import publish, status, topics
+from wireproof_reference_impl.nsq.http.connection import BATCH, MESSAGE, HttpConnection, Route
+
+_GET = ("GET",)
+
+ROUTES: Mapping[str, Route[Node]] = {
+    "/ping": Route(status.ping, ("GET", "HEAD")),
+    "/info": Route(status.info, _GET),
+    "/stats": Route(status.stats, _GET),
+    "/pub": Route(publish.pub, body=MESSAGE),
+    "/pub_ext": Route(publish.pub_ext, body=MESSAGE),
+    "/pubtrace": Route(publish.pubtrace, always_v1=True, body=MESSAGE),
+    "/mpub": Route(publish.mpub, body=BATCH),
+}
+"""What every node serves."""
+
+STANDALONE_ROUTES: Mapping[str, Route[Node]] = {
+    **ROUTES,
+    "/topic/create": Route(topics.create, always_v1=True),
+    "/topic/creat": Route(topics.create, always_v1=True),
+    "/topic/meta/update": Route(topics.update, always_v1=True),
+    "/topic/delete": Route(topics.delete, always_v1=True),
+}
+"""And what only a node without lookup servers does."""
+
+
+def connector(node: Node) -> Callable[[object, int], HttpConnection[Node]]:
+    """Return what makes the protocol's side of an accepted HTTP client."""
+    routes = ROUTES if node.clustered else STANDALONE_ROUTES
+    return lambda _, now_ns: HttpConnection(node, routes)

@@ -1,0 +1,132 @@
+"""Words for what a lookup server may tell wrongly or otherwise: when, and what is changed."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from wireproof_reference_impl.nsq.behaviour import Settings
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
+
+Data = dict[str, object]
+Record = dict[str, object]
+Change = Callable[[Data], object]
+When = Callable[[Request], bool]
+
+LOOKERS = (
+    "smart.lookup.answer smart.lookup.envelope smart.lookup.consumer smart.lookup.channels "
+    "smart.lookup.node-record smart.lookup.partitions smart.lookup.producers "
+    "smart.lookup.leader smart.lookup.access smart.lookup.slaves smart.lookup.metainfo "
+    "lookup.extend-support smart.lookup.v1 smart.lookup.no-access smart.lookup.no-channel "
+    "smart.lookup.partition-parameter smart.lookup.metainfo-unasked smart.lookup.disabled "
+    "smart.lookup.tombstone create.delete"
+)
+"""Clauses of which some case looks a topic up."""
+
+
+def is_lookup(request: Request) -> bool:
+    """Tell whether a topic is looked up."""
+    return request.path == "/lookup"
+
+
+def is_old(request: Request) -> bool:
+    """Tell whether a topic is looked up in the older style."""
+    return is_lookup(request) and not request.v1
+
+
+def is_unmeant(request: Request) -> bool:
+    """Tell whether a topic is looked up without metainfo."""
+    return is_lookup(request) and not request.text("metainfo")
+
+
+def is_for_reading(request: Request) -> bool:
+    """Tell whether a topic is looked up for reading."""
+    return is_lookup(request) and request.text("access") == "r"
+
+
+def is_for_writing(request: Request) -> bool:
+    """Tell whether a topic is looked up for writing."""
+    return is_lookup(request) and request.text("access") == "w"
+
+
+def telling(change: Change, when: When) -> Settings:
+    """Return settings under which the data of some answers are changed."""
+    return {"lookup.answer": changing(change, when)}
+
+
+def changing(change: Change, when: When) -> Callable[[Request, object], object]:
+    """Return the rule that changes the data of some answers."""
+
+    def rule(request: Request, data: object) -> object:
+        return change(dict(cast(Data, data))) if when(request) else data
+
+    return rule
+
+
+def refuse(data: Data) -> object:
+    """Refuse to answer.
+
+    Raises:
+        HttpRefusal: always.
+    """
+    raise HttpRefusal(400, "INVALID_ARG")
+
+
+def without(name: str) -> Change:
+    """Return the change that leaves a name out."""
+    return lambda data: {key: value for key, value in data.items() if key != name}
+
+
+def renamed(name: str, other: str) -> Change:
+    """Return the change that calls a name otherwise."""
+    return lambda data: {other if key == name else key: value for key, value in data.items()}
+
+
+def partitions(data: Data) -> dict[str, Record]:
+    """Return the partitions an answer lists."""
+    return cast(dict[str, Record], data.get("partitions") or {})
+
+
+def producers(data: Data) -> list[Record]:
+    """Return the producers an answer names."""
+    return cast(list[Record], data.get("producers") or [])
+
+
+def channels(data: Data) -> list[str]:
+    """Return the channels an answer names."""
+    return cast(list[str], data["channels"])
+
+
+def each_record(change: Callable[[Record], Record]) -> Change:
+    """Return the change of every node record; lists that are null stay so."""
+
+    def changed(data: Data) -> object:
+        if data["partitions"] is None:
+            return data
+        led = {number: change(node) for number, node in partitions(data).items()}
+        return {**data, "partitions": led, "producers": [change(n) for n in producers(data)]}
+
+    return changed
+
+
+def only_partitions(change: Callable[[dict[str, Record]], Mapping[str, Record]]) -> Change:
+    """Return the change of the partitions alone; null stays so."""
+    return lambda data: {**data, "partitions": data["partitions"] and change(partitions(data))}
+
+
+def only_producers(change: Callable[[list[Record]], list[Record]]) -> Change:
+    """Return the change of the producers alone; null stays so."""
+    return lambda data: {**data, "producers": data["producers"] and change(producers(data))}
+
+
+def exchanged(data: Data) -> object:
+    """Give every partition the node of another."""
+    led = partitions(data)
+    if not led:
+        return data
+    nodes = list(led.values())
+    return {**data, "partitions": dict(zip(led, nodes[1:] + nodes[:1], strict=True))}
+
+
+def dropped(names: str) -> Callable[[Record], Record]:
+    """Return the change of a record that leaves names out."""
+    gone = names.split()
+    return lambda node: {key: value for key, value in node.items() if key not in gone}

@@ -1,0 +1,80 @@
+"""Choices of the measured youzan nsqd's HTTP API where it parts from the published text."""
+
+import json
+import re
+from math import isfinite
+from typing import cast
+from urllib.parse import unquote_to_bytes
+
+from wireproof_reference_impl.nsq.requests.http_header import Fields
+from wireproof_reference_impl.nsq.requests.http_request import HttpRefusal, Request
+from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.header import Header, refused, tag_of, trace_number
+from wireproof_reference_impl.nsq.wire.words import shown
+from wireproof_spec.nsq.error_codes import INTERNAL_ERROR
+from wireproof_spec.nsq.names import TRACE_ID
+from wireproof_spec.strict_json import JsonValue
+
+_BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+def build_header(ext: bytes, extra: Fields) -> bytes:
+    """Return the header to store: ext unescaped once more, read into a map and written anew.
+
+    Raises:
+        Refusal: ext is neither a JSON object nor null.
+        HttpRefusal: request headers are to be added to null, which the real handler cannot.
+    """
+    fields = _read(unescape(ext))
+    if extra:
+        if fields is None:
+            raise HttpRefusal(500, INTERNAL_ERROR)
+        for name, value in extra:
+            fields[name.lower().decode("utf-8", "replace")] = shown(value)
+    return marshalled(fields).encode()
+
+
+def unescape(text: bytes) -> bytes:
+    """Undo the escapes of a query once more.
+
+    Raises:
+        Refusal: a percent sign that begins no escape.
+    """
+    if _BAD_ESCAPE.search(text):
+        raise refused("invalid URL escape")
+    return unquote_to_bytes(text.replace(b"+", b" "))
+
+
+def read_header(data: bytes) -> Header:
+    """Return what the broker needs of a header it has written itself (or Refusal)."""
+    fields = _read(data) or {}
+    trace_id = trace_number(fields[TRACE_ID], empty=False) if TRACE_ID in fields else None
+    return Header(trace_id, tag_of(fields))
+
+
+def body_by_length(request: Request, body: bytearray) -> bytes:
+    """Return the body of a request that said how long it is; a chunked one counts as empty."""
+    names = {name.lower() for name, _ in request.headers}
+    return bytes(body) if b"content-length" in names else b""
+
+
+def _read(data: bytes) -> dict[str, JsonValue] | None:
+    try:
+        value = json.loads(
+            data.decode("utf-8", "replace"),
+            parse_int=_number,
+            parse_float=_number,
+            parse_constant=_number,
+        )
+    except (ValueError, RecursionError) as error:
+        raise refused(str(error)) from error
+    if not isinstance(value, dict | None):
+        raise refused("not an object")
+    return cast(dict[str, JsonValue] | None, value)
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"{text} is out of range")
+    return value

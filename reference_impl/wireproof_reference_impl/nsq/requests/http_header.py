@@ -1,0 +1,65 @@
+"""The header of a message published over HTTP: the ext parameter and X-NSQEXT- headers."""
+
+import json
+from collections.abc import Sequence
+
+from wireproof_reference_impl.nsq.requests.http_request import Request
+from wireproof_reference_impl.nsq.wire import header
+from wireproof_reference_impl.nsq.wire.message import Stored
+
+Fields = Sequence[tuple[bytes, bytes]]
+
+
+def published(ext: bytes, extra: Fields) -> bytes:
+    """Return the header to store: ext as it was spelled, or with request headers added.
+
+    Raises:
+        Refusal: ext is not a JSON object, or the whole breaks a rule for headers.
+
+    Clause: ext.http.header-stored, ext.http.x-nsqext
+    """
+    fields = header.checked_object(ext)
+    header.check_values(fields)
+    if not extra:
+        return ext
+    return compact({**fields, **added(extra)})
+
+
+def added(extra: Fields) -> dict[str, str]:
+    """Return the fields of request headers: names in lower case, the first of a name stands."""
+    fields: dict[str, str] = {}
+    for name, value in extra:
+        fields.setdefault(name.lower().decode("latin-1"), text(value))
+    return fields
+
+
+def text(value: bytes) -> str:
+    """Return a header value as text: UTF-8, or byte by byte when it is not."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def compact(fields: object) -> bytes:
+    """Return JSON without spaces or escapes that are not needed."""
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def trace_answer(stored: Stored) -> dict[str, object]:
+    """Return the fields that answer a traced publish.
+
+    Clause: ext.http.trace-response
+    """
+    return {
+        "status": "OK",
+        "id": stored.internal_id,
+        "trace_id": str(stored.trace_id),
+        "queue_offset": stored.offset,
+        "rawsize": stored.size,
+    }
+
+
+def whole_body(request: Request, body: bytearray) -> bytes:
+    """Return the body of a request, however it was sent."""
+    return bytes(body)

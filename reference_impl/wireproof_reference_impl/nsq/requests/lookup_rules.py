@@ -1,0 +1,33 @@
+"""Choices of a lookup server, each as the published text has it, and as deployed ones do."""
+
+from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request, error
+
+UPGRADE_PAUSE_NS = 1_000_000_000
+"""How long a deployed cluster tells producers of no node after an upgrade; measured: below 3 s."""
+
+
+def as_it_is(request: Request, data: object) -> object:
+    """Return the data to answer with."""
+    return data
+
+
+def same_refusal(request: Request, refusal: HttpRefusal) -> HttpRefusal:
+    """Return the refusal to answer with."""
+    return refusal
+
+
+def same_answer(request: Request, answer: Answer) -> Answer:
+    """Return the whole answer, in its envelope, to send."""
+    return answer
+
+
+def escaped_error(refusal: HttpRefusal, v1: bool) -> Answer:
+    """Return an error answer whose text is JSON, whatever stands in it."""
+    return error(refusal.status, refusal.code, v1=v1)
+
+
+def unescaped_error(refusal: HttpRefusal, v1: bool) -> Answer:
+    """Return an error answer with its text pasted in: JSON only if there is no quote in it."""
+    answer = error(refusal.status, "@", v1=v1)
+    body = answer.body.replace(b"@", refusal.code.encode())
+    return Answer(answer.status, body, answer.headers)

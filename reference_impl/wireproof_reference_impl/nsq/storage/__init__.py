@@ -1,0 +1,1 @@
+"""Queues on disk, in the layout of the published text."""

@@ -1,0 +1,138 @@
+"""The channels of a partition: which there are, and how far each has confirmed.
+
+Which there are stands in ``channel_meta<N>``. The positions stand one file per channel, in the
+text the deployed broker writes (and still reads when its own database has none):
+confirmed count LF queue count LF file,position,offset of the confirmed LF and of the queue's
+end LF, then the two magic bytes of all its text files.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq.storage.folder import (
+    QueueFolder,
+    overwrite_file,
+    replace_file,
+)
+from wireproof_reference_impl.nsq.storage.notes import MAGIC
+from wireproof_reference_impl.nsq.storage.place import Place, QueueWarning
+from wireproof_spec.nsq.queue_names import channel_meta_name
+
+SUFFIX = ".diskqueue.meta.v2.reader.dat"
+_PLACE = rb"(\d{1,18}),(\d{1,18}),(\d{1,18})\n"
+_POSITION = re.compile(rb"(\d{1,18})\n(\d{1,18})\n" + _PLACE + _PLACE + re.escape(MAGIC))
+
+
+class ChannelPosition(Struct, frozen=True):
+    """Everything before the virtual offset ``confirmed``, ``count`` messages, is finished."""
+
+    confirmed: int
+    count: int
+
+
+class QueueChannels:
+    """Reads and writes what is kept of the channels of one partition."""
+
+    def __init__(self, folder: QueueFolder, *, synced: bool = False) -> None:
+        self._folder = folder
+        self._write = replace_file if synced else overwrite_file
+        self._saved: dict[str, Place] = {}
+        self._saved_names: bytes | None = None
+        self._with_file: set[str] | None = None
+
+    def save_names(self, channels: Iterable[str]) -> None:
+        """Keep which channels outlive their clients, in the order given; none is paused."""
+        entries = [
+            {"name": name, "paused": False, "skipped": False, "zanTestSkipped": False}
+            for name in channels
+        ]
+        content = compact_json(entries, otherwise="surrogateescape")
+        if content != self._saved_names:
+            self._write(self._names_path(), content)
+            self._saved_names = content
+
+    def load(
+        self, start: Place, end: Place
+    ) -> tuple[dict[str, ChannelPosition], list[QueueWarning]]:
+        """Return the positions, held between the queue's start and end."""
+        positions: dict[str, ChannelPosition] = {}
+        warnings: list[QueueWarning] = []
+        for channel in sorted(self._found()):
+            path = self._position_path(channel)
+            match = _POSITION.fullmatch(path.read_bytes())
+            if match is None:
+                text = "no position; the channel begins anew"
+                warnings.append(QueueWarning(path.name, text))
+                positions[channel] = ChannelPosition(start.offset, start.count)
+                continue
+            count, _, _, _, offset, *_ = map(int, match.groups())
+            within = _within(ChannelPosition(offset, count), start, end)
+            if within.confirmed != offset:
+                text = f"confirmed up to {offset}, outside the queue; moved to {within.confirmed}"
+                warnings.append(QueueWarning(path.name, text))
+            positions[channel] = within
+        return positions, warnings
+
+    def add(self, channel: str, place: Place, end: Place) -> None:
+        """Keep the position of a channel, which is there from now on."""
+        self._keep(channel, place, end)
+        self._saved[channel] = place
+        if self._with_file is not None:
+            self._with_file.add(channel)
+
+    def save(self, places: Mapping[str, Place], end: Place) -> None:
+        """Keep the positions; a channel that is not named loses its file."""
+        before = self._found() if self._with_file is None else self._with_file
+        for channel, place in places.items():
+            self._keep(channel, place, end)
+        for channel in before - places.keys():
+            self._position_path(channel).unlink(missing_ok=True)
+        self._saved = dict(places)
+        self._with_file = set(places)
+
+    def _keep(self, channel: str, place: Place, end: Place) -> None:
+        if self._saved.get(channel) != place:
+            self._write(self._position_name(channel), _position_text(place, end))
+
+    def _names_path(self) -> str:
+        return f"{self._folder.directory}/{channel_meta_name(self._folder.partition)}"
+
+    def _prefix(self) -> str:
+        return f"{self._folder.topic}-{self._folder.partition}:"
+
+    def _position_path(self, channel: str) -> Path:
+        return Path(self._position_name(channel))
+
+    def _position_name(self, channel: str) -> str:
+        return f"{self._folder.directory}/{self._prefix()}{channel}{SUFFIX}"
+
+    def _found(self) -> set[str]:
+        """Return the channels of which a position lies there."""
+        prefix = self._prefix()
+        return {
+            name[len(prefix) : -len(SUFFIX)]
+            for name in os.listdir(self._folder.directory)
+            if name.startswith(prefix) and name.endswith(SUFFIX)
+        }
+
+
+def _within(position: ChannelPosition, start: Place, end: Place) -> ChannelPosition:
+    if position.confirmed < start.offset:
+        return ChannelPosition(start.offset, start.count)
+    if position.confirmed > end.offset:
+        return ChannelPosition(end.offset, end.count)
+    return position
+
+
+def _position_text(place: Place, end: Place) -> bytes:
+    lines = [str(place.count), str(end.count), *map(_place_text, (place, end)), ""]
+    return "\n".join(lines).encode() + MAGIC
+
+
+def _place_text(place: Place) -> str:
+    return f"{place.file_number},{place.file_position},{place.offset}"

@@ -1,0 +1,179 @@
+"""One partition's files in its topic's directory: the small ones read and written whole.
+
+Each is replaced as a whole (a new file is renamed over it), so that a reader sees either the
+old content or the new.
+"""
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from wireproof_reference_impl.json_text import compact_json
+from wireproof_reference_impl.nsq.storage import notes
+from wireproof_reference_impl.nsq.storage.notes import Finished
+from wireproof_reference_impl.nsq.storage.place import Place
+from wireproof_spec.nsq.queue_names import (
+    offset_meta_name,
+    queue_file_name,
+    queue_start_name,
+    read_queue_file_name,
+    writer_meta_name,
+)
+
+NEW = ".new"
+TWIN = ".tmp"
+
+
+class QueueFolder(Struct, frozen=True):
+    """Where the files of one partition lie and what they are called."""
+
+    directory: str
+    topic: str
+    partition: int
+
+    def is_new(self) -> bool:
+        """Tell whether there is no file of the partition; the directory is made when missing."""
+        try:
+            os.mkdir(self.directory)
+        except FileExistsError:
+            names = os.listdir(self.directory)
+        except FileNotFoundError:
+            os.makedirs(self.directory, exist_ok=True)
+            return True
+        else:
+            return True
+        begin = f"{self.topic}-{self.partition}."
+        return not any(name.startswith(begin) for name in names)
+
+    def data_path(self, number: int) -> str:
+        """Return the path of a file of records."""
+        return self._path(queue_file_name(self.topic, self.partition, number))
+
+    def data_numbers(self) -> list[int]:
+        """Return the numbers of the files of records there are, in order."""
+        found = map(read_queue_file_name, os.listdir(self.directory))
+        return sorted(
+            file.number
+            for file in found
+            if file is not None and (file.topic, file.partition) == (self.topic, self.partition)
+        )
+
+    def data_size(self, number: int) -> int:
+        """Return the size of a file of records in bytes."""
+        return os.path.getsize(self.data_path(number))
+
+    def cut(self, end: Place, *, last: int) -> None:
+        """Remove all records behind a place; ``last`` is the number of the last file."""
+        for number in range(last, end.file_number, -1):
+            _remove(self.data_path(number))
+        for number in range(end.file_number, last + 1):
+            name = offset_meta_name(self.topic, self.partition, number)
+            _remove(self._path(name))
+        if os.path.exists(self.data_path(end.file_number)):
+            os.truncate(self.data_path(end.file_number), end.file_position)
+
+    def read_offset_meta(self, number: int) -> Finished | None:
+        """Return what is noted of a finished file; None when nothing readable is."""
+        name = offset_meta_name(self.topic, self.partition, number)
+        return notes.read_offset_meta(_content(self._path(name)))
+
+    def write_offset_meta(self, end: Place) -> None:
+        """Note that the file which a place ends is finished."""
+        name = offset_meta_name(self.topic, self.partition, end.file_number)
+        replace_file(self._path(name), notes.offset_meta(end))
+
+    def read_writer_meta(self) -> Place | None:
+        """Return where the next record was to go; None when nothing readable says so."""
+        name = writer_meta_name(self.topic, self.partition)
+        return notes.read_writer_meta(_content(self._path(name)))
+
+    def write_writer_meta(self, end: Place) -> None:
+        """Note where the next record goes: first in the twin, then in the file itself."""
+        path = self._path(writer_meta_name(self.topic, self.partition))
+        note = notes.writer_meta(end)
+        replace_file(f"{path}{TWIN}", note)
+        replace_file(path, note + notes.MAGIC)
+
+    def read_start(self) -> Place | None:
+        """Return where the queue starts; None when nothing readable says so."""
+        try:
+            start = json.loads(_content(self._path(queue_start_name(self.topic, self.partition))))
+            segment = start["SegOffset"]
+            numbers = (
+                start["TotalMsgCnt"],
+                segment["FileNum"],
+                segment["Pos"],
+                start["VirtualOffset"],
+            )
+        except (ValueError, LookupError, TypeError):
+            return None
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            return None
+        return Place(*numbers)
+
+    def write_start(self, start: Place) -> None:
+        """Note where the queue starts.
+
+        At the beginning most do, and a file that cannot be read means just that: it need not
+        stand there in one step.
+        """
+        segment = {"FileNum": start.file_number, "Pos": start.file_position}
+        content = {
+            "SegOffset": segment,
+            "VirtualOffset": start.offset,
+            "TotalMsgCnt": start.count,
+        }
+        path = self._path(queue_start_name(self.topic, self.partition))
+        write = overwrite_file if start == Place() else replace_file
+        write(path, compact_json(content))
+
+    def _path(self, name: str) -> str:
+        return f"{self.directory}/{name}"
+
+
+def replace_file(path: Path | str, content: bytes, *, synced: bool = False) -> None:
+    """Write a file as a whole, in one step for whoever reads it.
+
+    ``synced``: the content is on the disk before it takes the name.
+    """
+    new = f"{path}{NEW}"
+    with open(new, "wb", buffering=0) as file:  # thousands a second
+        left = memoryview(content)
+        while left:
+            left = left[file.write(left) :]
+        if synced:
+            os.fsync(file.fileno())
+    os.replace(new, path)
+
+
+def overwrite_file(path: str, content: bytes) -> None:
+    """Write a small file as a whole with one call, where it stands.
+
+    For what nobody needs in one step: a file that is made is empty for a moment, and whoever looks
+    then, or after a death of the process just then, finds nothing in it. What was there before
+    gives way at once. Making no second file, it takes a small part of the time of `replace_file`.
+    """
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        known = os.fstat(number).st_size
+        if known <= len(content) == os.write(number, content):
+            return
+    finally:
+        os.close(number)
+    replace_file(path, content)
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""

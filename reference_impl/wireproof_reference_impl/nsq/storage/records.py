@@ -1,0 +1,40 @@
+"""Records as they stand one after another in a queue's files."""
+
+from wireproof_reference_impl.nsq.wire import packed
+from wireproof_spec.wire_error import WireError
+
+LENGTH_SIZE = 4
+
+
+def whole(head: bytes, left: int, at: int) -> int:
+    """Return how many bytes the record takes, its length included, that begins so.
+
+    `left`: so many bytes there are, the head's included.
+
+    Raises:
+        WireError: there is no whole record; its offset is `at`.
+    """
+    taken = packed.record_size(head)
+    if len(head) < LENGTH_SIZE:
+        raise _cut(LENGTH_SIZE, left, at)
+    if taken < LENGTH_SIZE + packed.MESSAGE_HEAD_BYTES:
+        raise WireError(
+            clause="ext.disk.layout",
+            field="length",
+            offset=at,
+            expected=f"at least {packed.MESSAGE_HEAD_BYTES}",
+            found=str(taken - LENGTH_SIZE),
+        )
+    if taken > left:
+        raise _cut(taken, left, at)
+    return taken
+
+
+def _cut(due: int, left: int, at: int) -> WireError:
+    return WireError(
+        clause="ext.disk.layout",
+        field="length",
+        offset=at,
+        expected=f"{due} bytes",
+        found=str(left),
+    )

@@ -1,0 +1,1 @@
+"""What stands in frames, headers and records, and how it is read and written."""

@@ -1,0 +1,116 @@
+"""The JSON of IDENTIFY, read as leniently and as strictly as the measured peer reads it."""
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from wireproof_reference_impl.nsq.wire.identity import ExtFilter
+from wireproof_spec.nsq.names import DESIRED_TAG, EXTEND_SUPPORT
+
+Fields = Mapping[str, object]
+
+_TYPES: dict[str, type] = {
+    "heartbeat_interval": int,
+    "output_buffer_size": int,
+    "output_buffer_timeout": int,
+    "sample_rate": int,
+    "msg_timeout": int,
+    "deflate_level": int,
+    "feature_negotiation": bool,
+    "tls_v1": bool,
+    "deflate": bool,
+    "snappy": bool,
+    EXTEND_SUPPORT: bool,
+    DESIRED_TAG: str,
+    "client_id": str,
+    "hostname": str,
+    "short_id": str,
+    "long_id": str,
+    "user_agent": str,
+}
+
+
+class BadIdentify(ValueError):
+    """The body of IDENTIFY is not what it has to be."""
+
+
+class IdentifyFields:
+    """The known fields that were given, each with a value of its type."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return an integer field."""
+        value = self._fields.get(name, default)
+        return value if isinstance(value, int) else default
+
+    def text(self, name: str) -> str:
+        """Return a text field."""
+        value = self._fields.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def flag(self, name: str) -> bool:
+        """Return a truth value."""
+        return self._fields.get(name) is True
+
+    def ext_filter(self) -> ExtFilter | None:
+        """Return the filter, when one is given; one with wrong values filters nothing."""
+        value = self._fields.get("ext_filter")
+        if not isinstance(value, dict):
+            return None
+        fields = cast(Fields, value)
+        listed = fields.get("filter_data_list")
+        return ExtFilter(
+            kind=_number(fields.get("type")),
+            key=str(fields.get("filter_ext_key", "")),
+            data=str(fields.get("filter_data", "")),
+            data_list=tuple(map(str, cast(list[object], listed)))
+            if isinstance(listed, list)
+            else (),
+            inverse=fields.get("inverse") is True,
+        )
+
+
+def read(data: bytes) -> IdentifyFields:
+    """Return the fields of an IDENTIFY body.
+
+    Names match whatever their case, unknown ones are left alone, null is an empty object.
+
+    Raises:
+        BadIdentify: not a JSON object, or a known field of another type.
+    """
+    try:
+        value = _DECODER.decode(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise BadIdentify(str(error)) from error
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        raise BadIdentify("not an object")
+    fields: dict[str, object] = {}
+    for given, each in cast(Fields, value).items():
+        name = given.lower()
+        _check(name, each)
+        if each is not None:
+            fields[name] = each
+    return IdentifyFields(fields)
+
+
+def _check(name: str, value: object) -> None:
+    wanted = _TYPES.get(name)
+    if wanted is None or value is None:
+        return
+    if type(value) is not wanted:
+        raise BadIdentify(f"{name} is not of type {wanted.__name__}")
+
+
+def _number(value: object) -> int:
+    return value if type(value) is int else 0
+
+
+def _refuse_constant(text: str) -> None:
+    raise BadIdentify(f"{text} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

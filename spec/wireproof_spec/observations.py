@@ -1,0 +1,45 @@
+"""What the words of an observation mean: one table for each protocol, read from its TOML file."""
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+
+from msgspec import Struct, convert, field
+
+
+class Observations(Struct, frozen=True, rename={"within": "in"}):
+    """The sentences of one protocol; ``within`` holds those of some cases, by case prefix."""
+
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    within: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+
+    def sentence(self, word: str, case: str = "") -> str | None:
+        """Return the sentence of one word of an observation, or None if it has none."""
+        prefixes = [prefix for prefix in self.within if _is_below(case, prefix)]
+        tables = [self.within[each] for each in sorted(prefixes, key=len, reverse=True)]
+        found = (_found(table, word) for table in (*tables, self.words))
+        return next((sentence for sentence in found if sentence is not None), None)
+
+
+@functools.cache
+def load_observations(protocol: str) -> Observations:
+    """Read the sentences of a protocol; there are none if it has no file of them."""
+    try:
+        file = resources.files(f"wireproof_spec.{protocol}") / "observations.toml"
+        text = file.read_text(encoding="utf-8")
+    except (ModuleNotFoundError, FileNotFoundError):
+        return Observations()
+    return convert(tomllib.loads(text), Observations)
+
+
+def _found(table: Mapping[str, str], word: str) -> str | None:
+    if word in table and not word.endswith(":*"):
+        return table[word]
+    kind, colon, detail = word.partition(":")
+    sentence = table.get(f"{kind}:*") if colon and detail != "*" else None
+    return sentence and sentence.replace("{}", detail.replace("-", " "))
+
+
+def _is_below(case: str, prefix: str) -> bool:
+    return case.startswith(prefix)

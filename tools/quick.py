@@ -1,0 +1,33 @@
+"""Run ruff and the tests that start no process; print the seconds it took.
+
+python tools/quick.py [PYTEST ARGUMENTS]
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+WORKERS = 2
+CHOSEN = "not process and not slow and not spark"
+
+
+def main() -> int:
+    """Run each step until one fails; return its exit code."""
+    tests = ("-m", CHOSEN, "--hypothesis-profile=quick", "-n", str(WORKERS), *sys.argv[1:])
+    steps = (
+        (str(BIN / "ruff"), "check", "."),
+        (str(BIN / "ruff"), "format", "--check", "."),
+        (sys.executable, "-m", "pytest", "-q", "--dist", "worksteal", *tests),
+    )
+    started = time.monotonic()
+    code = 0
+    for step in steps:
+        code = code or subprocess.run(step, check=False).returncode
+    print(f"make quick took {time.monotonic() - started:.0f} s")
+    return code
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
