@@ -118,7 +118,7 @@ def test_options_stand_above_the_configuration() -> None:
 @pytest.mark.parametrize("option", ["timeout", "case_timeout"])
 def test_a_wait_is_shorter_than_a_day(option: str) -> None:
     with pytest.raises(UsageFault, match="more than 0 and less than 86400 seconds"):
-        request(Named("nsq://a:1"), **{option: 86400.0})
+        request(Named("nsq://a:1"), Settings(), **{option: 86400.0})
 
 
 def test_keys_of_a_configured_target_hold_for_that_target_alone() -> None:
