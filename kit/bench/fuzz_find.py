@@ -85,13 +85,13 @@ def find(faults: Sequence[Sought], boofuzz: Boofuzz) -> bool:
     """Compare the times to a finding; True when ours takes at most a tenth in the middle."""
     ours = [_told("ours", fault, _ours(fault)) for fault in faults]
     middle = median(ours)
-    crew = min(os.cpu_count() or 1, len(faults))
-    late_s = middle / DUE * (SHARED if crew > 1 else 1.0)
+    workers = min(os.cpu_count() or 1, len(faults))
+    late_s = middle / DUE * (SHARED if workers > 1 else 1.0)
     most_s = late_s + MARGIN_S
-    given = f"boofuzz has {most_s:.0f} s for each fault, {crew} at a time"
+    given = f"boofuzz has {most_s:.0f} s for each fault, {workers} at a time"
     print(f"ours: median {middle:.1f} s; {given}", flush=True)
     theirs: list[float] = []
-    with ThreadPoolExecutor(crew) as trials:
+    with ThreadPoolExecutor(workers) as trials:
         found = trials.map(lambda fault: _theirs(fault, boofuzz, most_s), faults)
         for fault, each in zip(faults, found, strict=True):
             theirs.append(_told("boofuzz", fault, each, most_s))

@@ -24,7 +24,7 @@ import fuzz_causes
 import msgspec
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.selftest.plan import VARIANT, listed
+from wireproof_kit.selftest.plan import VARIANT, list_trials
 from wireproof_kit.selftest.plan import Trial as Variant
 
 PROTOCOLS = ("nsq", "iggy")
@@ -140,14 +140,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if len(trial.switches) > 1:
             print(f"{trial.name}: {', '.join(trial.switches)}", flush=True)
     started = time.monotonic()
-    crew = ThreadPoolExecutor(options.n)
+    pool = ThreadPoolExecutor(options.n)
     try:
-        for outcome in crew.map(_tried, todo):
+        for outcome in pool.map(_tried, todo):
             outcomes[outcome.trial] = outcome
             keeper.keep(outcome)
             _tell(outcome)
     except KeyboardInterrupt:
-        crew.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
         print(f"interrupted after {len(outcomes)} of {len(trials)}; --resume goes on")
         return 130
     _conclude(list(outcomes.values()))
@@ -202,7 +202,9 @@ def _presets(protocol: str, options: argparse.Namespace) -> Iterator[tuple[str, 
         names = options.names or [CORRECT]
         yield from ((CORRECT, name) for name in names if name == CORRECT)
     if options.legal:
-        variants = [each for each in listed(protocol, VARIANT) if _is_asked(each.name, options)]
+        variants = [
+            each for each in list_trials(protocol, VARIANT) if _is_asked(each.name, options)
+        ]
         together = _together(variants) if options.mixed else ([each.name] for each in variants)
         yield from ((VARIANT, TOGETHER.join(names)) for names in together)
     else:
@@ -288,12 +290,12 @@ def _doubt(trial: Trial, code: int) -> str:
         return f"it could not be sent again: {error}"
 
 
-def _announce(todo: Sequence[Trial], kept: int, crew: int) -> None:
-    most_s = sum(each.time_s for each in todo) / crew
-    usual_s = sum(min(USUAL_S, t.time_s) if t.due == FOUND else t.time_s for t in todo) / crew
+def _announce(todo: Sequence[Trial], kept: int, pool: int) -> None:
+    most_s = sum(each.time_s for each in todo) / pool
+    usual_s = sum(min(USUAL_S, t.time_s) if t.due == FOUND else t.time_s for t in todo) / pool
     before = f", {kept} came out right before" if kept else ""
     print(
-        f"{len(todo)} campaigns, {crew} at a time{before}: about {usual_s / 60:.0f} min, "
+        f"{len(todo)} campaigns, {pool} at a time{before}: about {usual_s / 60:.0f} min, "
         f"at most {most_s / 60:.0f} min",
         flush=True,
     )

@@ -129,9 +129,9 @@ def suites(protocol: str) -> str:
     return entry_point(Group.SUITES, protocol).value
 
 
-def server(protocol: str) -> Callable[[list[str]], int | None]:
+def server(protocol: str) -> Callable[[list[str]], int]:
     """Import the function that serves a protocol's reference until it is told to end."""
-    return cast(Callable[[list[str]], int | None], entry_point(Group.SERVERS, protocol).load())
+    return cast(Callable[[list[str]], int], entry_point(Group.SERVERS, protocol).load())
 
 
 def protocol_of(case_id: str) -> str:

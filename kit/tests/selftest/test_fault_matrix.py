@@ -9,16 +9,23 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import pytest
 
+from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.selftest.fork_server import Nursery
-from wireproof_kit.selftest.plan import FAULT, VARIANT, Trial, listed, mixes, sample
-from wireproof_kit.selftest.trial import rehearse
+from wireproof_kit.selftest.plan import (
+    FAULT,
+    VARIANT,
+    Trial,
+    list_trials,
+    random_mixes,
+    sample_trials,
+)
+from wireproof_kit.selftest.trial import run_trial
 from wireproof_spec.catalogue import load_catalogue
 
 SEED = 1
-FAULTS = listed("nsq", FAULT)
-VARIANTS = listed("nsq", VARIANT)
-SAMPLE = sample((*FAULTS, *VARIANTS, *mixes(VARIANTS, seed=SEED)), seed=SEED)
+FAULTS = list_trials("nsq", FAULT)
+VARIANTS = list_trials("nsq", VARIANT)
+SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
 FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
 KINDS = {"must": 3, "should": 1}
 WAYS = {"missing", "boundary", "wrong-value", "extra", "condition", "late"}
@@ -29,18 +36,18 @@ def name(trial: Trial) -> str:
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery("nsq") as started:
+def fork_server() -> Iterator[BrokerForkServer]:
+    with BrokerForkServer("nsq") as started:
         yield started
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
-def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
+def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
     """What is legal meets every case here; a fault as many as when all are tried."""
     trial = msgspec.structs.replace(trial, every=trial.kind != FAULT)
-    with nursery.reference(trial.options()) as url:
-        seen = rehearse(trial, url, "nsq", collect("nsq"))
+    with fork_server.reference(trial.options()) as url:
+        seen = run_trial(trial, url, "nsq", collect("nsq"))
     assert seen.survived == ()
     assert seen.unexpected == ()
     assert trial.kind == FAULT or seen.cases > 1000
@@ -77,13 +84,13 @@ def test_names_are_unique_and_clauses_known() -> None:
 
 def test_there_are_enough_variants_and_mixes() -> None:
     assert len(VARIANTS) >= 25
-    every = mixes(VARIANTS, seed=SEED)
+    every = random_mixes(VARIANTS, seed=SEED)
     assert len({mix.switches for mix in every}) == 50
 
 
 def test_a_mix_holds_only_what_goes_together() -> None:
     apart = {variant.name: variant.not_with for variant in VARIANTS}
-    for mix in mixes(VARIANTS, seed=SEED):
+    for mix in random_mixes(VARIANTS, seed=SEED):
         assert len(mix.switches) >= 2
         assert not _together_in_conflict(mix.switches, apart)
 

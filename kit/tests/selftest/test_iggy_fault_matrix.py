@@ -8,21 +8,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from wireproof_kit.processes.forked_broker import BrokerForkServer
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.selftest.fork_server import Nursery
-from wireproof_kit.selftest.plan import FAULT, VARIANT, Trial, listed, mixes, sample
-from wireproof_kit.selftest.trial import rehearse
+from wireproof_kit.selftest.plan import (
+    FAULT,
+    VARIANT,
+    Trial,
+    list_trials,
+    random_mixes,
+    sample_trials,
+)
+from wireproof_kit.selftest.trial import run_trial
 from wireproof_spec.catalogue import load_catalogue
 
 PROTOCOL = "iggy"
 SEED = 1
-FAULTS = listed(PROTOCOL, FAULT)
-VARIANTS = listed(PROTOCOL, VARIANT)
-SAMPLE = sample((*FAULTS, *VARIANTS, *mixes(VARIANTS, seed=SEED)), seed=SEED)
+FAULTS = list_trials(PROTOCOL, FAULT)
+VARIANTS = list_trials(PROTOCOL, VARIANT)
+SAMPLE = sample_trials((*FAULTS, *VARIANTS, *random_mixes(VARIANTS, seed=SEED)), seed=SEED)
 FEW = tuple({(trial.kind, trial.way): trial for trial in reversed(SAMPLE)}.values())
 KINDS = {"must": 3, "should": 1, "observed": 1}
 NOT_PUBLISHED = {"login"}
-"""What the reference has in its tagged generation only; what is rehearsed is the published one."""
+"""Needs of the tagged generation only; the selftest runs the published one."""
 CASES = 600
 
 
@@ -31,16 +38,16 @@ def name(trial: Trial) -> str:
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery(PROTOCOL) as started:
+def fork_server() -> Iterator[BrokerForkServer]:
+    with BrokerForkServer(PROTOCOL) as started:
         yield started
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("trial", FEW, ids=name)
-def test_faults_die_and_what_is_legal_lives(trial: Trial, nursery: Nursery) -> None:
-    with nursery.reference(trial.options()) as url:
-        seen = rehearse(trial, url, PROTOCOL, collect(PROTOCOL))
+def test_faults_die_and_what_is_legal_lives(trial: Trial, fork_server: BrokerForkServer) -> None:
+    with fork_server.reference(trial.options()) as url:
+        seen = run_trial(trial, url, PROTOCOL, collect(PROTOCOL))
     assert seen.survived == ()
     assert seen.unexpected == ()
     assert trial.kind == FAULT or seen.cases > CASES

@@ -1,4 +1,4 @@
-"""``wireproof selftest``: prove the judge on references wrong, or different, on purpose."""
+"""``wireproof selftest``: test the judge on references with faults or legal variants."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -10,21 +10,21 @@ import msgspec
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
-from wireproof.view.selftest import RehearsalView, choose_view
+from wireproof.view.selftest import SelftestView, choose_view
 from wireproof_kit.protocols import referenced
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.selftest.matrix import Matrix, is_writable, write_matrix
+from wireproof_kit.selftest.matrix import Matrix, check_writable, write_matrix
 from wireproof_kit.selftest.plan import (
     FAULT,
     VARIANT,
-    Shown,
     Trial,
-    listed,
-    mixes,
-    sample,
-    selected,
+    TrialResult,
+    list_trials,
+    random_mixes,
+    sample_trials,
+    select_trials,
 )
-from wireproof_kit.selftest.worker_pool import Crew
+from wireproof_kit.selftest.run_trials import run_trials
 
 SEED = 1
 SIDE_BY_SIDE = 24
@@ -90,7 +90,7 @@ def selftest(
     case unjudged.
     """
     if out is not None:
-        is_writable(out)
+        check_writable(out)
     trials = _trials(protocol, ids, sampled=sampled, seed=seed)
     if not (every or ids):
         trials = tuple(msgspec.structs.replace(trial, every=False) for trial in trials)
@@ -98,8 +98,8 @@ def selftest(
     started = time.monotonic()
     matrix = Matrix(protocol, seed=seed, planned=len(trials))
     try:
-        with closing(Crew(protocol, size).rehearse(trials)) as shown:
-            _watch(shown, matrix, view)
+        with closing(run_trials(protocol, trials, workers=size)) as results:
+            _watch(results, matrix, view)
     except KeyboardInterrupt:
         matrix.interrupted = True
     matrix.seconds = round(time.monotonic() - started, 1)
@@ -109,16 +109,16 @@ def selftest(
     return matrix.exit
 
 
-def _watch(shown: Iterator[Shown], matrix: Matrix, view: RehearsalView) -> None:
-    for each in shown:
-        matrix.add(each)
-        view.shown(each)
+def _watch(results: Iterator[TrialResult], matrix: Matrix, view: SelftestView) -> None:
+    for result in results:
+        matrix.add(result)
+        view.show(result)
 
 
 def _trials(protocol: str, ids: Sequence[str], *, sampled: bool, seed: int) -> tuple[Trial, ...]:
-    variants = listed(protocol, VARIANT)
+    variants = list_trials(protocol, VARIANT)
     # What takes longest comes first, so that nothing is left running alone at the end.
-    trials = (*mixes(variants, seed=seed), *variants, *listed(protocol, FAULT))
+    trials = (*random_mixes(variants, seed=seed), *variants, *list_trials(protocol, FAULT))
     if ids:
-        trials = selected(trials, ids, collect(protocol))
-    return sample(trials, seed=seed) if sampled else trials
+        trials = select_trials(trials, ids, collect(protocol))
+    return sample_trials(trials, seed=seed) if sampled else trials

@@ -41,4 +41,4 @@ def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     if protocol not in referenced():
         hint = suggestion(protocol, list(referenced()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")
-    return server(protocol)(list(arguments)) or 0
+    return server(protocol)(list(arguments))

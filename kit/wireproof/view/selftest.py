@@ -1,4 +1,4 @@
-"""What a self-test tells: a line a trial, a row a clause group, and what went wrong."""
+"""The terminal output of a selftest: a line a trial, a row a clause group, the problems."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from wireproof.view.output import write_lines
 from wireproof.view.style import COLUMNS, Ink, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.selftest.matrix import Matrix
-from wireproof_kit.selftest.plan import Shown
+from wireproof_kit.selftest.plan import TrialResult
 from wireproof_reports.wording import counted
 
 PROGRESS_EVERY_S = 5.0
@@ -31,8 +31,8 @@ TONES: dict[str, Tone] = {
 
 
 @dataclass(slots=True)
-class RehearsalView:
-    """Tells people on ``out`` and, with ``--json``, machines on ``events``."""
+class SelftestView:
+    """Writes text to ``out`` and, with ``--json``, events to ``events``."""
 
     out: IO[str]
     progress_to: IO[str] | None
@@ -43,10 +43,10 @@ class RehearsalView:
     verbose: int = 0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
-    told_at: float = 0.0
+    progress_at: float = 0.0
 
-    def shown(self, row: Shown) -> None:
-        """Tell what one trial showed."""
+    def show(self, row: TrialResult) -> None:
+        """Write the result of a trial."""
         self.done += 1
         if self.events is not None:
             event = {"event": "trial", "verdict": row.verdict, **msgspec.to_builtins(row)}
@@ -54,21 +54,21 @@ class RehearsalView:
         if not self.quiet:
             write_lines(self.out, self._lines(row))
         spent = time.monotonic() - self.started
-        if self.progress_to is not None and spent - self.told_at >= PROGRESS_EVERY_S:
-            self.told_at = spent
+        if self.progress_to is not None and spent - self.progress_at >= PROGRESS_EVERY_S:
+            self.progress_at = spent
             left = spent / self.done * (self.total - self.done)
-            told = f"{self.done}/{self.total}, {spent:.0f} s, about {left:.0f} s left"
-            write_lines(self.progress_to, [f"progress [ {told} ]"])
+            progress = f"{self.done}/{self.total}, {spent:.0f} s, about {left:.0f} s left"
+            write_lines(self.progress_to, [f"progress [ {progress} ]"])
 
     def end(self, matrix: Matrix, out: Path | None) -> None:
-        """Tell what all came to."""
+        """Write the totals by clause group, the problems and the conclusion."""
         if not self.quiet:
             write_lines(self.out, ["", *group_rows(matrix)])
         write_lines(self.out, [*problems(matrix), *conclusion(matrix, out, self.ink)])
         if self.events is not None:
             write_lines(self.events, [json.dumps({**matrix.summary(), "exit": matrix.exit})])
 
-    def _lines(self, row: Shown) -> Iterator[str]:
+    def _lines(self, row: TrialResult) -> Iterator[str]:
         word = self.ink.paint(f"{row.verdict.upper():<10}", TONES[row.verdict])
         yield f"{word} {row.trial.name}   {row.seconds:.1f} s, {counted(row.cases, 'case')}"
         if self.verbose:
@@ -76,10 +76,10 @@ class RehearsalView:
                 yield f"{'':<10} red {clause}   {case}"
 
 
-def choose_view(manner: Manner, *, total: int) -> RehearsalView:
-    """Return the view that fits what the user asked for."""
+def choose_view(manner: Manner, *, total: int) -> SelftestView:
+    """Return the view for the output options of the command line."""
     out = sys.stderr if manner.json else sys.stdout
-    return RehearsalView(
+    return SelftestView(
         out=out,
         progress_to=None if manner.quiet else sys.stderr,
         events=sys.stdout if manner.json else None,
@@ -91,7 +91,7 @@ def choose_view(manner: Manner, *, total: int) -> RehearsalView:
 
 
 def group_rows(matrix: Matrix) -> Iterator[str]:
-    """Return a row for each clause group: how many faults died of its clauses."""
+    """Yield a row for each clause group: how many faults its clauses caught."""
     for group, tally in matrix.groups().items():
         died = f"{tally.died}/{tally.due} died"
         clauses = counted(len(tally.clauses), "clause")
@@ -99,15 +99,15 @@ def group_rows(matrix: Matrix) -> Iterator[str]:
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
-    """Return what survived, what turned red unasked, and what could not be told."""
+    """Yield faults that survived, unexpected failures, and trials that could not be run."""
     for row in matrix.rows:
         for clause in row.survived:
             yield from wrapped("SURVIVED", f"{row.trial.name} breaks {clause}, no case saw it")
         word = "FALSE" if row.verdict == "alarm" else "RED"
         for each in row.unexpected[:LISTED]:
             reason = printable(each.reason)
-            told = f"{row.trial.name} turned {each.case} ({each.clause}) {each.verdict}: {reason}"
-            yield from wrapped(word, told)
+            text = f"{row.trial.name} turned {each.case} ({each.clause}) {each.verdict}: {reason}"
+            yield from wrapped(word, text)
         if len(row.unexpected) > LISTED:
             yield from wrapped("", f"and {len(row.unexpected) - LISTED} more of {row.trial.name}")
         if row.trouble:
@@ -115,7 +115,7 @@ def problems(matrix: Matrix) -> Iterator[str]:
 
 
 def conclusion(matrix: Matrix, out: Path | None, ink: Ink) -> Iterator[str]:
-    """Return the figures, where the matrix is, and the last line with the exit code."""
+    """Yield the totals, the path of the matrix, and the last line with the exit code."""
     figures = matrix.summary()
     legal = f"{counted(int(figures['variants']), 'variant')}, {figures['mixes']} mixes"
     faults = counted(int(figures["faults"]), "fault")
@@ -130,6 +130,6 @@ def conclusion(matrix: Matrix, out: Path | None, ink: Ink) -> Iterator[str]:
         130: ("doubt", "INTERRUPTED"),
     }
     tone, word = words[matrix.exit]
-    told = f"{word}   {len(matrix.rows)} of {matrix.planned} in {matrix.seconds:.0f} s"
+    text = f"{word}   {len(matrix.rows)} of {matrix.planned} in {matrix.seconds:.0f} s"
     end = f"seed {matrix.seed}   exit {matrix.exit}"
-    yield ink.paint(word, tone) + told.removeprefix(word) + f"{end:>{COLUMNS - len(told)}}"
+    yield ink.paint(word, tone) + text.removeprefix(word) + f"{end:>{COLUMNS - len(text)}}"

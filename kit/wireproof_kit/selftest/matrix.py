@@ -1,4 +1,4 @@
-"""The matrix: which fault died of which clause, what survived, what turned red unasked."""
+"""The matrix of a selftest: which clauses caught each fault, and what failed unexpectedly."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, Shown
+from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, TrialResult
 
 FORMAT = "wireproof-selftest-1"
 PAGE = ".md"
@@ -17,34 +17,34 @@ INTERRUPTED = 130
 
 @dataclass(slots=True)
 class Matrix:
-    """What a self-test has shown so far."""
+    """The results of a selftest so far."""
 
     protocol: str
     seed: int
     planned: int
     seconds: float = 0.0
     interrupted: bool = False
-    rows: list[Shown] = field(default_factory=list[Shown])
+    rows: list[TrialResult] = field(default_factory=list[TrialResult])
 
-    def add(self, shown: Shown) -> None:
-        """Take in what one trial showed."""
-        self.rows.append(shown)
+    def add(self, result: TrialResult) -> None:
+        """Add the result of a trial."""
+        self.rows.append(result)
 
-    def of(self, kind: str) -> list[Shown]:
-        """Return the rows of faults, variants or mixes, by name."""
+    def of(self, kind: str) -> list[TrialResult]:
+        """Return the results of faults, variants or mixes, sorted by name."""
         rows = [row for row in self.rows if row.trial.kind == kind]
         return sorted(rows, key=lambda row: row.trial.name)
 
-    def with_verdict(self, verdict: str) -> list[Shown]:
-        """Return the rows that came to a verdict."""
+    def with_verdict(self, verdict: str) -> list[TrialResult]:
+        """Return the results with this verdict."""
         return [row for row in self.rows if row.verdict == verdict]
 
-    def unexpected(self) -> list[Shown]:
-        """Return the faults that turned something red which they did not declare."""
+    def unexpected(self) -> list[TrialResult]:
+        """Return the results of faults that made a case fail whose clause they do not declare."""
         return [row for row in self.rows if row.trial.kind == FAULT and row.unexpected]
 
     def groups(self) -> dict[str, "Tally"]:
-        """Return, by clause group, how many faults were to break a clause of it and did."""
+        """Return, for each clause group, how many of the faults declared for it were caught."""
         tallies: dict[str, Tally] = {}
         for row in self.of(FAULT):
             for clause in row.trial.breaks:
@@ -53,7 +53,7 @@ class Matrix:
         return dict(sorted(tallies.items()))
 
     def summary(self) -> dict[str, int | float | bool]:
-        """Return the figures it comes to."""
+        """Return the totals."""
         return {
             "faults": len(self.of(FAULT)),
             "died": len(self.with_verdict("died")),
@@ -71,7 +71,7 @@ class Matrix:
 
     @property
     def exit(self) -> int:
-        """Return the exit code: 0 nothing wrong, 1 something, 2 could not be told."""
+        """Return the exit code: 0 for a correct judge, 1 for an error of it, 2 for no answer."""
         if self.interrupted:
             return INTERRUPTED
         bad = {"survived", "unexpected", "alarm"}
@@ -82,29 +82,29 @@ class Matrix:
 
 @dataclass(slots=True)
 class Tally:
-    """Faults that were to break clauses of one group: each is counted for each clause."""
+    """How many faults break clauses of a group, and were caught; one count for each clause."""
 
     due: int = 0
     died: int = 0
     clauses: set[str] = field(default_factory=set[str])
 
     def count(self, clause: str, *, died: bool) -> None:
-        """Count a fault that was to break a clause."""
+        """Count a fault that breaks a clause."""
         self.clauses.add(clause)
         self.due += 1
         self.died += died
 
     @property
     def percent(self) -> float:
-        """Return the share that died, in percent."""
+        """Return the share that was caught, in percent."""
         return 100 * self.died / self.due
 
 
-def is_writable(path: Path) -> None:
-    """Make sure that a matrix can be written there, before anything is measured.
+def check_writable(path: Path) -> None:
+    """Check before the selftest starts that a matrix can be written to a file.
 
     Raises:
-        UsageFault: it cannot, or it is unclear in which form.
+        UsageFault: it cannot, or its suffix names no known format.
     """
     if path.suffix not in SUFFIXES:
         raise UsageFault(f"--out {path}: a name that ends in .md or .jsonl is needed")
@@ -116,7 +116,7 @@ def is_writable(path: Path) -> None:
 
 
 def write_matrix(path: Path, matrix: Matrix) -> None:
-    """Write a page, or one line of JSON a trial between a header and the summary."""
+    """Write a Markdown page, or JSON lines: a header, one line a trial, the summary."""
     if path.suffix == PAGE:
         path.write_text("\n".join(page(matrix)) + "\n", encoding="utf-8")
         return
@@ -128,7 +128,7 @@ def write_matrix(path: Path, matrix: Matrix) -> None:
 
 
 def page(matrix: Matrix) -> Iterator[str]:
-    """Return the matrix as a page of the book."""
+    """Yield the lines of the matrix as a Markdown page."""
     figures = matrix.summary()
     yield f"# How well the judge judges: {matrix.protocol}"
     yield ""
@@ -172,7 +172,7 @@ def _group_table(matrix: Matrix) -> Iterator[str]:
         yield f"| {group} | {counts} | {tally.percent:.0f} % |"
 
 
-def _fault_table(rows: Sequence[Shown]) -> Iterator[str]:
+def _fault_table(rows: Sequence[TrialResult]) -> Iterator[str]:
     yield from (
         "",
         "## Faults",
@@ -184,11 +184,11 @@ def _fault_table(rows: Sequence[Shown]) -> Iterator[str]:
         red = "; ".join(f"{clause} ({case})" for clause, case in row.red.items())
         more = "".join(f"; **{each.clause} ({each.case})**" for each in row.unexpected)
         left = "".join(f"; not {clause}" for clause in row.survived)
-        told = f"{row.trial.text} ({row.trial.way})"
-        yield f"| {row.trial.name} | {_cell(told)} | {row.verdict} | {red}{more}{left} |"
+        text = f"{row.trial.text} ({row.trial.way})"
+        yield f"| {row.trial.name} | {_cell(text)} | {row.verdict} | {red}{more}{left} |"
 
 
-def _legal_table(title: str, rows: Sequence[Shown]) -> Iterator[str]:
+def _legal_table(title: str, rows: Sequence[TrialResult]) -> Iterator[str]:
     yield from ("", f"## {title}", "", "| name | what is different | cases | verdict |")
     yield "|---|---|---:|---|"
     for row in rows:
@@ -199,6 +199,6 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def _fields(row: Shown) -> dict[str, object]:
+def _fields(row: TrialResult) -> dict[str, object]:
     fields: dict[str, object] = msgspec.to_builtins(row)
     return fields

@@ -1,4 +1,4 @@
-"""What is rehearsed: faults, variants and mixes of variants, as the reference lists them."""
+"""The trials of a selftest: faults, variants and mixes of variants that the reference lists."""
 
 import random
 import subprocess
@@ -21,11 +21,11 @@ SAMPLED_VARIANTS = 3
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One run to come: which switches are on, and which clauses they break or may break.
+    """A broker with some switches on, and the clauses that these break or may break.
 
     ``kind`` is fault, variant or mix; ``way`` in what way a fault is wrong; ``not_with`` which
-    variants a variant is never mixed with. What must not turn red is tried with ``every`` case,
-    or with one set of parameters of each case function, another one in each trial.
+    variants a variant is never mixed with. Cases that must not fail are all run if ``every`` is
+    true; otherwise one set of parameters of each case function, another one in each trial.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Trial(msgspec.Struct, frozen=True):
     every: bool = True
 
     def options(self) -> list[str]:
-        """Return the options with which the reference starts so."""
+        """Return the options that turn the switches on when the reference is started."""
         option = "--fault" if self.kind == FAULT else "--variant"
         return [word for name in self.switches for word in (option, name)]
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """A case that is red and must not be."""
+class RedCase(msgspec.Struct, frozen=True):
+    """A case that failed in a trial and must not fail there."""
 
     case: str
     clause: str
@@ -54,18 +54,18 @@ class Seen(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """What a trial showed.
+class TrialResult(msgspec.Struct, frozen=True):
+    """The result of a trial.
 
-    ``red`` are clauses with the first case that failed; ``survived`` those that the fault must
-    break and no case found broken; ``spared`` counts cases of clauses that were red already.
-    ``trouble`` says why the trial could not be run.
+    ``red`` maps each failed clause to the first case that failed; ``survived`` are the clauses
+    that the fault must break but no case found broken; ``spared`` counts cases not run since
+    their clause had failed already. ``trouble`` says why the trial could not be run.
     """
 
     trial: Trial
     red: dict[str, str] = {}
     survived: tuple[str, ...] = ()
-    unexpected: tuple[Seen, ...] = ()
+    unexpected: tuple[RedCase, ...] = ()
     cases: int = 0
     spared: int = 0
     seconds: float = 0.0
@@ -83,8 +83,10 @@ class Shown(msgspec.Struct, frozen=True):
         return "unexpected" if self.unexpected else "died"
 
 
-def listed(protocol: str, kind: str) -> tuple[Trial, ...]:
-    """Ask the reference for its faults or variants; faults of parsers are for fuzzing to find.
+def list_trials(protocol: str, kind: str) -> tuple[Trial, ...]:
+    """Return the faults or variants that the reference lists, without faults of its parser.
+
+    Those are for the fuzzer to find.
 
     Raises:
         KitError: the reference does not list them.
@@ -100,17 +102,17 @@ def listed(protocol: str, kind: str) -> tuple[Trial, ...]:
     return tuple(_trial(line, kind) for line in lines)
 
 
-def mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:
-    """Return so many random mixes of variants that go together."""
-    chance = random.Random(seed)
-    return tuple(_mix(variants, chance, number) for number in range(1, count + 1))
+def random_mixes(variants: Sequence[Trial], *, seed: int, count: int = MIXES) -> tuple[Trial, ...]:
+    """Return ``count`` random mixes of variants that may be combined."""
+    source = random.Random(seed)
+    return tuple(_mix(variants, source, number) for number in range(1, count + 1))
 
 
-def sample(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
-    """Return a sample: of each clause that a fault breaks at least one, a few legal ones."""
-    chance = random.Random(seed)
+def sample_trials(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
+    """Return a sample: for each clause a fault that breaks it, and a few variants and mixes."""
+    source = random.Random(seed)
     faults = [trial for trial in trials if trial.kind == FAULT]
-    chance.shuffle(faults)
+    source.shuffle(faults)
     broken = {clause for fault in faults for clause in fault.breaks}
     kept: set[str] = set()
     while broken:
@@ -119,14 +121,14 @@ def sample(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
         broken -= set(best.breaks)
     for kind in (VARIANT, MIX):
         names = [trial.name for trial in trials if trial.kind == kind]
-        kept.update(chance.sample(names, min(SAMPLED_VARIANTS, len(names))))
+        kept.update(source.sample(names, min(SAMPLED_VARIANTS, len(names))))
     return tuple(trial for trial in trials if trial.name in kept)
 
 
-def selected(
+def select_trials(
     trials: Sequence[Trial], ids: Collection[str], instances: Sequence[Instance]
 ) -> tuple[Trial, ...]:
-    """Return the trials that ids select: names, or prefixes of clauses or cases of faults.
+    """Return the trials that ids select: names, or prefixes of clause or case ids of faults.
 
     Raises:
         UsageFault: an id selects nothing.
@@ -150,9 +152,9 @@ def _near(id: str, trials: Sequence[Trial]) -> str:
     return f"; did you mean {near[0]!r}?" if near else " (see `wireproof selftest --help`)"
 
 
-def _mix(variants: Sequence[Trial], chance: random.Random, number: int) -> Trial:
-    wanted = chance.randint(LEAST_MIXED, MOST_MIXED)
-    names = tuple(_compatible(chance.sample(variants, len(variants)), wanted))
+def _mix(variants: Sequence[Trial], source: random.Random, number: int) -> Trial:
+    wanted = source.randint(LEAST_MIXED, MOST_MIXED)
+    names = tuple(_compatible(source.sample(variants, len(variants)), wanted))
     return Trial(f"mix-{number:02}", MIX, names, text=" + ".join(names))
 
 

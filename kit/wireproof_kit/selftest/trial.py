@@ -1,7 +1,7 @@
-"""Rehearsals: the suites run against the reference with a fault or legal variants switched on.
+"""A trial: the suites run against the reference with a fault or legal variants switched on.
 
-They prove the judge: each fault must turn a case of each of its clauses red, and nothing else;
-no variant, nor any mix of them, may turn anything red or leave it unjudged.
+Trials test the judge: each fault must make a case of each of its clauses fail, and no other;
+no variant, nor any mix of variants, may make a case fail or leave it without a verdict.
 """
 
 import random
@@ -14,7 +14,7 @@ from zlib import crc32
 from wireproof_kit.runner.engine import Engine, RunOptions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run, RunPlan
-from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, Seen, Shown, Trial
+from wireproof_kit.selftest.plan import FAULT, MIX, VARIANT, RedCase, Trial, TrialResult
 from wireproof_spec.record import CaseRecord
 
 PATIENCE_S = {FAULT: 4.0}
@@ -24,42 +24,44 @@ SEEDS = 1_000_000
 SHARE = {FAULT: 3, VARIANT: 3, MIX: 4}
 
 
-def about(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
-    """Return the cases a trial is run against, those that must tell first.
+def cases_of(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+    """Return the cases of a trial, first those that must fail.
 
-    A fault: all cases of its clauses, and all others of their interfaces. Variants: all there
-    are. Of what only must not turn red, the trial meets every case or one of each function, of
-    a third of the functions or, a mix, of a quarter: other ones in each trial, and at least one
-    of each clause.
+    A fault has all cases of its clauses and the other cases of their interfaces, a variant or a
+    mix the cases of all interfaces. Cases that must not fail are all taken if ``trial.every``;
+    otherwise one case of each function, of a third of the functions or, for a mix, of a quarter:
+    other functions in each trial, and at least one case of each clause.
     """
-    drawn = list(instances) if trial.every else _one_of_each(trial, instances)
     if trial.kind != FAULT:
-        return drawn
+        return _drawn(trial, instances)
     own = [item for item in instances if item.clause.id in trial.breaks]
-    held = {interface(item.id) for item in own}
-    others = [item for item in drawn if item.clause.id not in trial.breaks]
-    near = own + [item for item in others if interface(item.id) in held]
+    interfaces = {interface(item.id) for item in own}
+    others = [item for item in instances if item.clause.id not in trial.breaks]
+    near = [item for item in others if interface(item.id) in interfaces]
     by_clause: dict[str, list[Instance]] = {}
-    for item in near:
+    for item in own + _drawn(trial, near):
         by_clause.setdefault(item.clause.id, []).append(item)
-    told = [by_clause.pop(clause, []) for clause in trial.breaks]
-    rounds = zip_longest(*told)
+    must_fail = [by_clause.pop(clause, []) for clause in trial.breaks]
+    rounds = zip_longest(*must_fail)
     first = [item for each in rounds for item in each if item is not None]
     return first + [item for items in by_clause.values() for item in items]
 
 
-def _one_of_each(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
-    chance = random.Random(trial.name)
+def _drawn(trial: Trial, instances: Sequence[Instance]) -> list[Instance]:
+    """Return the cases that must not fail: all, or a random part of them."""
+    if trial.every:
+        return list(instances)
+    source = random.Random(trial.name)
     alike: dict[object, list[Instance]] = {}
     for item in instances:
         alike.setdefault((item.function, item.clause.id), []).append(item)
-    drawn = [chance.choice(items) for items in alike.values()]
-    return _thinned(drawn, SHARE.get(trial.kind, 1), chance)
+    drawn = [source.choice(items) for items in alike.values()]
+    return _thinned(drawn, SHARE.get(trial.kind, 1), source)
 
 
-def _thinned(drawn: list[Instance], share: int, chance: random.Random) -> list[Instance]:
-    """Return one of so many, and one of each clause, in the order they had."""
-    mixed = chance.sample(drawn, len(drawn))
+def _thinned(drawn: list[Instance], share: int, source: random.Random) -> list[Instance]:
+    """Return one case in ``share`` and one of each clause, in the order they had."""
+    mixed = source.sample(drawn, len(drawn))
     first = {item.clause.id: item.id for item in reversed(mixed)}
     kept = {*first.values(), *(item.id for item in mixed[: len(drawn) // share])}
     return [item for item in drawn if item.id in kept]
@@ -70,33 +72,33 @@ def interface(case_id: str) -> str:
     return "/".join(case_id.split("/")[:2])
 
 
-def rehearse(trial: Trial, url: str, protocol: str, instances: Sequence[Instance]) -> Shown:
-    """Run a trial's cases against a reference at a URL, waits overlapped.
+def run_trial(trial: Trial, url: str, protocol: str, instances: Sequence[Instance]) -> TrialResult:
+    """Run the cases of a trial against a reference, several at a time, and return the result.
 
-    A case whose clause the fault breaks or may break is spared once the clause is red: it
-    decides nothing any more, and what never comes would have to be waited for each time.
+    Once a clause that the fault breaks or may break has failed, its other cases are not run:
+    they decide nothing, and each may wait its full time for a message that never comes.
     """
     patience = PATIENCE_S.get(trial.kind, LEGAL_PATIENCE_S)
     seed = crc32(trial.name.encode()) % SEEDS  # other histories in each, the same each time
     plan = RunPlan(url=url, protocol=protocol, seed=seed, timeout=patience, passing=True)
     run = Run.open(plan)
     try:
-        chosen = run.choose(about(trial, instances)).run
+        chosen = run.choose(cases_of(trial, instances)).run
         run.prepare(chosen)
         options = RunOptions(repeats=1, waiters=WAITERS, transcripts=False)
         engine = Engine(run.session, run.bench, options)
-        performance = _Performance(trial, engine)
+        cases = _TrialRun(trial, engine)
         try:
-            performance.play(chosen)
+            cases.run(chosen)
         finally:
             engine.close()
-        return performance.shown()
+        return cases.result()
     finally:
         run.close()
 
 
-class _Performance:
-    """The cases of one trial as they come to an end; used from several threads."""
+class _TrialRun:
+    """The cases of one trial and their records; used from several threads."""
 
     def __init__(self, trial: Trial, engine: Engine) -> None:
         self._trial = trial
@@ -107,31 +109,31 @@ class _Performance:
         self._red: dict[str, str] = {}
         self._spared = 0
 
-    def play(self, chosen: Sequence[Instance]) -> None:
-        """Run calm cases side by side, then one at a time those that disturb or may kill."""
-        calm = [item for item in chosen if not (item.mark.hazard or item.mark.alone)]
-        with ThreadPoolExecutor(WAITERS, thread_name_prefix="rehearsed-case") as pool:
-            for _ in pool.map(self._run, calm):
+    def run(self, chosen: Sequence[Instance]) -> None:
+        """Run harmless cases in parallel, then one at a time those that disturb or may kill."""
+        harmless = [item for item in chosen if not (item.mark.hazard or item.mark.alone)]
+        with ThreadPoolExecutor(WAITERS, thread_name_prefix="trial-case") as pool:
+            for _ in pool.map(self._run, harmless):
                 pass
-        for item in self._lonely(chosen):
+        for item in self._sequential(chosen):
             self._run(item)
         self._decide({item.id: item for item in chosen})
 
-    def shown(self) -> Shown:
-        """Return what the trial showed."""
+    def result(self) -> TrialResult:
+        """Return the result of the cases run so far."""
         trial = self._trial
-        fatal = [record for record in self._records if is_wrong(trial, record)]
-        return Shown(
+        unexpected = [record for record in self._records if is_unexpected(trial, record)]
+        return TrialResult(
             trial=trial,
             red=dict(sorted(self._red.items())),
             survived=tuple(clause for clause in trial.breaks if clause not in self._red),
-            unexpected=tuple(_seen(record) for record in fatal),
+            unexpected=tuple(_red_case(record) for record in unexpected),
             cases=len(self._records),
             spared=self._spared,
         )
 
     @staticmethod
-    def _lonely(chosen: Sequence[Instance]) -> Iterator[Instance]:
+    def _sequential(chosen: Sequence[Instance]) -> Iterator[Instance]:
         yield from (item for item in chosen if item.mark.alone and not item.mark.hazard)
         yield from (item for item in chosen if item.mark.hazard)
 
@@ -150,7 +152,7 @@ class _Performance:
                 self._red.setdefault(record.clause, record.case)
 
     def _decide(self, chosen: dict[str, Instance]) -> None:
-        """Run cases that decided nothing among the others once more, alone, where it matters."""
+        """Run inconclusive cases once more, alone, where their verdict matters."""
         undecided = [record for record in self._records if record.verdict == "inconclusive"]
         for record in undecided:
             if self._trial.kind != FAULT or record.clause in self._trial.breaks:
@@ -158,10 +160,10 @@ class _Performance:
                 self._run(chosen[record.case])
 
 
-def is_wrong(trial: Trial, record: CaseRecord) -> bool:
-    """Tell whether a case should not have come to this under a fault or what is legal.
+def is_unexpected(trial: Trial, record: CaseRecord) -> bool:
+    """Return True if a case must not have this verdict under the fault or variants of a trial.
 
-    What is legal leaves no case without a judgement: `unsupported` would hide what it breaks.
+    Variants must leave no case without a verdict: `unsupported` would hide what they break.
     """
     if trial.kind != FAULT:
         return record.verdict not in ("pass", "reading")
@@ -171,5 +173,5 @@ def is_wrong(trial: Trial, record: CaseRecord) -> bool:
     return record.verdict in ("fail", "unstable") and record.clause not in allowed
 
 
-def _seen(record: CaseRecord) -> Seen:
-    return Seen(record.case, record.clause, record.verdict, record.observation, record.reason)
+def _red_case(record: CaseRecord) -> RedCase:
+    return RedCase(record.case, record.clause, record.verdict, record.observation, record.reason)

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import IO, Protocol
 
 from wireproof_kit.errors import TargetUnreachable
 from wireproof_kit.protocols import kit_part
@@ -20,6 +21,32 @@ READY_WITHIN_S = 20.0
 END_WITHIN_S = 5.0
 MEMORY = "/dev/shm"
 LEAST_FREE_BYTES = 1 << 28
+LIFE = ("--json", "--until-input-ends")
+"""Options of every reference: it says in JSON when it is ready, and ends when its stdin does."""
+
+
+class BrokerProcess(Protocol):
+    """A process as `subprocess.Popen` offers it: started here, or forked by another one."""
+
+    pid: int
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def poll(self) -> int | None:
+        """Return the exit code; None while it runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it has ended and return the exit code."""
+        ...
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        ...
+
+    def kill(self) -> None:
+        """Kill it."""
+        ...
 
 
 @dataclass(slots=True)
@@ -27,7 +54,7 @@ class EmbeddedReference:
     """A running reference broker; ``url`` names it like any other target."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: BrokerProcess
     folder: tempfile.TemporaryDirectory[str]
 
     def close(self) -> None:
@@ -45,15 +72,24 @@ class EmbeddedReference:
         self.folder.cleanup()
 
 
-def start_reference(protocol: str, options: Sequence[str] = ()) -> EmbeddedReference:
+def start_reference(
+    protocol: str,
+    options: Sequence[str] = (),
+    *,
+    start: Callable[[Sequence[str]], BrokerProcess] | None = None,
+    parent: str | None = None,
+) -> EmbeddedReference:
     """Start the reference of a protocol on free loopback ports and wait until it is ready.
+
+    ``start`` starts a process with the options of a reference, by default a new interpreter; the
+    data lie in a folder of their own in ``parent``, by default where memory is one.
 
     Raises:
         TargetUnreachable: the process ended or did not say that it is ready in time.
     """
-    folder = scratch(memory_folder())
+    folder = scratch(parent or memory_folder())
     arguments = reference_arguments(protocol, folder.name, options)
-    process = started(protocol, arguments)
+    process = start(arguments) if start else started(protocol, arguments)
     try:
         ready = json.loads(first_line(process, protocol))
     except (ValueError, TargetUnreachable) as error:
@@ -72,9 +108,8 @@ def started(
     Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
     """
     module = entry_point(Group.SERVERS, protocol).module
-    command = (sys.executable, "-m", module, "--json")
     return subprocess.Popen(
-        [*command, "--until-input-ends", *arguments],
+        [sys.executable, "-m", module, *LIFE, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL if mute else None,
@@ -109,7 +144,7 @@ def _joined(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ",".join(value)
 
 
-def first_line(process: subprocess.Popen[bytes], protocol: str) -> bytes:
+def first_line(process: BrokerProcess, protocol: str) -> bytes:
     """Return the next line a reference says.
 
     Raises:

@@ -1,4 +1,4 @@
-"""PUBs taken in a row: nothing about them differs from PUBs taken one by one."""
+"""Pipelined PUBs: stored together, they differ in nothing from PUBs stored one by one."""
 
 from collections.abc import Sequence
 

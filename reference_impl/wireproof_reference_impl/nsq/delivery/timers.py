@@ -6,9 +6,6 @@ from itertools import count
 
 from wireproof_reference_impl.served import Agenda
 
-LATE_NS = 3_000_000_000
-"""How late a broker is that is late on purpose: longer than a judge looks who looks once."""
-
 
 class Timer:
     """One thing to do at one time; cancelling is free."""

@@ -2,39 +2,45 @@
 
 from itertools import chain
 
-from wireproof_reference_impl.nsq.faulty import (
+from wireproof_reference_impl.nsq.faulty.clusters import (
     cluster,
     cluster_move,
-    codes,
-    consume,
-    content,
     create,
-    disk,
-    dispatch,
-    history,
-    http,
-    http_trace,
     lookup,
     lookup_meta,
     lookup_nodes,
-    message_id,
+)
+from wireproof_reference_impl.nsq.faulty.consuming import (
+    consume,
+    disk,
+    dispatch,
+    history,
     order,
     order_layout,
     order_subscribe,
+    subscribe,
+    upgrade,
+)
+from wireproof_reference_impl.nsq.faulty.frames import (
     parser,
     parser_documents,
     parser_http,
     parser_sizes,
     parser_stream,
     parser_words,
+    stream,
+)
+from wireproof_reference_impl.nsq.faulty.publishing import (
+    codes,
+    content,
+    http,
+    http_trace,
+    message_id,
     partition,
     partition_error,
     pub_trace,
     publish,
-    stream,
-    subscribe,
     trace,
-    upgrade,
 )
 from wireproof_reference_impl.preset import Preset
 

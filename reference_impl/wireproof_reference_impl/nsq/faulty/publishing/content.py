@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.faulty.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, extending, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,

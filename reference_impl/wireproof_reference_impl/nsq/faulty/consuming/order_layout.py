@@ -4,7 +4,7 @@ from collections.abc import Callable
 from struct import pack
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.faulty.consume import counted
+from wireproof_reference_impl.nsq.faulty.consuming.consume import counted
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,

@@ -7,7 +7,7 @@ from typing import cast
 
 from wireproof_reference_impl.nsq.behaviour import Settings
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
-from wireproof_reference_impl.nsq.faulty.consume import losing
+from wireproof_reference_impl.nsq.faulty.consuming.consume import losing
 from wireproof_reference_impl.nsq.faulty.shared_overrides import taking_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,

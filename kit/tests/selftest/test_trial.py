@@ -1,4 +1,4 @@
-"""Trials, samples and mixes, and what a matrix makes of what they showed."""
+"""Trials, samples and mixes, and the matrix of their results."""
 
 from pathlib import Path
 
@@ -7,19 +7,19 @@ import pytest
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.runner.collect import collect
-from wireproof_kit.selftest.matrix import Matrix, is_writable, page, write_matrix
+from wireproof_kit.selftest.matrix import Matrix, check_writable, page, write_matrix
 from wireproof_kit.selftest.plan import (
     FAULT,
     MIX,
     VARIANT,
-    Seen,
-    Shown,
+    RedCase,
     Trial,
-    mixes,
-    sample,
-    selected,
+    TrialResult,
+    random_mixes,
+    sample_trials,
+    select_trials,
 )
-from wireproof_kit.selftest.trial import about, is_wrong
+from wireproof_kit.selftest.trial import cases_of, is_unexpected
 from wireproof_spec.record import CaseRecord, Verdict
 
 FAULTS = tuple(
@@ -28,10 +28,11 @@ FAULTS = tuple(
 )
 VARIANTS = tuple(Trial(f"v{number}", VARIANT, (f"v{number}",)) for number in range(8))
 ODD = Trial("odd", VARIANT, ("odd",), not_with=tuple(each.name for each in VARIANTS))
-RED = Seen("nsq/x/y", "ext.other.z", "fail", "closed", "expected ok; saw closed")
+FAILED = {"ext.group.0": "nsq/a/b"}
+RED = RedCase("nsq/x/y", "ext.other.z", "fail", "closed", "expected ok; saw closed")
 
 
-def matrix(*rows: Shown) -> Matrix:
+def matrix(*rows: TrialResult) -> Matrix:
     made = Matrix("nsq", seed=1, planned=len(rows))
     for row in rows:
         made.add(row)
@@ -39,13 +40,13 @@ def matrix(*rows: Shown) -> Matrix:
 
 
 def test_mixes_are_the_same_for_a_seed_and_differ_between_seeds() -> None:
-    assert mixes(VARIANTS, seed=3) == mixes(VARIANTS, seed=3)
-    assert mixes(VARIANTS, seed=3) != mixes(VARIANTS, seed=4)
-    assert len(mixes(VARIANTS, seed=3)) == 50
+    assert random_mixes(VARIANTS, seed=3) == random_mixes(VARIANTS, seed=3)
+    assert random_mixes(VARIANTS, seed=3) != random_mixes(VARIANTS, seed=4)
+    assert len(random_mixes(VARIANTS, seed=3)) == 50
 
 
 def test_what_goes_with_nothing_is_mixed_with_nothing() -> None:
-    for mix in mixes((*VARIANTS, ODD), seed=1):
+    for mix in random_mixes((*VARIANTS, ODD), seed=1):
         assert ODD.name not in mix.switches or mix.switches == (ODD.name,)
 
 
@@ -54,14 +55,14 @@ def test_what_is_legal_meets_every_case_or_a_third_of_the_functions() -> None:
     functions = {(item.function, item.clause.id) for item in instances}
     clauses = {item.clause.id for item in instances}
     named = [Trial(f"v{number}", VARIANT, (), every=False) for number in range(20)]
-    drawn = [about(trial, instances) for trial in named]
-    assert about(VARIANTS[0], instances) == list(instances)
+    drawn = [cases_of(trial, instances) for trial in named]
+    assert cases_of(VARIANTS[0], instances) == list(instances)
     for items in drawn:
         assert len({(item.function, item.clause.id) for item in items}) == len(items)
         assert len(functions) / 3 < len(items) < len(functions) / 2
         assert {item.clause.id for item in items} == clauses
     assert drawn[0] != drawn[1]
-    assert drawn[0] == about(named[0], instances)
+    assert drawn[0] == cases_of(named[0], instances)
     assert {(item.function, item.clause.id) for items in drawn for item in items} == functions
 
 
@@ -69,7 +70,7 @@ def test_a_mix_meets_fewer_than_half_of_the_functions_and_every_clause() -> None
     instances = collect("nsq")
     functions = {(item.function, item.clause.id) for item in instances}
     trials = [Trial(f"mix-{number}", MIX, (), every=False) for number in range(30)]
-    met = [about(trial, instances) for trial in trials]
+    met = [cases_of(trial, instances) for trial in trials]
     for items in met:
         assert len(functions) / 3 < len(items) < len(functions) / 2
         assert {item.clause.id for item in items} == {item.clause.id for item in instances}
@@ -80,8 +81,8 @@ def test_a_fault_meets_every_case_of_its_clauses() -> None:
     instances = collect("nsq")
     clause = "ext.publish.header-name"
     fault = msgspec.structs.replace(FAULTS[0], breaks=(clause,))
-    whole = about(fault, instances)
-    drawn = about(msgspec.structs.replace(fault, every=False), instances)
+    whole = cases_of(fault, instances)
+    drawn = cases_of(msgspec.structs.replace(fault, every=False), instances)
     own = [item for item in instances if item.clause.id == clause]
     assert whole[: len(own)] == drawn[: len(own)] == own
     assert {item.id for item in drawn} < {item.id for item in whole}
@@ -95,35 +96,35 @@ def came_to(verdict: Verdict) -> CaseRecord:
 
 @pytest.mark.parametrize("verdict", ["fail", "unstable", "inconclusive", "error", "unsupported"])
 def test_what_is_legal_turns_nothing_red_and_leaves_nothing_unjudged(verdict: Verdict) -> None:
-    assert is_wrong(VARIANTS[0], came_to(verdict))
-    assert not is_wrong(VARIANTS[0], came_to("pass"))
-    assert not is_wrong(VARIANTS[0], came_to("reading"))
+    assert is_unexpected(VARIANTS[0], came_to(verdict))
+    assert not is_unexpected(VARIANTS[0], came_to("pass"))
+    assert not is_unexpected(VARIANTS[0], came_to("reading"))
 
 
 def test_a_fault_turns_only_its_own_clauses_red() -> None:
     own, other = FAULTS[0], FAULTS[1]
-    assert not is_wrong(own, came_to("fail"))
-    assert is_wrong(other, came_to("fail"))
-    assert is_wrong(other, came_to("unstable"))
-    assert is_wrong(own, came_to("error"))
-    assert not is_wrong(other, came_to("unsupported"))
+    assert not is_unexpected(own, came_to("fail"))
+    assert is_unexpected(other, came_to("fail"))
+    assert is_unexpected(other, came_to("unstable"))
+    assert is_unexpected(own, came_to("error"))
+    assert not is_unexpected(other, came_to("unsupported"))
 
 
 def test_a_sample_has_a_fault_of_every_clause() -> None:
-    chosen = sample((*FAULTS, *VARIANTS), seed=5)
+    chosen = sample_trials((*FAULTS, *VARIANTS), seed=5)
     faults = [trial for trial in chosen if trial.kind == FAULT]
     assert {clause for fault in faults for clause in fault.breaks} == {
         f"ext.group.{number}" for number in range(4)
     }
     assert len(faults) == 4
     assert len(chosen) == 7
-    assert chosen == sample((*FAULTS, *VARIANTS), seed=5)
+    assert chosen == sample_trials((*FAULTS, *VARIANTS), seed=5)
 
 
 def test_names_select_and_unknown_ones_are_refused() -> None:
-    assert [trial.name for trial in selected(FAULTS, ["fault-3"], ())] == ["fault-3"]
+    assert [trial.name for trial in select_trials(FAULTS, ["fault-3"], ())] == ["fault-3"]
     with pytest.raises(UsageFault, match="did you mean 'fault-1"):
-        selected(FAULTS, ["fault-1x"], ())
+        select_trials(FAULTS, ["fault-1x"], ())
 
 
 def test_switches_become_options() -> None:
@@ -134,39 +135,45 @@ def test_switches_become_options() -> None:
 @pytest.mark.parametrize(
     ("row", "verdict", "code"),
     [
-        (Shown(FAULTS[0], red={"ext.group.0": "nsq/a/b"}), "died", 0),
-        (Shown(FAULTS[0], survived=("ext.group.0",)), "survived", 1),
-        (Shown(FAULTS[0], red={"ext.group.0": "nsq/a/b"}, unexpected=(RED,)), "unexpected", 1),
-        (Shown(VARIANTS[0], cases=9), "lived", 0),
-        (Shown(VARIANTS[0], unexpected=(RED,)), "alarm", 1),
-        (Shown(FAULTS[0], trouble="it did not start"), "trouble", 2),
+        (TrialResult(FAULTS[0], red=FAILED), "died", 0),
+        (TrialResult(FAULTS[0], survived=("ext.group.0",)), "survived", 1),
+        (
+            TrialResult(FAULTS[0], red=FAILED, unexpected=(RED,)),
+            "unexpected",
+            1,
+        ),
+        (TrialResult(VARIANTS[0], cases=9), "lived", 0),
+        (TrialResult(VARIANTS[0], unexpected=(RED,)), "alarm", 1),
+        (TrialResult(FAULTS[0], trouble="it did not start"), "trouble", 2),
     ],
 )
-def test_verdicts_and_exit_codes(row: Shown, verdict: str, code: int) -> None:
+def test_verdicts_and_exit_codes(row: TrialResult, verdict: str, code: int) -> None:
     made = matrix(row)
     assert row.verdict == verdict
     assert made.exit == code
 
 
-def test_nothing_rehearsed_is_not_a_success() -> None:
+def test_a_selftest_without_trials_is_not_a_success() -> None:
     assert matrix().exit == 2
 
 
 def test_an_interrupted_one_says_so() -> None:
-    made = matrix(Shown(FAULTS[0], red={"ext.group.0": "nsq/a/b"}))
+    made = matrix(TrialResult(FAULTS[0], red=FAILED))
     made.interrupted = True
     assert made.exit == 130
 
 
 def test_a_fault_that_survives_and_turns_others_red_counts_as_both() -> None:
-    summary = matrix(Shown(FAULTS[0], survived=("ext.group.0",), unexpected=(RED,))).summary()
+    summary = matrix(
+        TrialResult(FAULTS[0], survived=("ext.group.0",), unexpected=(RED,))
+    ).summary()
     assert (summary["faults"], summary["survived"], summary["unexpected"]) == (1, 1, 1)
 
 
 def test_the_matrix_is_written_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "new" / "matrix.jsonl"
-    is_writable(path)
-    write_matrix(path, matrix(Shown(FAULTS[0], red={"ext.group.0": "nsq/a/b"}), Shown(ODD)))
+    check_writable(path)
+    write_matrix(path, matrix(TrialResult(FAULTS[0], red=FAILED), TrialResult(ODD)))
     lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
     assert [line.get("verdict") for line in lines] == [None, "died", "lived", None]
     assert lines[1]["trial"]["name"] == "fault-0"
@@ -174,11 +181,11 @@ def test_the_matrix_is_written_line_by_line(tmp_path: Path) -> None:
 
 
 def test_the_page_names_groups_and_faults() -> None:
-    told = "\n".join(page(matrix(Shown(FAULTS[0], red={"ext.group.0": "nsq/a/b"}))))
+    told = "\n".join(page(matrix(TrialResult(FAULTS[0], red=FAILED))))
     assert "| ext.group | 1 | 1 | 1 | 100 % |" in told
     assert "| fault-0 |" in told
 
 
 def test_a_form_that_is_unknown_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match=r"\.md or \.jsonl"):
-        is_writable(tmp_path / "matrix.html")
+        check_writable(tmp_path / "matrix.html")

@@ -7,9 +7,9 @@ from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.core.upgrading import TopicKind
 from wireproof_reference_impl.nsq.delivery import message_parts
 from wireproof_reference_impl.nsq.delivery.subscribe_rules import Wish, support_rule
-from wireproof_reference_impl.nsq.faulty.consume import with_body
+from wireproof_reference_impl.nsq.faulty.consuming.consume import with_body
+from wireproof_reference_impl.nsq.faulty.consuming.subscribe import lenient, ruled
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header, taking_header
-from wireproof_reference_impl.nsq.faulty.subscribe import lenient, ruled
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
     CONDITION,

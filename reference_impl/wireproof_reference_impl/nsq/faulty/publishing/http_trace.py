@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from wireproof_reference_impl.nsq.behaviour import Settings
-from wireproof_reference_impl.nsq.faulty.trace import (
+from wireproof_reference_impl.nsq.faulty.publishing.trace import (
     empty_beside_others,
     empty_fails,
     empty_is_zero,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from wireproof_reference_impl.nsq.core.commands import publish_many
 from wireproof_reference_impl.nsq.core.commands.sized import Bytes
 from wireproof_reference_impl.nsq.core.connection import Connection
-from wireproof_reference_impl.nsq.faulty.consume import losing
+from wireproof_reference_impl.nsq.faulty.consuming.consume import losing
 from wireproof_reference_impl.nsq.faulty.harm import (
     HARMS,
     Deaf,

@@ -1,0 +1,1 @@
+"""Many processes at once: a server that forks reference brokers, and a pool of workers."""

@@ -1,0 +1,62 @@
+"""Running trials in several worker processes, each against brokers of one fork server."""
+
+import os
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+
+import msgspec
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.processes.forked_broker import BrokerForkServer
+from wireproof_kit.processes.worker_pool import Lost, WorkerPool
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.rule_machine import LIGHT, PROFILE
+from wireproof_kit.selftest.plan import FAULT, Trial, TrialResult
+from wireproof_kit.selftest.trial import run_trial
+from wireproof_kit.targets.embedded import memory_folder
+from wireproof_kit.targets.scratch import scratch
+
+TRIAL_WITHIN_S = 300.0
+USUAL = "ci"
+
+
+def run_trials(
+    protocol: str, trials: Sequence[Trial], *, workers: int
+) -> Generator[TrialResult, None, None]:
+    """Yield the result of each trial as it comes; leaving early ends all processes.
+
+    Cases are collected once, before the workers are forked. A trial whose worker ends or takes
+    too long is in trouble, and says so.
+    """
+    instances = collect(protocol)
+    with scratch(memory_folder()) as folder, BrokerForkServer(protocol) as server:
+
+        def work(trial: Trial, send: Callable[[TrialResult], None]) -> None:
+            send(_result(trial, protocol, instances, server=server, folder=folder))
+
+        pool = WorkerPool(work, workers, job_within_s=TRIAL_WITHIN_S)
+        with closing(pool.run(trials)) as results:
+            for trial, result in results:
+                if isinstance(result, Lost):
+                    result = TrialResult(trial, trouble=result.why)
+                yield result
+
+
+def _result(
+    trial: Trial,
+    protocol: str,
+    instances: Sequence[Instance],
+    *,
+    server: BrokerForkServer,
+    folder: str,
+) -> TrialResult:
+    os.environ[PROFILE] = USUAL if trial.kind == FAULT else LIGHT
+    started = time.monotonic()
+    try:
+        with server.reference(trial.options(), parent=folder) as url:
+            result = run_trial(trial, url, protocol, instances)
+    except KitError as error:
+        result = TrialResult(trial, trouble=str(error))
+    return msgspec.structs.replace(result, seconds=round(time.monotonic() - started, 2))

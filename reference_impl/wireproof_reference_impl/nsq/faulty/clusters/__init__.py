@@ -1,0 +1,1 @@
+"""Faults of clusters and lookup servers."""

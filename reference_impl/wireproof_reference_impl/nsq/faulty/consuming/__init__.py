@@ -1,0 +1,1 @@
+"""Faults of consuming: who may subscribe, which messages come, in which order."""

@@ -1,0 +1,1 @@
+"""Faults of frames: sizes, pieces, words and documents that the parser reads."""
