@@ -99,10 +99,10 @@ def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
     clause, law = max(fitting, key=lambda pair: len(pair[1].id))
     if law.id == identifier:
         return clause, law
-    from wireproof.running.collection import collect
+    from wireproof_kit.runner.collect import collect
     from wireproof_kit.runner.instance import known_ids
 
-    known = known_ids(collect(protocol=protocol_of(identifier)))
+    known = known_ids(collect(protocol_of(identifier)))
     named = any(each == identifier or _stands_for(each, identifier) for each in known)
     return (clause, law) if named else None
 

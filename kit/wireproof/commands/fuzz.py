@@ -2,10 +2,7 @@
 
 import inspect
 import re
-import signal
-import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Generator
 from datetime import date
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -24,7 +21,7 @@ from wireproof.options.target_choice import (
     settings_for,
     sole_target,
 )
-from wireproof.running.watcher import ENDS
+from wireproof.running.interruption import Interruption
 from wireproof.view.fuzzing import choose_fuzz_view
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
@@ -110,15 +107,16 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
     if left_behind := corpus.left_behind(seed, _wanted(options)):
         click.echo(f"wireproof: {left_behind}", err=True)
-    with _interruptible() as is_interrupted:
+    interruption = Interruption(has_begun=True, notice=b"")
+    with interruption.handles_signals():
         run_workers(
             _place(named, options, seed),
             plan,
             count=options["workers"],
             tell=ledger.hear,
-            is_interrupted=is_interrupted,
+            is_interrupted=interruption.is_asked,
         )
-        return ledger.close(interrupted=is_interrupted())
+        return ledger.close(interrupted=interruption.is_asked())
 
 
 def _named(arguments: tuple[str, ...], options: FuzzOptions) -> Named:
@@ -189,27 +187,6 @@ def _wanted(options: FuzzOptions) -> str:
 
 def _deviations(path: Path | None) -> tuple[Deviation, ...]:
     return () if path is None else read_deviations(path, known_ids=None, today=date.today())
-
-
-@contextmanager
-def _interruptible() -> Generator[Callable[[], bool]]:
-    """Let the first Ctrl-C end the campaign in order, and the second at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
-        return
-
-    def interrupt(number: int, frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    before = {number: signal.signal(number, interrupt) for number in ENDS}
-    try:
-        yield asked.is_set
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _time(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
