@@ -157,11 +157,11 @@ class Health(Protocol):
 
     def begin_watch(self) -> Trouble | None:
         """Begin to receive what is stored under watched names."""
-        ...
+        return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all these were delivered unchanged; say which was not."""
-        ...
+        return None
 
     def close(self) -> None:
         """End the bystanders' connections."""

@@ -62,13 +62,16 @@ class SessionOptions:
 
 
 class Session(Protocol):
-    """One open session; methods may be called from several threads."""
+    """One open session; methods may be called from several threads.
+
+    A subclass may leave out the methods that return nothing here, if it has nothing to do.
+    """
 
     patience: Patience
 
     def begin(self, kinds: Counter[str]) -> None:
         """Begin to create what may be needed, counted by argument name; does not wait."""
-        ...
+        return
 
     def probe_capability(self, name: str) -> Probe:
         """Show whether the target has a capability."""
@@ -80,11 +83,11 @@ class Session(Protocol):
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Learn the readings bound for this run (spellings are used by other cases)."""
-        ...
+        return
 
     def prepare(self, kinds: Counter[str]) -> None:
         """Create what the selection needs, counted by argument name."""
-        ...
+        return
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return fresh kit objects for one run of one case, by argument name."""
@@ -108,7 +111,7 @@ class Session(Protocol):
 
     def close(self) -> None:
         """Delete what the kit created, close all connections."""
-        ...
+        return
 
 
 OpenSession = Callable[[Target, SessionOptions], Session]
