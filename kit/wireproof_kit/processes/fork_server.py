@@ -99,6 +99,7 @@ class ForkServer:
 
     def _be_broker(self, request: Request, out: int) -> NoReturn:
         code = 1
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
             os.close(self._life)
             for each in (self._control, *self._clients):
@@ -138,7 +139,8 @@ def _import_all(package: str) -> None:
 
 def main(protocol: str, setup: str = "") -> None:
     """Serve until the end of stdin."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):  # of a group: it ends with its stdin
+        signal.signal(number, signal.SIG_IGN)
     serve = cast(Serve, resolve(PROTOCOLS[protocol].server))
     _import_all(serve.__module__.rpartition(".")[0])
     prepare = cast(Setup, resolve(setup)) if setup else None
