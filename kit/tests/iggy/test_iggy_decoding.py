@@ -2,10 +2,10 @@
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from check_each import check_each
 from decode_command import Decode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,6 @@ from wireproof_kit.iggy.decoding.sources import (
     decode_pipe,
     recognised,
 )
-from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, golden
 from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
@@ -38,7 +37,7 @@ LOG = (golden.folder() / "iggy-disk" / log_name(0)).read_bytes()
 MESSAGES: list[dict[str, object]] = json.loads(
     (golden.folder() / "iggy-disk" / "manifest.json").read_bytes()
 )["messages"]
-EACH = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+EACH = check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 
 
 def bytes_of(scenario: TcpScenario, direction: str, connection: str = "A") -> bytes:
@@ -276,12 +275,8 @@ def test_a_time_that_no_calendar_has_is_left_out() -> None:
     assert moment(2**64 - 1) == ""
 
 
-def test_the_command_line_decodes_iggy(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_decodes_iggy(capsys: pytest.CaptureFixture[str]) -> None:
     decode = Decode(capsys)
-    entry = replace(PROTOCOLS["nsq"], decoder="wireproof.iggy.decode:decoder")
-    monkeypatch.setitem(PROTOCOLS, "iggy", entry)
 
     assert decode("--protocol", "iggy", "0400000001000000").startswith("request   ping")
     assert "--generation" in decode("--help", "--protocol", "iggy")

@@ -241,7 +241,7 @@ def test_the_steps_of_github_judge_keep_and_compare(
     second = run_github(tmp_path, environment, binaries, without="Start the broker")
     assert set(second.values()) == {0}, second
 
-    assert {path.name for path in (tmp_path / "out").iterdir()} - {".pytest_cache"} == WRITTEN
+    assert {path.name for path in (tmp_path / "out").iterdir()} - {".last-failed.json"} == WRITTEN
     summary = (tmp_path / "summary.md").read_text("utf-8")
     assert summary.count("# Compatibility statement") == 2
     assert len(list(etree.parse(tmp_path / "out" / "junit.xml").iter("testcase"))) > 10
@@ -281,7 +281,7 @@ def test_the_job_of_gitlab_judges_keeps_and_compares(
     assert run_gitlab(tmp_path, environment, binaries) == 0
     assert run_gitlab(tmp_path, environment, binaries) == 0
 
-    assert {path.name for path in (tmp_path / "out").iterdir()} - {".pytest_cache"} == WRITTEN
+    assert {path.name for path in (tmp_path / "out").iterdir()} - {".last-failed.json"} == WRITTEN
     assert (tmp_path / "previous" / "run.jsonl").exists()
 
 

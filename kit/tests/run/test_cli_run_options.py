@@ -1,35 +1,45 @@
-"""How options and configuration of `wireproof run` reach the plug-in."""
+"""How options and configuration of `wireproof run` become the request of a run."""
 
-import sys
 from pathlib import Path
+
+import pytest
 
 from wireproof.options.config import Settings
 from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import Named, named_target
-from wireproof.running.request import RunOptions, plugin_options
+from wireproof.running.request import RunParameters, make_request
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import RunPlan
 
-SMALL = "nsq/publish/header-json"
-COMMAND = (sys.executable, "-m", "wireproof")
 
-
-def options(**changes: object) -> RunOptions:
+def options(**changes: object) -> RunParameters:
     """Return what click gives when nothing was said, with changes."""
     nothing: dict[str, object] = {}
     for option in run_options():
         assert option.name is not None
         nothing[option.name] = () if option.multiple else False if option.is_flag else None
-    return RunOptions(**{**nothing, **changes})  # type: ignore[typeddict-item]
+    return RunParameters(**{**nothing, **changes})  # type: ignore[typeddict-item]
 
 
-def test_nothing_said_means_nothing_passed_on() -> None:
-    passed = plugin_options(Named("nsq://a:1"), options(), Settings(), bundle=Path("b"))
-
-    command = "--wireproof-command=wireproof run nsq://a:1"
-    assert passed == ["--broker-url=nsq://a:1", "--bundle=b", command]
+def request(named: Named, settings: Settings | None = None, **changes: object) -> RunRequest:
+    return make_request(named, options(**changes), settings or Settings(), bundle=Path("b"))
 
 
-def test_every_option_reaches_the_plug_in() -> None:
-    said = options(
+def test_nothing_said_means_what_is_usual() -> None:
+    command = "wireproof run nsq://a:1"
+
+    assert request(Named("nsq://a:1")) == RunRequest(
+        RunPlan("nsq://a:1", command=command), bundle=Path("b")
+    )
+
+
+def test_every_option_reaches_the_request() -> None:
+    named = Named("nsq://a:1", ("ext", "nsq/http"), (("http", "a:2"), ("lookupd", "l:1")))
+
+    made = request(
+        named,
         profile="may",
         reading="deployed",
         spec_rev=3,
@@ -37,9 +47,8 @@ def test_every_option_reaches_the_plug_in() -> None:
         exclude=("e",),
         topic=("ext=t",),
         claim=("ext=true",),
-        restart="cmd",
         hazardous=True,
-        timeout="2.5",
+        timeout=2.5,
         case_timeout=9.0,
         waiters=4,
         maxfail=2,
@@ -49,60 +58,67 @@ def test_every_option_reaches_the_plug_in() -> None:
         baseline=Path("d.toml"),
         allow_unstable=True,
     )
-    named = Named("nsq://a:1", ("ext", "nsq/http"), (("http", "a:2"), ("lookupd", "l:1")))
 
-    passed = plugin_options(named, said, Settings(), bundle=Path("b"))
+    plan = RunPlan(
+        url="nsq://a:1",
+        keys=named.keys,
+        selection=("ext", "nsq/http"),
+        exclude=("e",),
+        claims={"ext": True},
+        topics={"ext": "t"},
+        reading="deployed",
+        profile="may",
+        spec_revision=3,
+        hazardous=True,
+        timeout=2.5,
+        seed=0,
+        command="wireproof run nsq://a:1 ext nsq/http --exclude e --http a:2 --lookupd l:1 "
+        "--claim ext=true --topic ext=t --hazardous --profile may --reading deployed "
+        "--spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 --case-timeout 9.0 -n 4 "
+        "--repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
+    )
+    engine = RunOptions(repeats=3, waiters=4, case_timeout_s=9.0)
+    assert made == RunRequest(plan, engine, 2, Path("d.toml"), Path("b"), allow_unstable=True)
 
-    assert set(passed) == {
-        "--broker-url=nsq://a:1",
-        "--bundle=b",
-        "--wireproof-select=ext",
-        "--wireproof-select=nsq/http",
-        "--wireproof-exclude=e",
-        "--http=a:2",
-        "--lookupd=l:1",
-        "--claim=ext=true",
-        "--topic=ext=t",
-        "--restart=cmd",
-        "--hazardous",
-        "--profile=may",
-        "--reading=deployed",
-        "--spec-rev=3",
-        "--baseline=d.toml",
-        "--allow-unstable",
-        "--timeout-seconds=2.5",
-        "--case-timeout=9.0",
-        "--waiters=4",
-        "--repeat-failed=3",
-        "--seed=0",
-        "--maxfail=2",
-        "-k",
-        "x or y",
-        "--lf",
-        "--wireproof-command=wireproof run nsq://a:1 ext nsq/http --exclude e --http a:2 "
-        "--lookupd l:1 --claim ext=true --topic ext=t --restart cmd --hazardous --profile may "
-        "--reading deployed --spec-rev 3 --baseline d.toml --allow-unstable --timeout 2.5 "
-        "--case-timeout 9.0 -n 4 --repeat-failed 3 --seed 0 --maxfail 2 -k 'x or y'",
-    }
+
+def test_a_restart_command_is_run_and_repeated() -> None:
+    made = request(Named("nsq://a:1"), restart="true")
+
+    assert made.engine.restart is not None
+    assert made.engine.restart()
+    assert made.plan.command == "wireproof run nsq://a:1 --restart true"
+
+
+def test_the_reference_of_a_protocol_is_named_by_its_cases() -> None:
+    of_all = request(Named("reference", protocol="iggy")).plan
+    of_one = request(Named("reference", ("iggy/message",), protocol="iggy")).plan
+
+    assert of_all.command == "wireproof run --reference iggy"
+    assert of_one.command == "wireproof run --reference iggy/message"
 
 
 def test_options_stand_above_the_configuration() -> None:
     settings = Settings(
-        profile="should", reading="published", claims={"ext": "true", "tls": "false"}
+        profile="should",
+        reading="published",
+        baseline="d.toml",
+        claims={"ext": "true", "tls": "false"},
     )
 
-    passed = plugin_options(
-        Named("nsq://a:1"),
-        options(profile="may", claim=("tls=probe",), stop_at_first=True, timeout="auto"),
-        settings,
-        bundle=Path("b"),
+    made = request(
+        Named("nsq://a:1"), settings, profile="may", claim=("tls=probe",), stop_at_first=True
     )
 
-    assert "--profile=may" in passed
-    assert "--reading=published" in passed
-    assert {"--claim=ext=true", "--claim=tls=probe"} <= set(passed)
-    assert "--maxfail=1" in passed
-    assert not any(item.startswith("--timeout") for item in passed)
+    assert (made.plan.profile, made.plan.reading) == ("may", "published")
+    assert made.plan.claims == {"ext": True}
+    assert (made.maxfail, made.baseline) == (1, Path("d.toml"))
+    assert "--claim ext=true --claim tls=probe" in made.plan.command
+
+
+@pytest.mark.parametrize("option", ["timeout", "case_timeout"])
+def test_a_wait_is_shorter_than_a_day(option: str) -> None:
+    with pytest.raises(UsageFault, match="more than 0 and less than 86400 seconds"):
+        request(Named("nsq://a:1"), Settings(), **{option: 86400.0})
 
 
 def test_keys_of_a_configured_target_hold_for_that_target_alone() -> None:

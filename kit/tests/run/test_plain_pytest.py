@@ -25,17 +25,40 @@ def reference() -> Iterator[EmbeddedReference]:
 
 def plain(reference: EmbeddedReference, *options: str, folder: Path) -> tuple[int, list[str]]:
     """Return the exit code of plain pytest, and its last lines."""
+    target = f"--broker-url={reference.url}"
+    done = pytest_in(folder, target, f"--bundle={os.devnull}", *options)
+    return done.returncode, done.stdout.splitlines()[-3:]
+
+
+def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["--pyargs", "wireproof_suites.nsq", f"--broker-url={reference.url}"]
-    done = subprocess.run(
-        [*command, f"--bundle={os.devnull}", *options],
+    return subprocess.run(
+        [*command, "--pyargs", "wireproof_suites.nsq", *options],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
     )
-    return done.returncode, done.stdout.splitlines()[-3:]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ((), "ERROR: the cases need a target: give --broker-url URL"),
+        (("--broker-url=nsq://127.0.0.1:1",), "ERROR: cannot reach nsq://127.0.0.1:1"),
+    ],
+    ids=["none", "dead"],
+)
+def test_without_a_target_the_session_is_a_usage_error(
+    target: tuple[str, ...], sentence: str, workers: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = pytest_in(tmp_path, *target, *workers)
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith(sentence)
+    assert "failed" not in done.stdout
 
 
 def test_judged_cases_are_good(reference: EmbeddedReference, tmp_path: Path) -> None:

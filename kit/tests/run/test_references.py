@@ -9,19 +9,19 @@ from cli_process import wireproof
 from wireproof.options.run_options import run_options
 from wireproof.options.target_choice import Named
 from wireproof.running.references import requests
-from wireproof.running.request import RunOptions
+from wireproof.running.request import RunParameters
 from wireproof_kit.bundle.file import read_bundle
 
 ALL = Named("reference")
 
 
-def options(**given: object) -> RunOptions:
+def options(**given: object) -> RunParameters:
     usual = {
         str(param.name): () if param.multiple else None
         for param in run_options()
         if param.expose_value
     }
-    return cast(RunOptions, usual | given)
+    return cast(RunParameters, usual | given)
 
 
 def parts(*ids: str, **given: object) -> list[tuple[str | None, tuple[str, ...], tuple[str, ...]]]:
@@ -61,7 +61,7 @@ def test_what_is_left_out_goes_with_its_protocol() -> None:
 
 @pytest.mark.slow
 def test_words_leave_only_protocols_with_such_cases() -> None:
-    assert [part[0] for part in parts(expression="test_dispatch")] == ["nsq"]
+    assert [part[0] for part in parts(expression="subscribe")] == ["nsq"]
     assert [part[0] for part in parts(expression="no-such-case")] == ["nsq", "iggy"]
 
 

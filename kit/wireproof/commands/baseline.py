@@ -11,9 +11,9 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command, Group
 from wireproof.options.target_choice import settings_for
-from wireproof.running.collection import collect
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import known_ids
 from wireproof_kit.verdicts.deviations import (
     Deviation,

@@ -12,7 +12,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import nearest_words
 from wireproof.view.style import flowed, wrapped
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
 from wireproof_spec.catalogue import (
     Capability,
@@ -54,7 +54,7 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     Raises:
         UsageFault: nothing has that id.
     """
-    catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+    catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
     for catalogue in catalogues:
         subject = _named(catalogue, identifier)
         if subject is not None:
@@ -99,10 +99,10 @@ def _law(catalogue: Catalogue, identifier: str) -> tuple[Clause, Law] | None:
     clause, law = max(fitting, key=lambda pair: len(pair[1].id))
     if law.id == identifier:
         return clause, law
-    from wireproof.running.collection import collect
+    from wireproof_kit.runner.collect import collect
     from wireproof_kit.runner.instance import known_ids
 
-    known = known_ids(collect(protocol=protocol_of(identifier)))
+    known = known_ids(collect(protocol_of(identifier)))
     named = any(each == identifier or _stands_for(each, identifier) for each in known)
     return (clause, law) if named else None
 

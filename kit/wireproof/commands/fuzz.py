@@ -2,10 +2,7 @@
 
 import inspect
 import re
-import signal
-import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Generator
 from datetime import date
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -24,7 +21,7 @@ from wireproof.options.target_choice import (
     settings_for,
     sole_target,
 )
-from wireproof.running.watcher import ENDS
+from wireproof.running.interruption import Interruption
 from wireproof.view.fuzzing import choose_fuzz_view
 from wireproof_kit import pcap
 from wireproof_kit.errors import UsageFault
@@ -33,7 +30,7 @@ from wireproof_kit.fuzz.campaign.plan import Plan
 from wireproof_kit.fuzz.campaign.workers import Place, run_workers
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.process import usage
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import fuzzed, read_target
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
 
 TIME_S = 60.0
@@ -110,15 +107,16 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
         click.echo(f"wireproof: {WITHOUT_SCAPY}", err=True)
     if left_behind := corpus.left_behind(seed, _wanted(options)):
         click.echo(f"wireproof: {left_behind}", err=True)
-    with _interruptible() as is_interrupted:
+    interruption = Interruption(has_begun=True, notice=b"")
+    with interruption.handles_signals():
         run_workers(
             _place(named, options, seed),
             plan,
             count=options["workers"],
             tell=ledger.hear,
-            is_interrupted=is_interrupted,
+            is_interrupted=interruption.is_asked,
         )
-        return ledger.close(interrupted=is_interrupted())
+        return ledger.close(interrupted=interruption.is_asked())
 
 
 def _named(arguments: tuple[str, ...], options: FuzzOptions) -> Named:
@@ -191,27 +189,6 @@ def _deviations(path: Path | None) -> tuple[Deviation, ...]:
     return () if path is None else read_deviations(path, known_ids=None, today=date.today())
 
 
-@contextmanager
-def _interruptible() -> Generator[Callable[[], bool]]:
-    """Let the first Ctrl-C end the campaign in order, and the second at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
-        return
-
-    def interrupt(number: int, frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    before = {number: signal.signal(number, interrupt) for number in ENDS}
-    try:
-        yield asked.is_set
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _time(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
     if value is None:
         return None
@@ -223,7 +200,7 @@ def _time(context: click.Context, param: click.Parameter, value: str | None) -> 
 
 def _options() -> Generator[click.Option]:
     file = click.Path(path_type=Path)
-    known = click.Choice([name for name, entry in PROTOCOLS.items() if entry.fuzzing])
+    known = click.Choice(fuzzed())
     yield click.Option(
         ["--reference"],
         is_flag=False,

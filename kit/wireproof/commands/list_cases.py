@@ -8,8 +8,8 @@ import click
 
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
-from wireproof.running.collection import collect, is_chosen
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.instance import Instance
 
 Form = Literal["text", "json", "md"]
@@ -38,15 +38,20 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     Raises:
         UsageFault: a prefix selects none.
     """
-    from wireproof_kit.protocols import PROTOCOLS
+    from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import unmatched
     from wireproof_spec.catalogue import load_catalogue
 
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
-            catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+            catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
             raise UsageFault(unmatched(prefix, instances, catalogues))
     return [item for item in instances if is_chosen(item, prefixes)]
+
+
+def is_chosen(instance: Instance, prefixes: Sequence[str]) -> bool:
+    """Return True if any of the prefixes selects a case; no prefix selects all."""
+    return not prefixes or any(instance.is_selected_by(prefix) for prefix in prefixes)
 
 
 def facts(instance: Instance) -> dict[str, object]:

@@ -1,11 +1,7 @@
 """``wireproof run``: judge a broker."""
 
-import contextlib
 import inspect
-import signal
-import sys
-import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Unpack
@@ -26,20 +22,26 @@ from wireproof.options.target_choice import (
     named_target,
     settings_for,
 )
-from wireproof.running.collection import CACHE, collect
-from wireproof.running.pytest_adapter import Ended, run_pytest
+from wireproof.running.interruption import Interruption
 from wireproof.running.references import requests
-from wireproof.running.request import RunOptions, narrowing, plugin_options
+from wireproof.running.request import (
+    LAST_FAILED,
+    RunParameters,
+    collect_narrowed,
+    make_request,
+)
 from wireproof.running.reset import run_reset
-from wireproof.running.watcher import ENDS, Watcher
 from wireproof.view import captures
 from wireproof.view.choose_display import choose_display
 from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.last_failed import write_last_failed
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_spec.catalogue import is_below, load_catalogue
 
@@ -60,7 +62,7 @@ EXAMPLES = (
 )
 
 
-def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> int:
+def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) -> int:
     """Judge a broker, clause by clause.
 
     An argument with :// is the target, the others are prefixes of case or clause ids. Exit
@@ -80,7 +82,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunOptions]) -> 
     return min(codes, key=WORST_FIRST.index)
 
 
-def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) -> int:
+def _judge(named: Named, options: RunParameters, settings: Settings, *, name: str) -> int:
     """Judge one target; ``name`` goes behind those of all files that are written."""
     files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)
@@ -91,18 +93,29 @@ def _judge(named: Named, options: RunOptions, settings: Settings, *, name: str) 
     if named.reset is not None:
         run_reset(named.reset)
     display = choose_display(manner(), bundle=bundle)
-    watcher = Watcher(display)
     try:
-        with _interruptible(watcher):
-            plugin = plugin_options(named, options, settings, bundle=bundle)
-            protocols = _judged(named, options, settings)
-            ended = run_pytest(plugin, cache=CACHE, plugins=[watcher], protocols=protocols)
-        return _conclude(watcher, ended, display, bundle=bundle, files=files)
+        request = make_request(named, options, settings, bundle=bundle)
+        records = _run(request, options, display)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except KitError as error:
         display.fault(str(error))
         raise
     finally:
-        watcher.close()
+        remove_empty(bundle)  # where no case could be run
+    return _conclude(records, display, bundle=bundle, files=files)
+
+
+def _run(request: RunRequest, options: RunParameters, display: Display) -> RunRecords:
+    """Collect and run the cases."""
+    interruption = Interruption()
+    told: list[Listener] = [interruption, display]
+    with interruption.handles_signals():
+        protocols = _protocols(request, options)
+        instances = collect_narrowed(options, *protocols, url=request.plan.url)
+        records = run_cases(request, instances, told, is_stopped=interruption.is_asked)
+    write_last_failed(LAST_FAILED, records.cases)
+    return records
 
 
 run = Command(
@@ -114,11 +127,12 @@ run = Command(
 )
 
 
-def _judged(named: Named, options: RunOptions, settings: Settings) -> Iterable[str]:
+def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
     """Return whose cases are collected: the target's, unless what is known of others counts."""
-    if options["last_failed"] or options["baseline"] or settings.baseline:
-        return PROTOCOLS
-    return [named.protocol or read_target(named.url).protocol]
+    if options["last_failed"] or request.baseline is not None:
+        return known_protocols()
+    plan = request.plan
+    return [plan.protocol or read_target(plan.url).protocol]
 
 
 def _called(path: Path, name: str) -> Path:
@@ -158,7 +172,7 @@ def _fresh(name: str) -> Path:
     return path
 
 
-def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
+def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     asked = {
         "html": options["html"] or settings.html,
         "junit": options["junit"] or settings.junit,
@@ -169,7 +183,7 @@ def _files(options: RunOptions, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def _dry_run(named: Named, options: RunOptions) -> int:
+def _dry_run(named: Named, options: RunParameters) -> int:
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
@@ -187,52 +201,24 @@ def _dry_run(named: Named, options: RunOptions) -> int:
     return 0 if kept else NOT_DONE
 
 
-def _own(named: Named, options: RunOptions) -> list[Instance]:
+def _own(named: Named, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return list(collect(narrowing(options)))
+        return list(collect_narrowed(options))
     protocol = read_target(named.url).protocol
-    collected = None if options["last_failed"] else protocol
-    found = collect([f"--broker-url={named.url}", *narrowing(options)], protocol=collected)
+    collected = () if options["last_failed"] else (protocol,)
+    found = collect_narrowed(options, *collected, url=named.url)
     return [item for item in found if is_below(item.id, protocol)]
 
 
-@contextlib.contextmanager
-def _interruptible(watcher: Watcher) -> Generator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, watcher.interrupt) for number in ENDS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _conclude(
-    watcher: Watcher,
-    ended: Ended,
-    display: Display,
-    *,
-    bundle: Path,
-    files: dict[str, Path],
+    records: RunRecords, display: Display, *, bundle: Path, files: dict[str, Path]
 ) -> int:
-    if watcher.crash is not None:
-        remove_empty(bundle)
-        raise watcher.crash
-    if watcher.footer is None or watcher.header is None:
-        remove_empty(bundle)
-        if ended.code == NOT_DONE and not watcher.fault:
-            return INTERRUPTED
-        raise KitError(watcher.fault or ended.sentence())
-    if ended.said.strip() and manner().verbose:
-        sys.stderr.write(ended.said)
-    footer = watcher.footer
+    footer = records.footer
     fault = _write_reports(bundle, files)
     if fault is not None:
         footer = msgspec.structs.replace(footer, exit=footer.exit or NOT_DONE)
-    display.end(Result(watcher.header, watcher.records, footer, bundle, files))
+    display.end(Result(records.header, records.cases, footer, bundle, files))
     if fault is not None:
         click.echo(f"wireproof: {fault}", err=True)
     return footer.exit

@@ -89,13 +89,13 @@ def _file_options() -> Iterator[click.Option]:
     yield click.Option(["--pcap-all"], type=_FILE, metavar="DIR", help="Captures of all cases.")
 
 
-def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> str | None:
+def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> float | None:
     if value is None or value == "auto":
-        return value
+        return None
     try:
         seconds = float(value)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < math.inf:
         raise click.BadParameter(f"{value!r} is neither auto nor seconds", context, param)
-    return value
+    return seconds

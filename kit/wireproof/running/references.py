@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wireproof.options.target_choice import REFERENCE, Named
-from wireproof.running.collection import collect
-from wireproof.running.request import RunOptions, narrowing
+from wireproof.running.request import RunParameters, collect_narrowed
 from wireproof_kit.protocols import protocol_of, referenced
 from wireproof_spec.catalogue import is_below, load_catalogue
 
-Request = tuple[Named, RunOptions]
+Request = tuple[Named, RunParameters]
 
 
-def requests(named: Named, options: RunOptions) -> list[Request]:
+def requests(named: Named, options: RunParameters) -> list[Request]:
     """Return what is to be run: the target as named, or a reference of each protocol selected.
 
     An id that no protocol knows goes with the first of them, so that its run refuses it.
@@ -26,7 +25,7 @@ def requests(named: Named, options: RunOptions) -> list[Request]:
     ]
 
 
-def _request(named: Named, options: RunOptions, protocol: str, *, strange: bool) -> Request:
+def _request(named: Named, options: RunParameters, protocol: str, *, strange: bool) -> Request:
     def own(ids: Sequence[str]) -> tuple[str, ...]:
         owners = {each: _owners(each) for each in ids}
         return tuple(
@@ -38,14 +37,13 @@ def _request(named: Named, options: RunOptions, protocol: str, *, strange: bool)
     return replace(named, protocol=protocol, prefixes=own(named.prefixes)), part
 
 
-def _selected(prefixes: Sequence[str], options: RunOptions) -> list[str]:
+def _selected(prefixes: Sequence[str], options: RunParameters) -> list[str]:
     """Return the protocols of which something is selected; at least one."""
     named = {protocol for prefix in prefixes for protocol in _owners(prefix)}
     found = [each for each in referenced() if each in named] or list(referenced())
     found = [each for each in found if each not in options["exclude"]] or found
-    narrowed = narrowing(options)
-    if len(found) > 1 and narrowed:
-        kept = {protocol_of(item.id) for item in collect(narrowed)}
+    if len(found) > 1 and (options["expression"] or options["last_failed"]):
+        kept = {protocol_of(item.id) for item in collect_narrowed(options)}
         found = [each for each in found if each in kept] or found
     return found if named or not prefixes else found[:1]
 

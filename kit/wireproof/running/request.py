@@ -1,18 +1,28 @@
-"""What a user asks of a run, as options of the pytest plug-in."""
+"""What a user asks of ``wireproof run``, as the typed request that the runner takes."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from wireproof.options.config import Settings
-from wireproof.options.target_choice import Named
-from wireproof.running.command_line import command_line
+from wireproof.options.target_choice import REFERENCE, Named
 from wireproof_kit.protocols import target_keys
+from wireproof_kit.runner.collect import collect
+from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.last_failed import keep_last_failed
+from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims, read_topics
+from wireproof_kit.runner.run import RunPlan
+from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import option_of
+from wireproof_kit.verdicts.judge import ReadingChoice
+
+LAST_FAILED = Path("out/.last-failed.json")
 
 
-class RunOptions(TypedDict):
-    """The options of ``wireproof run``, by the names of its parameters."""
+class RunParameters(TypedDict):
+    """The parameters of ``wireproof run``, by their names."""
 
     reference: bool
     profile: str | None
@@ -24,7 +34,7 @@ class RunOptions(TypedDict):
     claim: tuple[str, ...]
     restart: str | None
     hazardous: bool
-    timeout: str | None
+    timeout: float | None
     case_timeout: float | None
     waiters: int | None
     stop_at_first: bool
@@ -43,76 +53,138 @@ class RunOptions(TypedDict):
     dry_run: bool
 
 
-def plugin_options(
-    named: Named, options: RunOptions, settings: Settings, *, bundle: Path
-) -> list[str]:
-    """Return the plug-in's and pytest's options for a run."""
-    given = _given(named, options, settings)
-    return [*given, *_pair("--bundle", bundle), *_pair("--wireproof-command", command_line(given))]
+def collect_narrowed(
+    given: RunParameters, *protocols: str, url: str | None = None
+) -> tuple[Instance, ...]:
+    """Return the cases of protocols, or of all, that ``-k`` and ``--lf`` leave.
+
+    Raises:
+        KitError: as `collect`.
+    """
+    found = collect(*protocols, expression=given["expression"], url=url)
+    if not given["last_failed"]:
+        return found
+    return keep_last_failed(LAST_FAILED, found, collect(*protocols, url=url))
 
 
-def _given(named: Named, options: RunOptions, settings: Settings) -> list[str]:
-    return [
-        *_pair("--broker-url", named.url),
-        *_pair("--reference-protocol", named.protocol),
-        *_each("--wireproof-select", named.prefixes),
-        *_each("--wireproof-exclude", options["exclude"]),
-        *_target(named, options, settings),
-        *_judgement(options, settings),
-        *_course(options),
-        *narrowing(options),
-    ]
+def make_request(
+    named: Named, given: RunParameters, settings: Settings, *, bundle: Path
+) -> RunRequest:
+    """Return the request: what was given stands above the configuration.
+
+    Raises:
+        UsageFault: a value is not of its option's form.
+    """
+    configured = _with_settings(given, settings)
+    return RunRequest(
+        plan=_plan(named, configured),
+        engine=_engine_options(configured),
+        maxfail=_maxfail(configured),
+        baseline=configured["baseline"],
+        bundle=bundle,
+        allow_unstable=configured["allow_unstable"],
+    )
 
 
-def narrowing(options: RunOptions) -> list[str]:
-    """Return the options by which pytest itself narrows a collection."""
-    failed = ["--lf"] if options["last_failed"] else []
-    chosen = ["-k", options["expression"]] if options["expression"] else []
-    return [*chosen, *failed]
+def _with_settings(given: RunParameters, settings: Settings) -> RunParameters:
+    whole = given.copy()
+    whole["profile"] = given["profile"] or settings.profile
+    whole["reading"] = given["reading"] or settings.reading
+    if not given["baseline"] and settings.baseline:
+        whole["baseline"] = Path(settings.baseline)
+    said = {claim.partition("=")[0] for claim in given["claim"]}
+    claims = (f"{name}={value}" for name, value in settings.claims.items() if name not in said)
+    whole["claim"] = (*claims, *given["claim"])
+    return whole
 
 
-def _target(named: Named, options: RunOptions, settings: Settings) -> Iterator[str]:
+def _plan(named: Named, given: RunParameters) -> RunPlan:
+    return RunPlan(
+        url=named.url,
+        protocol=named.protocol,
+        keys=named.keys,
+        selection=named.prefixes,
+        exclude=given["exclude"],
+        claims=read_claims(given["claim"]),
+        topics=read_topics(given["topic"]),
+        reading=cast(ReadingChoice, given["reading"] or "any"),
+        profile=given["profile"] or "must",
+        spec_revision=given["spec_rev"],
+        hazardous=given["hazardous"],
+        timeout=check_seconds("--timeout", given["timeout"]),
+        seed=given["seed"],
+        command=shlex.join(_command(named, given)),
+    )
+
+
+def _engine_options(given: RunParameters) -> RunOptions:
+    usual = RunOptions()
+    limit = check_seconds("--case-timeout", given["case_timeout"])
+    return RunOptions(
+        repeats=given["repeat_failed"] or usual.repeats,
+        waiters=given["waiters"] or usual.waiters,
+        case_timeout_s=limit or usual.case_timeout_s,
+        restart=restart_with(given["restart"]) if given["restart"] else None,
+    )
+
+
+def _maxfail(given: RunParameters) -> int | None:
+    return 1 if given["stop_at_first"] else given["maxfail"]
+
+
+def _command(named: Named, given: RunParameters) -> Iterator[str]:
+    """Return the words of the command that repeats the run."""
+    yield from ("wireproof", "run")
+    yield f"--{REFERENCE}" if named.url == REFERENCE else named.url
+    yield from named.prefixes or ((named.protocol,) if named.protocol else ())
+    yield from _each("--exclude", given["exclude"])
+    yield from _target_words(named)
+    yield from _each("--claim", given["claim"])
+    yield from _each("--topic", given["topic"])
+    yield from _value("--restart", given["restart"])
+    yield from _flag("--hazardous", given=given["hazardous"])
+    yield from _judgement_words(given)
+    yield from _course_words(given)
+    yield from _value("-k", given["expression"] or None)
+
+
+def _target_words(named: Named) -> Iterator[str]:
     known = target_keys()
     for key, value in named.keys:
         if known[key].form == "flag":
             yield from _flag(option_of(key), given=value == "true")
         else:
-            yield from _pair(option_of(key), value)
-    said = {claim.partition("=")[0] for claim in options["claim"]}
-    claims = [f"{name}={value}" for name, value in settings.claims.items() if name not in said]
-    yield from _each("--claim", [*claims, *options["claim"]])
-    yield from _each("--topic", options["topic"])
-    yield from _pair("--restart", options["restart"])
-    yield from _flag("--hazardous", given=options["hazardous"])
+            yield from _value(option_of(key), value)
 
 
-def _judgement(options: RunOptions, settings: Settings) -> Iterator[str]:
-    yield from _pair("--profile", options["profile"] or settings.profile)
-    yield from _pair("--reading", options["reading"] or settings.reading)
-    yield from _pair("--spec-rev", options["spec_rev"])
-    yield from _pair("--baseline", options["baseline"] or settings.baseline)
-    yield from _flag("--allow-unstable", given=options["allow_unstable"])
+def _judgement_words(given: RunParameters) -> Iterator[str]:
+    yield from _value("--profile", given["profile"])
+    yield from _value("--reading", given["reading"])
+    yield from _value("--spec-rev", given["spec_rev"])
+    yield from _value("--baseline", given["baseline"])
+    yield from _flag("--allow-unstable", given=given["allow_unstable"])
 
 
-def _course(options: RunOptions) -> Iterator[str]:
-    timeout = options["timeout"]
-    yield from _pair("--timeout-seconds", None if timeout == "auto" else timeout)
-    yield from _pair("--case-timeout", options["case_timeout"])
-    yield from _pair("--waiters", options["waiters"])
-    yield from _pair("--repeat-failed", options["repeat_failed"])
-    yield from _pair("--seed", options["seed"])
-    yield from _pair("--maxfail", 1 if options["stop_at_first"] else options["maxfail"])
+def _course_words(given: RunParameters) -> Iterator[str]:
+    timeout = given["timeout"]
+    yield from _value("--timeout", None if timeout is None else f"{timeout:g}")
+    yield from _value("--case-timeout", given["case_timeout"])
+    yield from _value("-n", given["waiters"])
+    yield from _value("--repeat-failed", given["repeat_failed"])
+    yield from _value("--seed", given["seed"])
+    yield from _value("--maxfail", _maxfail(given))
 
 
-def _pair(name: str, value: object) -> list[str]:
-    # One word, so that a value that begins with a hyphen stays a value.
-    return [] if value is None else [f"{name}={value}"]
+def _value(name: str, value: object) -> Iterator[str]:
+    if value is not None:
+        yield from (name, str(value))
 
 
 def _each(name: str, values: Sequence[str]) -> Iterator[str]:
     for value in values:
-        yield from _pair(name, value)
+        yield from (name, value)
 
 
-def _flag(name: str, *, given: bool) -> list[str]:
-    return [name] if given else []
+def _flag(name: str, *, given: bool) -> Iterator[str]:
+    if given:
+        yield name

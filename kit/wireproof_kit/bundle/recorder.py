@@ -21,19 +21,19 @@ class Ledger:
     allow_unstable: bool = False
     header: HeaderRecord | None = None
     _writer: BundleWriter | None = None
-    _records: list[CaseRecord] = field(default_factory=list[CaseRecord])
+    records: list[CaseRecord] = field(default_factory=list[CaseRecord])
 
-    def begin(self, header: HeaderRecord) -> None:
+    def begin(self, header: HeaderRecord, *, selected: int = 0) -> None:
         """Take the header and start the bundle."""
         self.header = header
         if self.bundle is not None:
             self._writer = BundleWriter(self.bundle, header)
-            for record in self._records:
+            for record in self.records:
                 self._writer.add(record)
 
-    def add(self, record: CaseRecord) -> None:
+    def case(self, record: CaseRecord) -> None:
         """Take a judged record."""
-        self._records.append(record)
+        self.records.append(record)
         if self._writer is not None:
             self._writer.add(record)
 
@@ -42,7 +42,7 @@ class Ledger:
         if self.header is None:
             return None
         version = self.header.target.fingerprint.get("version", "")
-        applied = apply(self._records, self.deviations, version=version, today=today)
+        applied = apply(self.records, self.deviations, version=version, today=today)
         standing = Standing(
             profile=self.header.profile,
             stale=applied.stale,
@@ -51,5 +51,5 @@ class Ledger:
             allow_unstable=self.allow_unstable,
         )
         catalogue = load_catalogue(self.header.target.protocol)
-        footer = conclude(self.header, self._records, catalogue, standing)
+        footer = conclude(self.header, self.records, catalogue, standing)
         return self._writer.close(footer) if self._writer is not None else footer

@@ -1,6 +1,5 @@
-"""Conducts one run inside pytest: opens it after collection and runs cases in their turn."""
+"""The run inside a pytest session: opened after collection, its cases run as pytest's items."""
 
-from collections.abc import Sequence
 from typing import cast
 
 import msgspec
@@ -8,113 +7,89 @@ import pytest
 
 from wireproof_kit.bundle.recorder import Ledger
 from wireproof_kit.errors import KitError
-from wireproof_kit.pytest_plugin.options import (
-    baseline,
-    bundle_path,
-    make_plan,
-    make_run_options,
-    today,
-)
-from wireproof_kit.runner.engine import Engine, unsupported
-from wireproof_kit.runner.instance import Instance, known_ids
-from wireproof_kit.runner.run import Choice, Run
-from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations
+from wireproof_kit.pytest_plugin.options import make_request, today
+from wireproof_kit.runner.pytest_items import INSTANCE
+from wireproof_kit.runner.run_cases import COUNTED, OpenRun, read_baseline, turn
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
-INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
 CASE_FIELD = "wireproof_case"
+FAULT_FIELD = "wireproof_fault"
 HEADER_FIELD = "wireproof_header"
 
 
-def give_up(config: pytest.Config, sentence: str) -> pytest.UsageError:
-    """Tell the watchers why the run cannot be done and return the error to raise."""
+def give_up(config: pytest.Config, items: list[pytest.Item], sentence: str) -> None:
+    """End the session with a usage error.
+
+    An error in an xdist worker would look like a crash: the worker runs nothing, and its
+    controller raises the error when it hears of it.
+    """
     config.hook.pytest_wireproof_fault(sentence=sentence)
-    return pytest.UsageError(sentence)
+    output = worker_output(config)
+    if output is None:
+        raise pytest.UsageError(sentence)
+    output[FAULT_FIELD] = sentence
+    items.clear()
+
+
+def worker_output(config: pytest.Config) -> dict[str, str] | None:
+    """Return what an xdist worker sends to its controller at its end; None elsewhere."""
+    return cast(dict[str, str] | None, getattr(config, "workeroutput", None))
 
 
 class Conductor:
-    """Opens the target, keeps what is selected, hands each case to the engine.
+    """Opens the target, keeps what is selected, runs each case when pytest comes to its item.
 
     It lives in the process that runs the items: the only one, or an xdist worker.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self.run: Run | None = None
-        self._engine: Engine | None = None
-        self._unsupported: frozenset[str] = frozenset()
-        self._deviations: tuple[Deviation, ...] = ()
-        self._header: HeaderRecord | None = None
+        self.opened: OpenRun | None = None
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Open the target and keep only what is selected, in the order in which cases may run."""
-        cases = [item for item in items if INSTANCE in item.stash]
-        if not cases:
-            raise give_up(self._config, "no case was collected; see `wireproof list`")
+        instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
         try:
-            self._open(items, cases)
+            opened = self.opened = OpenRun.open(make_request(self._config), instances)
         except KitError as error:
-            raise give_up(self._config, str(error)) from error
+            give_up(self._config, items, str(error))
+            return
+        self._arrange(items, {item.id for item in opened.cases})
+        self._announce(opened)
+        opened.start()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
-        """Run a case through the engine; other functions are pytest's own affair."""
+        """Run a case; other functions are pytest's own affair."""
         instance = pyfuncitem.stash.get(INSTANCE, None)
-        if instance is None or self._engine is None or self.run is None:
+        if instance is None or self.opened is None:
             return None
-        if instance.id in self._unsupported:
-            record = unsupported(instance, self.run.bench)
-        else:
-            record = self._engine.run(instance)
-        record = self._known(record)
+        record = self.opened.run_case(instance)
         pyfuncitem.user_properties.append((CASE_FIELD, msgspec.json.encode(record).decode()))
-        self._config.hook.pytest_wireproof_judged(header=self._header, record=record)
+        self._config.hook.pytest_wireproof_judged(header=self.opened.header, record=record)
         tell(record)
         return True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Close the target."""
-        if self._engine is not None:
-            self._engine.close()
-        if self.run is not None:
-            self.run.close()
+        if self.opened is not None:
+            self.opened.close()
 
-    def _open(self, items: list[pytest.Item], cases: Sequence[pytest.Item]) -> None:
-        instances = [item.stash[INSTANCE] for item in cases]
-        path = baseline(self._config)
-        if path is not None:
-            known = known_ids(instances)
-            self._deviations = read_deviations(path, known_ids=known, today=today())
-        run = self.run = Run.open(make_plan(self._config), instances)
-        choice = run.choose(instances)
-        self._arrange(items, choice)
-        run.prepare(choice.run)
-        self._engine = Engine(run.session, run.bench, make_run_options(self._config))
-        self._unsupported = frozenset(item.id for item in choice.unsupported)
-        self._header = run.header(choice)
-        self._announce(self._header, len(choice.run) + len(choice.unsupported))
-        self._engine.start(item for item in choice.run if item.mark.waiting)
-
-    def _arrange(self, items: list[pytest.Item], choice: Choice) -> None:
-        chosen = {instance.id for instance in (*choice.run, *choice.unsupported)}
+    def _arrange(self, items: list[pytest.Item], chosen: set[str]) -> None:
         dropped = [item for item in items if not _is_kept(item, chosen)]
         if dropped:
             self._config.hook.pytest_deselected(items=dropped)
         items[:] = sorted((item for item in items if _is_kept(item, chosen)), key=_turn)
 
-    def _announce(self, header: HeaderRecord, selected: int) -> None:
-        output = cast(dict[str, str] | None, getattr(self._config, "workeroutput", None))
+    def _announce(self, opened: OpenRun) -> None:
+        output = worker_output(self._config)
         if output is not None:
-            output[HEADER_FIELD] = msgspec.json.encode(header).decode()
+            output[HEADER_FIELD] = msgspec.json.encode(opened.header).decode()
             return
-        self._config.hook.pytest_wireproof_header(header=header, selected=selected)
-
-    def _known(self, record: CaseRecord) -> CaseRecord:
-        version = self.run.session.fingerprint().get("version", "") if self.run else ""
-        applied = apply((record,), self._deviations, version=version, today=today())
-        return applied.records[0]
+        hook = self._config.hook
+        hook.pytest_wireproof_header(header=opened.header, selected=len(opened.cases))
 
 
 class Recorder:
@@ -129,13 +104,13 @@ class Recorder:
 
     def pytest_sessionstart(self) -> None:
         """Open the ledger."""
-        path = baseline(self._config)
         try:
-            entries = read_deviations(path, known_ids=None, today=today()) if path else ()
+            request = make_request(self._config)
+            deviations = read_baseline(request, known_ids=None)
         except KitError as error:
-            raise give_up(self._config, str(error)) from error
-        allow = bool(self._config.getoption("--allow-unstable"))
-        self._ledger = Ledger(bundle_path(self._config), entries, allow)
+            give_up(self._config, [], str(error))
+            return
+        self._ledger = Ledger(request.bundle, deviations, request.allow_unstable)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_wireproof_header(self, header: HeaderRecord) -> None:
@@ -150,7 +125,7 @@ class Recorder:
         for name, value in report.user_properties:
             if name == CASE_FIELD:
                 record = msgspec.json.decode(cast(str, value), type=CaseRecord)
-                self._ledger.add(record)
+                self._ledger.case(record)
                 self._told += 1
                 self._config.hook.pytest_wireproof_case(record=record)
 
@@ -194,7 +169,7 @@ class Recorder:
 
 def tell(record: CaseRecord) -> None:
     """Give pytest the outcome that stands for a verdict."""
-    if record.verdict in ("fail", "error", "inconclusive", "unstable"):
+    if record.verdict in COUNTED:
         title = f"{record.verdict.upper()} {record.case} ({record.level} {record.clause})"
         pytest.fail(f"{title}\n{record.title}\n{record.reason}", pytrace=False)
     if record.verdict == "known":
@@ -208,10 +183,5 @@ def _is_kept(item: pytest.Item, chosen: set[str]) -> bool:
 
 
 def _turn(item: pytest.Item) -> int:
-    """Order of items: plain tests and quick cases, waiting cases, lonely ones, hazards."""
-    instance = item.stash.get(INSTANCE, None)
-    if instance is None:
-        return 0
-    if instance.mark.hazard:
-        return 3
-    return 2 if instance.mark.alone else int(instance.mark.waiting)
+    """Return the turn of an item: plain tests first, cases in their own order."""
+    return turn(item.stash[INSTANCE]) if INSTANCE in item.stash else 0

@@ -1,4 +1,4 @@
-"""The plug-in's options, and the run plan they make."""
+"""The plug-in's options, and the request for a run that they make."""
 
 import shlex
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ import pytest
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import target_keys
 from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.request import RunRequest, check_seconds, read_claims, read_topics
 from wireproof_kit.runner.run import RunPlan
 from wireproof_kit.targets.restart import restart_with
 from wireproof_kit.targets.target import TargetKey, option_of
@@ -18,7 +19,6 @@ from wireproof_kit.verdicts.judge import ReadingChoice
 
 _LEVELS = ("must", "should", "may", "observed")
 _READINGS = ("any", "published", "deployed")
-_CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -62,7 +62,6 @@ _SINGLE = {
     "--spec-rev": "only clauses known at that revision",
     "--baseline": "deviations file",
     "--bundle": "file the run's bundle is written to",
-    "--wireproof-command": "the command that repeats the run, as its bundle shall tell it",
     "--reference-protocol": "whose embedded reference; else by the cases asked for",
     "--reference-option": "options for the embedded reference, in one string",
 }
@@ -77,37 +76,42 @@ def broker_url(config: pytest.Config) -> str | None:
     return cast(str | None, config.getoption("--broker-url"))
 
 
-def make_plan(config: pytest.Config) -> RunPlan:
-    """Turn options into a plan.
+def make_request(config: pytest.Config) -> RunRequest:
+    """Return what pytest's options ask for.
 
     Raises:
         UsageFault: a value is not of its option's form.
     """
+    return RunRequest(
+        plan=_plan(config),
+        engine=_engine_options(config),
+        baseline=_path(config, "--baseline"),
+        bundle=_path(config, "--bundle"),
+        allow_unstable=bool(config.getoption("--allow-unstable")),
+    )
+
+
+def _plan(config: pytest.Config) -> RunPlan:
     return RunPlan(
         url=broker_url(config) or "",
         protocol=_one(config, "--reference-protocol"),
         keys=tuple(_keys(config)),
         selection=_many(config, "--wireproof-select"),
         exclude=_many(config, "--wireproof-exclude"),
-        claims=_claims(_many(config, "--claim")),
-        topics=dict(_pair("--topic", item, "KIND=NAME") for item in _many(config, "--topic")),
+        claims=read_claims(_many(config, "--claim")),
+        topics=read_topics(_many(config, "--topic")),
         reading=cast(ReadingChoice, config.getoption("--reading")),
         profile=cast(str, config.getoption("--profile")),
         spec_revision=_whole(config, "--spec-rev"),
         hazardous=bool(config.getoption("--hazardous")),
         timeout=_seconds(config, "--timeout-seconds"),
         seed=_whole(config, "--seed"),
-        command=_one(config, "--wireproof-command") or _typed(config),
+        command=_typed(config),
         reference_options=tuple(shlex.split(_one(config, "--reference-option") or "")),
     )
 
 
-def make_run_options(config: pytest.Config) -> RunOptions:
-    """Turn options into how cases are run.
-
-    Raises:
-        UsageFault: a value is not of its option's form.
-    """
+def _engine_options(config: pytest.Config) -> RunOptions:
     usual = RunOptions()
     command = _one(config, "--restart")
     return RunOptions(
@@ -118,15 +122,8 @@ def make_run_options(config: pytest.Config) -> RunOptions:
     )
 
 
-def baseline(config: pytest.Config) -> Path | None:
-    """Return the deviations file's path, if one was named."""
-    name = _one(config, "--baseline")
-    return Path(name) if name else None
-
-
-def bundle_path(config: pytest.Config) -> Path | None:
-    """Return the path of the bundle to write, if one was named."""
-    name = _one(config, "--bundle")
+def _path(config: pytest.Config, option: str) -> Path | None:
+    name = _one(config, option)
     return Path(name) if name else None
 
 
@@ -149,24 +146,6 @@ def _keys(config: pytest.Config) -> Iterator[tuple[str, str]]:
             yield from [(key, "true")] if config.getoption(option) else []
         else:
             yield from ((key, value) for value in [_one(config, option)] if value is not None)
-
-
-def _claims(items: tuple[str, ...]) -> dict[str, bool]:
-    claims: dict[str, bool] = {}
-    for item in items:
-        name, value = _pair("--claim", item, "NAME=true|false|probe")
-        if value in _CLAIMS:
-            claims[name] = _CLAIMS[value]
-        elif value != "probe":
-            raise UsageFault(f"--claim {item!r}: expected true, false or probe; found {value!r}")
-    return claims
-
-
-def _pair(option: str, item: str, form: str) -> tuple[str, str]:
-    name, equals, value = item.partition("=")
-    if not (name and equals and value):
-        raise UsageFault(f"{option} {item!r}: expected {form}")
-    return name, value
 
 
 def _many(config: pytest.Config, option: str) -> tuple[str, ...]:
@@ -194,6 +173,4 @@ def _seconds(config: pytest.Config, option: str) -> float | None:
         value = float(text)
     except ValueError as error:
         raise UsageFault(f"{option} {text!r}: expected seconds, e.g. 2.5") from error
-    if not 0 < value < 86400:
-        raise UsageFault(f"{option} {text!r}: expected more than 0 and less than 86400 seconds")
-    return value
+    return check_seconds(option, value)

@@ -5,28 +5,26 @@ fresh kit objects for every run of it. Records travel on pytest's reports, so th
 written in one place, also under xdist.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import cast
 
 import pytest
 
 from wireproof_kit.bundle.captures import captures
-from wireproof_kit.case import case_mark
-from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.observation import Observation
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
-from wireproof_kit.pytest_plugin.conductor import INSTANCE, Conductor, Recorder, give_up
+from wireproof_kit.errors import KitError
+from wireproof_kit.protocols import case_arguments, example_url
+from wireproof_kit.pytest_plugin import hooks
+from wireproof_kit.pytest_plugin.conductor import FAULT_FIELD, Conductor, Recorder, give_up
 from wireproof_kit.pytest_plugin.options import add_options, broker_url
-from wireproof_kit.runner import hooks
-from wireproof_kit.runner.exclusions import read_exclusions
-from wireproof_kit.runner.instance import Instance, lawless, make_instance
+from wireproof_kit.runner.pytest_items import INSTANCE, bind_cases, parametrize_case
 from wireproof_kit.runner.several import several_of
 from wireproof_kit.wire.transcript import Transcript
-from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 CONDUCTOR = "wireproof-conductor"
+NO_TARGET = f"the cases need a target: give --broker-url URL, e.g. {example_url()}, or `reference`"
+_SEVERAL: pytest.StashKey[Mapping[str, Sequence[str]]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,6 +45,7 @@ def pytest_wireproof_capture(header: HeaderRecord, record: CaseRecord) -> bytes 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the fixtures and, when a target is named, who conducts and records the run."""
     config.pluginmanager.register(_fixtures(), "wireproof-fixtures")
+    config.stash[_SEVERAL] = several_of(broker_url(config))
     if broker_url(config) is None or config.getoption("collectonly"):
         return
     if not hasattr(config, "workerinput"):
@@ -58,75 +57,34 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make a case for each of the things of which the target has several."""
-    if case_mark(metafunc.function) is None:
-        return
-    for argument, names in several_of(metafunc.config).items():
-        if argument in metafunc.fixturenames:
-            metafunc.parametrize(argument, names, ids=names)
+    parametrize_case(metafunc, metafunc.config.stash[_SEVERAL])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bind each case to its clause; an unknown clause or a case without law ends collection."""
+    """Bind each case to its clause; a wrong case, or cases without a target, end the session."""
     try:
-        instances = [found for item in items if (found := _bind(item)) is not None]
-        _refuse_lawless(instances)
-        _leave_out_excluded(config, items)
+        bind_cases(config, items)
     except KitError as error:
-        raise give_up(config, str(error)) from error
+        give_up(config, items, str(error))
+        return
+    has_cases = any(INSTANCE in item.stash for item in items)
+    if has_cases and broker_url(config) is None and not config.getoption("collectonly"):
+        give_up(config, items, NO_TARGET)
 
 
-def _bind(item: pytest.Item) -> Instance | None:
-    if not isinstance(item, pytest.Function):
-        return None
-    function = cast(Callable[..., Observation], item.obj)
-    mark = case_mark(function)
-    if mark is None:
-        return None
-    protocol = protocol_of(mark.id)
-    if protocol not in PROTOCOLS:
-        raise UsageFault(f"case {mark.id}: the id begins with no known protocol")
-    clause = load_catalogue(protocol).clause(mark.clause)
-    if clause is None:
-        raise UsageFault(f"case {mark.id} names clause {mark.clause}, which no catalogue has")
-    spec = getattr(item, "callspec", None)
-    instance = make_instance(
-        function,
-        mark,
-        parameter_id=cast(str, spec.id) if spec else "",
-        parameters=cast(dict[str, object], spec.params) if spec else {},
-        clause=clause,
-    )
-    item.stash[INSTANCE] = instance
-    return instance
-
-
-def _refuse_lawless(instances: list[Instance]) -> None:
-    for protocol in {protocol_of(instance.id) for instance in instances}:
-        own = [item for item in instances if item.id.startswith(f"{protocol}/")]
-        missing = lawless(own, load_catalogue(protocol))
-        if missing:
-            raise UsageFault(f"case {missing[0]} has no accept set in the catalogue")
-
-
-def _leave_out_excluded(config: pytest.Config, items: list[pytest.Item]) -> None:
-    excluded = [entry.id for entry in read_exclusions()]
-    dropped = [
-        item
-        for item in items
-        if INSTANCE in item.stash
-        and any(item.stash[INSTANCE].is_selected_by(prefix) for prefix in excluded)
-    ]
-    if dropped:
-        config.hook.pytest_deselected(items=dropped)
-        items[:] = [item for item in items if item not in dropped]
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    """End the session with the usage error that an xdist worker met."""
+    output = cast(dict[str, str], getattr(node, "workeroutput", {}))
+    if FAULT_FIELD in output:
+        raise pytest.UsageError(output[FAULT_FIELD])
 
 
 def _fixtures() -> ModuleType:
     """Make one fixture per kit object, so that vendors' own tests can use them too."""
     module = ModuleType("wireproof_fixtures")
-    names = {name for entry in PROTOCOLS.values() for name in entry.arguments}
-    for name in sorted(names):
+    for name in sorted(case_arguments()):
         setattr(module, name, pytest.fixture(name=name)(_kit_object(name)))
     return module
 
@@ -137,9 +95,9 @@ def _kit_object(name: str) -> Callable[[pytest.FixtureRequest], Iterator[object]
             yield None  # the engine builds fresh objects for every run of a case
             return
         conductor = request.config.pluginmanager.getplugin(CONDUCTOR)
-        if not isinstance(conductor, Conductor) or conductor.run is None:
+        if not isinstance(conductor, Conductor) or conductor.opened is None:
             raise pytest.UsageError(f"{name} needs a target: give --broker-url URL or `reference`")
-        session = conductor.run.session
+        session = conductor.opened.run.session
         arguments = session.arguments((name,), Transcript())
         yield arguments[name]
         session.release(arguments)

@@ -1,54 +1,81 @@
-"""Collecting the cases of a protocol's suites, as pytest collects them, without running any."""
+"""Collecting cases: pytest reads the suites, and each test function it finds becomes a case."""
 
 import contextlib
 import functools
 import io
+import os
+from collections.abc import Generator
 
-import pytest
-
-from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS
-from wireproof_kit.pytest_plugin.conductor import INSTANCE
+from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.protocols import known_protocols, suites
 from wireproof_kit.runner.instance import Instance
 
-
-class _Catcher:
-    def __init__(self) -> None:
-        self.instances: list[Instance] = []
-        self.faults: list[str] = []
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self.instances = [item.stash[INSTANCE] for item in items if INSTANCE in item.stash]
-
-    def pytest_wireproof_fault(self, sentence: str) -> None:
-        self.faults.append(sentence)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.faults.append(f"{report.nodeid}: {report.longreprtext.strip()}")
+_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+_COLLECTED, _INTERRUPTED, _USAGE_ERROR, _NONE_COLLECTED = 0, 2, 4, 5
+"""Exit codes of pytest, which is imported only when cases are collected."""
+_OPTIONS = (
+    "--collect-only",
+    "--disable-plugin-autoload",
+    "--noconftest",
+    *("-c", os.devnull),
+    *("-p", "no:terminal"),
+    *("-p", "no:cacheprovider"),
+    "--import-mode=importlib",
+)
+"""No settings, plug-ins or conftest files of a user's own: none of them may change a verdict."""
 
 
-@functools.cache
-def collect(protocol: str) -> tuple[Instance, ...]:
-    """Return every case of a protocol, parameters bound, in the order of the files.
+def collect(
+    *protocols: str, expression: str | None = None, url: str | None = None
+) -> tuple[Instance, ...]:
+    """Return the cases of protocols, or of all, parameters bound, in the order of the files.
+
+    ``expression`` keeps the cases that pytest's ``-k`` would keep; ``url`` is the target, whose
+    documents some cases run once for each.
 
     Raises:
         KitError: the suites do not import, or a case does not fit the catalogue.
+        UsageFault: the expression is wrong.
     """
-    catcher = _Catcher()
-    arguments = [
-        "--collect-only",
-        "--pyargs",
-        PROTOCOLS[protocol].suites,
-        *("-c", "/dev/null"),
-        *("-p", "no:terminal"),
-        *("-p", "no:cacheprovider"),
-        "--import-mode=importlib",
-    ]
-    with contextlib.redirect_stderr(io.StringIO()):
-        code = pytest.main(arguments, plugins=[catcher])
-    if catcher.faults or not catcher.instances:
-        fault = catcher.faults[0] if catcher.faults else f"pytest ended with code {int(code)}"
-        raise KitError(f"the {protocol} suites cannot be collected: {fault}")
-    return tuple(catcher.instances)
+    return _collect(protocols or known_protocols(), expression, url)
+
+
+@functools.cache
+def _collect(
+    protocols: tuple[str, ...], expression: str | None, url: str | None
+) -> tuple[Instance, ...]:
+    import pytest
+
+    from wireproof_kit.runner.pytest_items import CaseCollector
+
+    collector = CaseCollector(url)
+    narrowing = ["-k", expression] if expression else []
+    packages = [suites(protocol) for protocol in protocols]
+    said = io.StringIO()
+    with _without_variables(), contextlib.redirect_stderr(said):
+        code = pytest.main([*_OPTIONS, *narrowing, "--pyargs", *packages], plugins=[collector])
+    if collector.fault:
+        raise KitError(collector.fault)
+    _refuse(int(code), said.getvalue())
+    return tuple(collector.instances)
+
+
+def _refuse(code: int, said: str) -> None:
+    """Raise what pytest's exit code means, unless cases or none were collected."""
+    if code in (_COLLECTED, _NONE_COLLECTED):
+        return
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    reason = lines[-1].removeprefix("ERROR: ") if lines else f"pytest ended with code {code}"
+    raise UsageFault(reason) if code == _USAGE_ERROR else KitError(reason)
+
+
+@contextlib.contextmanager
+def _without_variables() -> Generator[None]:
+    """Hide the environment variables by which a user configures pytest elsewhere."""
+    hidden = {name: os.environ.pop(name) for name in _VARIABLES if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)

@@ -1,0 +1,43 @@
+"""The cases that failed when they were last run, kept in a file for ``--lf``."""
+
+import contextlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from wireproof_kit.runner.instance import Instance
+from wireproof_kit.runner.run_cases import COUNTED
+from wireproof_spec.record import CaseRecord
+
+
+def read_last_failed(path: Path) -> frozenset[str]:
+    """Return the ids of cases that failed; none when no run has left the file."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=frozenset[str])
+    except (OSError, msgspec.DecodeError):
+        return frozenset()
+
+
+def keep_last_failed(
+    path: Path, instances: Sequence[Instance], known: Sequence[Instance]
+) -> tuple[Instance, ...]:
+    """Return the instances that failed last time; all of them when none of ``known`` did."""
+    failed = read_last_failed(path)
+    if not any(item.id in failed for item in known):
+        return tuple(instances)
+    return tuple(item for item in instances if item.id in failed)
+
+
+def write_last_failed(path: Path, records: Sequence[CaseRecord]) -> None:
+    """Bring the file up to date; what was not run stays as it was."""
+    before = read_last_failed(path)
+    failed = {record.case for record in records if record.verdict in COUNTED}
+    now = (before - {record.case for record in records}) | failed
+    if now == before:
+        return
+    # As with pytest's cache: a run is no failure because what failed cannot be remembered.
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(sorted(now), indent=1) + "\n", encoding="utf-8")

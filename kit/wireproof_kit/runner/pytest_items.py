@@ -1,0 +1,115 @@
+"""Test functions that pytest collected, as cases: bound to the catalogue, or refused."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from wireproof_kit.case import case_mark
+from wireproof_kit.errors import KitError, UsageFault
+from wireproof_kit.observation import Observation
+from wireproof_kit.protocols import known_protocols, protocol_of
+from wireproof_kit.runner.exclusions import read_exclusions
+from wireproof_kit.runner.instance import Instance, lawless, make_instance
+from wireproof_kit.runner.several import several_of
+from wireproof_spec.catalogue import load_catalogue
+
+INSTANCE: pytest.StashKey[Instance] = pytest.StashKey()
+
+
+class CaseCollector:
+    """A pytest plug-in that keeps the cases of a collection, or why there are none."""
+
+    def __init__(self, url: str | None) -> None:
+        self._several = several_of(url)
+        self.instances: list[Instance] = []
+        self.fault = ""
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make a case for each of the things of which the target has several."""
+        parametrize_case(metafunc, self._several)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Bind the functions to the catalogue, before ``-k`` drops any."""
+        try:
+            bind_cases(config, items)
+        except KitError as error:
+            self.fault = self.fault or str(error)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Keep the cases that are left."""
+        self.instances = [item.stash[INSTANCE] for item in session.items if INSTANCE in item.stash]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep the last line of what kept a file from being collected."""
+        if report.failed and not self.fault:
+            last = report.longreprtext.strip().splitlines()[-1:]
+            self.fault = f"{report.nodeid} cannot be collected: {''.join(last).strip()}"
+
+
+def parametrize_case(metafunc: pytest.Metafunc, several: Mapping[str, Sequence[str]]) -> None:
+    """Run a case once for each thing of which the target has several."""
+    if case_mark(metafunc.function) is None:
+        return
+    for argument, names in several.items():
+        if argument in metafunc.fixturenames:
+            metafunc.parametrize(argument, names, ids=names)
+
+
+def bind_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Stash in each item that is a case its instance, and drop the kit's own exclusions.
+
+    Raises:
+        KitError: a case names an unknown clause, or has no accept set in the catalogue.
+    """
+    _refuse_lawless([found for item in items if (found := _bind(item)) is not None])
+    _drop_excluded(config, items)
+
+
+def _bind(item: pytest.Item) -> Instance | None:
+    if not isinstance(item, pytest.Function):
+        return None
+    function = cast(Callable[..., Observation], item.obj)
+    mark = case_mark(function)
+    if mark is None:
+        return None
+    protocol = protocol_of(mark.id)
+    if protocol not in known_protocols():
+        raise UsageFault(f"case {mark.id}: the id begins with no known protocol")
+    clause = load_catalogue(protocol).clause(mark.clause)
+    if clause is None:
+        raise UsageFault(f"case {mark.id} names clause {mark.clause}, which no catalogue has")
+    spec = getattr(item, "callspec", None)
+    instance = make_instance(
+        function,
+        mark,
+        parameter_id=cast(str, spec.id) if spec else "",
+        parameters=cast(dict[str, object], spec.params) if spec else {},
+        clause=clause,
+    )
+    item.stash[INSTANCE] = instance
+    return instance
+
+
+def _refuse_lawless(instances: list[Instance]) -> None:
+    for protocol in {protocol_of(instance.id) for instance in instances}:
+        own = [item for item in instances if item.id.startswith(f"{protocol}/")]
+        missing = lawless(own, load_catalogue(protocol))
+        if missing:
+            raise UsageFault(f"case {missing[0]} has no accept set in the catalogue")
+
+
+def _drop_excluded(config: pytest.Config, items: list[pytest.Item]) -> None:
+    excluded = [entry.id for entry in read_exclusions()]
+    dropped = [
+        item
+        for item in items
+        if INSTANCE in item.stash
+        and any(item.stash[INSTANCE].is_selected_by(prefix) for prefix in excluded)
+    ]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if item not in dropped]

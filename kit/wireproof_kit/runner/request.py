@@ -1,0 +1,74 @@
+"""What a user asks of a run, typed: the command line and the pytest plug-in both make one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.engine import RunOptions
+from wireproof_kit.runner.run import RunPlan
+
+LONGEST_S = 86400
+_CLAIMS = {"true": True, "false": False, "yes": True, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Which run to make, how, and what becomes of its records.
+
+    ``maxfail`` is the number of failures that end the run; ``baseline`` is the deviations file;
+    ``bundle`` is the file to write; with ``allow_unstable`` undecided and unstable cases do not
+    count against the run.
+    """
+
+    plan: RunPlan
+    engine: RunOptions = field(default_factory=RunOptions)
+    maxfail: int | None = None
+    baseline: Path | None = None
+    bundle: Path | None = None
+    allow_unstable: bool = False
+
+
+def read_claims(items: Iterable[str]) -> dict[str, bool]:
+    """Return the claims of NAME=true|false|probe; a claim to be probed is none.
+
+    Raises:
+        UsageFault: an item is not of this form.
+    """
+    claims: dict[str, bool] = {}
+    for item in items:
+        name, value = _pair("--claim", item, "NAME=true|false|probe")
+        if value in _CLAIMS:
+            claims[name] = _CLAIMS[value]
+        elif value != "probe":
+            raise UsageFault(f"--claim {item!r}: expected true, false or probe; found {value!r}")
+    return claims
+
+
+def read_topics(items: Iterable[str]) -> dict[str, str]:
+    """Return the topics of KIND=NAME.
+
+    Raises:
+        UsageFault: an item is not of this form.
+    """
+    return dict(_pair("--topic", item, "KIND=NAME") for item in items)
+
+
+def check_seconds(option: str, value: float | None) -> float | None:
+    """Return the seconds given with an option.
+
+    Raises:
+        UsageFault: they are not more than 0 and less than a day.
+    """
+    if value is not None and not 0 < value < LONGEST_S:
+        raise UsageFault(
+            f"{option} '{value:g}': expected more than 0 and less than {LONGEST_S} seconds"
+        )
+    return value
+
+
+def _pair(option: str, item: str, form: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not (name and equals and value):
+        raise UsageFault(f"{option} {item!r}: expected {form}")
+    return name, value

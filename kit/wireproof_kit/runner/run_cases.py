@@ -1,0 +1,166 @@
+"""Running the cases of a request in their order, and telling listeners what comes of each."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol, Self
+
+from wireproof_kit.bundle.recorder import Ledger
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.runner.engine import Engine, unsupported
+from wireproof_kit.runner.instance import Instance, known_ids
+from wireproof_kit.runner.request import RunRequest
+from wireproof_kit.runner.run import Choice, Run
+from wireproof_kit.verdicts.deviations import Deviation, apply, read_deviations
+from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord, Verdict
+
+COUNTED: tuple[Verdict, ...] = ("fail", "error", "inconclusive", "unstable")
+"""Verdicts that ``maxfail`` counts and ``--lf`` selects again."""
+
+
+class Listener(Protocol):
+    """What is told of a run as it happens."""
+
+    def begin(self, header: HeaderRecord, *, selected: int) -> None:
+        """Tell that the target is open, claims are probed and the cases are chosen."""
+        ...
+
+    def case(self, record: CaseRecord) -> None:
+        """Tell that a case was run and judged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecords:
+    """All records of a run, in the order of the bundle."""
+
+    header: HeaderRecord
+    cases: tuple[CaseRecord, ...]
+    footer: FooterRecord
+
+
+@dataclass(slots=True)
+class OpenRun:
+    """An open target, the cases to run against it in their order, and the engine."""
+
+    run: Run
+    cases: tuple[Instance, ...]
+    header: HeaderRecord
+    deviations: tuple[Deviation, ...]
+    _engine: Engine
+    _choice: Choice
+    _unsupported: frozenset[str]
+
+    @classmethod
+    def open(cls, request: RunRequest, instances: Sequence[Instance]) -> Self:
+        """Open the target and choose among cases.
+
+        Raises:
+            KitError: the deviations file is wrong, the target cannot be opened, or no case is
+                left to run.
+        """
+        if not instances:
+            raise UsageFault("no case was collected; see `wireproof list`")
+        deviations = read_baseline(request, known_ids(instances))
+        run = Run.open(request.plan, instances)
+        try:
+            choice = run.choose(instances)
+            run.prepare(choice.run)
+            engine = Engine(run.session, run.bench, request.engine)
+            cases = _in_order(choice, instances)
+            lacking = frozenset(item.id for item in choice.unsupported)
+            return cls(run, cases, run.header(choice), deviations, engine, choice, lacking)
+        except BaseException:
+            run.close()
+            raise
+
+    def start(self) -> None:
+        """Start early, each in a thread, the cases that mostly wait."""
+        self._engine.start(item for item in self._choice.run if item.mark.waiting)
+
+    def run_case(self, instance: Instance) -> CaseRecord:
+        """Run a case and judge it; a failure that the deviations file lists is known."""
+        if instance.id in self._unsupported:
+            record = unsupported(instance, self.run.bench)
+        else:
+            record = self._engine.run(instance)
+        version = self.run.session.fingerprint().get("version", "")
+        return apply((record,), self.deviations, version=version, today=date.today()).records[0]
+
+    def close(self) -> None:
+        """Give up what still waits and close the target."""
+        self._engine.close()
+        self.run.close()
+
+
+def run_cases(
+    request: RunRequest,
+    instances: Sequence[Instance],
+    listeners: Sequence[Listener],
+    *,
+    is_stopped: Callable[[], bool],
+) -> RunRecords:
+    """Run what the request asks for; ``is_stopped`` is asked after every case.
+
+    Raises:
+        KitError: as `OpenRun.open`.
+        KeyboardInterrupt: interrupted before the first case.
+    """
+    with contextlib.closing(OpenRun.open(request, instances)) as opened:
+        ledger = Ledger(request.bundle, opened.deviations, request.allow_unstable)
+        told = [ledger, *listeners]
+        for listener in told:
+            listener.begin(opened.header, selected=len(opened.cases))
+        interrupted = _run_all(opened, request.maxfail, told, is_stopped)
+    footer = ledger.close(today=date.today(), interrupted=interrupted)
+    assert footer is not None  # the ledger has begun
+    return RunRecords(opened.header, tuple(ledger.records), footer)
+
+
+def read_baseline(request: RunRequest, known_ids: Sequence[str] | None) -> tuple[Deviation, ...]:
+    """Return the known deviations; ids are checked when the known ones are given.
+
+    Raises:
+        UsageFault: as `read_deviations`.
+    """
+    if request.baseline is None:
+        return ()
+    return read_deviations(request.baseline, known_ids=known_ids, today=date.today())
+
+
+def _run_all(
+    opened: OpenRun,
+    maxfail: int | None,
+    listeners: Sequence[Listener],
+    is_stopped: Callable[[], bool],
+) -> bool:
+    """Run the cases in their order; return True if interrupted."""
+    failures = 0
+    try:
+        opened.start()
+        for instance in opened.cases:
+            record = opened.run_case(instance)
+            for listener in listeners:
+                listener.case(record)
+            failures += record.verdict in COUNTED
+            if failures == maxfail:
+                return False
+            if is_stopped():
+                return True
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _in_order(choice: Choice, instances: Sequence[Instance]) -> tuple[Instance, ...]:
+    """Return the chosen cases, those of one turn in the order of the files."""
+    chosen = {item.id for item in (*choice.run, *choice.unsupported)}
+    return tuple(sorted((item for item in instances if item.id in chosen), key=turn))
+
+
+def turn(instance: Instance) -> int:
+    """Return a case's turn: quick cases, waiting ones, those that disturb others, hazards."""
+    if instance.mark.hazard:
+        return 3
+    return 2 if instance.mark.alone else int(instance.mark.waiting)
