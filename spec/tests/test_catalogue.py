@@ -4,6 +4,7 @@ from collections import Counter
 
 import msgspec
 import pytest
+from check_each import check_each
 
 from wireproof_spec.catalogue import (
     Catalogue,
@@ -51,7 +52,7 @@ def test_a_law_belongs_to_one_clause(catalogue: Catalogue) -> None:
     assert [name for name, count in laws.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("clause", CLAUSES, ids=lambda clause: clause.id)
+@check_each(CLAUSES, lambda clause: clause.id)
 def test_each_clause_notes_the_words_that_led_to_its_level(clause: Clause) -> None:
     assert clause.words
     assert clause.section

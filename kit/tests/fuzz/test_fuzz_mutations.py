@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from check_each import check_each
 from fuzz_grammars import EACH_KIND, GRAMMARS, IGGY, NSQ, frames
 
 from wireproof_kit.fuzz.case import (
@@ -272,7 +273,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@check_each(TRAPS)
 def test_a_trap_makes_bytes_of_anything_and_changes_something(name: str) -> None:
     made = [TRAPS[name](text, Chance(5, index)) for index, text in enumerate(TEXTS)]
 

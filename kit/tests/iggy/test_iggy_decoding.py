@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from check_each import check_each
 from decode_command import Decode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +39,7 @@ LOG = (golden.folder() / "iggy-disk" / log_name(0)).read_bytes()
 MESSAGES: list[dict[str, object]] = json.loads(
     (golden.folder() / "iggy-disk" / "manifest.json").read_bytes()
 )["messages"]
-EACH = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+EACH = check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 
 
 def bytes_of(scenario: TcpScenario, direction: str, connection: str = "A") -> bytes:

@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cache
 
 import msgspec
-import pytest
+from check_each import check_each
 
 from wireproof_kit.runner.collect import collect
 from wireproof_spec.catalogue import is_below
@@ -40,7 +40,7 @@ def test_each_recorded_row_stands_in_the_table_once() -> None:
     assert Counter(row.scenario for row in table()) == recorded
 
 
-@pytest.mark.parametrize("row", table(), ids=lambda row: row.scenario)
+@check_each(table(), lambda row: row.scenario)
 def test_a_row_has_cases_that_exist_or_a_reason(row: Row) -> None:
     assert bool(row.cases) != bool(row.why)
     for name in row.cases:

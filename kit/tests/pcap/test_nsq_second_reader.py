@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import pytest
+from check_each import check_each
 from fuzz_grammars import NSQ_NAMES
 from fuzz_grammars import frames as frames_of
 from hypothesis import example, given, settings
@@ -131,20 +132,20 @@ def both_agree(one: Reading, other: Reading) -> None:
 RECORDED = [
     (scenario, connection) for scenario in golden.nsqd_tcp() for connection in scenario.connections
 ]
-EACH_RECORDED = pytest.mark.parametrize(
-    ("scenario", "connection"), RECORDED, ids=[f"{one.name}-{label}" for one, label in RECORDED]
-)
+EACH_RECORDED = check_each(RECORDED, lambda row: f"{row[0].name}-{row[1]}")
 
 
 @EACH_RECORDED
-def test_recorded_commands(scenario: golden.Scenario, connection: str) -> None:
+def test_recorded_commands(row: tuple[golden.Scenario, str]) -> None:
+    scenario, connection = row
     stream = b"".join(scenario.sent(connection)).removeprefix(commands.MAGIC)
 
     both_agree(commands_by_construct(stream), commands_by_scapy(stream))
 
 
 @EACH_RECORDED
-def test_recorded_frames(scenario: golden.Scenario, connection: str) -> None:
+def test_recorded_frames(row: tuple[golden.Scenario, str]) -> None:
+    scenario, connection = row
     stream = b"".join(scenario.received(connection))
 
     both_agree(frames_by_construct(stream), frames_by_scapy(stream))

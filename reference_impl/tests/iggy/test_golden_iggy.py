@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from check_each import check_each
 from iggy_bench import Bench, Client, exchange
 
 from wireproof_reference_impl.iggy.http import routes
@@ -73,9 +74,9 @@ def compared(found: bytes, step: TcpStep, times: Times) -> tuple[bytes, bytes]:
     return bytes(ours), bytes(theirs)
 
 
-@pytest.mark.parametrize("scenario", golden.tcp(), ids=lambda each: each.name)
+@check_each(golden.tcp(), lambda scenario: scenario.name)
 def test_tcp_scenario_is_repeated(scenario: TcpScenario, tmp_path: Path) -> None:
-    bench = bench_for(scenario.fixture, tmp_path)
+    bench = bench_for(scenario.fixture, tmp_path / scenario.name)
     clients: dict[str, Client] = {}
     times: Times = {}
     for step in scenario.steps:

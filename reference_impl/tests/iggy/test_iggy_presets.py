@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from check_each import check_each
 from iggy_bench import FIRST_US, Bench, polling, sending, sent
 from iggy_sessions import transcript
 
@@ -92,13 +93,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "preset",
-    [preset for preset in FAULTS.values() if preset.kind == CLAUSE],
-    ids=lambda preset: preset.name,
+@pytest.mark.timeout(300)
+@check_each(
+    [preset for preset in FAULTS.values() if preset.kind == CLAUSE], lambda preset: preset.name
 )
 def test_every_fault_shows(preset: Preset, plain: list[object], tmp_path: Path) -> None:
-    assert transcript(tmp_path, preset.name) != plain
+    assert transcript(tmp_path / preset.name, preset.name) != plain
 
 
 def test_a_session_without_faults_is_always_the_same(plain: list[object], tmp_path: Path) -> None:
@@ -198,7 +198,8 @@ def test_faults_without_a_late_twin_find_nothing_or_do_not_deliver() -> None:
         assert FAULTS[name].late is None
 
 
-@pytest.mark.parametrize("name", LATE_FAULTS)
+@pytest.mark.slow
+@check_each(LATE_FAULTS)
 def test_late_faults_are_right_at_first(
     name: str, plain: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,8 +207,8 @@ def test_late_faults_are_right_at_first(
     monkeypatch.setattr(lateness, "time_ns", lambda: FIRST_US * 1000)
     right = plain
     if name in TAKEN_BESIDES:
-        right = transcript(tmp_path / "right", variants=[TAKEN_BESIDES[name]])
-    assert transcript(tmp_path / "late", name) == right
+        right = transcript(tmp_path / f"{name} right", variants=[TAKEN_BESIDES[name]])
+    assert transcript(tmp_path / name, name) == right
 
 
 @pytest.mark.parametrize("name", ["state-zero-late", "poll-one-more-late", "new-ids-alike-late"])

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from check_each import check_each
 
 from wireproof_spec.decoding import decode, encode, spans
 from wireproof_spec.iggy import golden
@@ -152,7 +153,7 @@ def test_a_length_over_the_limit_is_refused_where_it_stands() -> None:
         payload.next_message()
 
 
-@pytest.mark.parametrize("state", range(256))
+@check_each(range(256))
 def test_a_changed_state_is_read_and_known_or_refused(state: int) -> None:
     data = LOG_BYTES[:8] + bytes([state]) + LOG_BYTES[9:58]
 

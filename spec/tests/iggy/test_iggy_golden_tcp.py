@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from check_each import check_each
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.iggy import commands, golden, statuses
@@ -113,7 +114,7 @@ def polled(name: str, *, which: int = 0) -> PolledMessages:
     return decode(POLLED_MESSAGES, bodies[which])
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+@check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 def test_every_request_is_read_and_built_back(scenario: TcpScenario) -> None:
     for exchange in exchanges(scenario):
         request = exchange.request
@@ -123,7 +124,7 @@ def test_every_request_is_read_and_built_back(scenario: TcpScenario) -> None:
         assert encode(shape, decode_payload(request.code, request.payload)) == request.payload
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+@check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 def test_every_frame_is_read_and_built_back(scenario: TcpScenario) -> None:
     for exchange in exchanges(scenario):
         if exchange.request is not None:
@@ -135,7 +136,7 @@ def test_every_frame_is_read_and_built_back(scenario: TcpScenario) -> None:
             assert encode(RESPONSE, decode(RESPONSE, step.data)) == step.data
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+@check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 def test_every_answer_is_read_and_built_back(scenario: TcpScenario) -> None:
     for exchange in exchanges(scenario):
         if exchange.request is None or not (exchange.outcome and exchange.outcome.data):
@@ -377,7 +378,7 @@ def test_no_recorded_poll_reads_as_one_of_another_layout(shape: Schema[PolledMes
     assert compared > 40
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+@check_each(SCENARIOS.values(), lambda scenario: scenario.name)
 def test_answers_are_read_byte_by_byte(scenario: TcpScenario) -> None:
     data = b"".join(step.data for step in scenario.steps if step.direction == "s2c")
     reader = ResponseReader(LIMIT)

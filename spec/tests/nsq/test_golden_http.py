@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from check_each import check_each
 
 from wireproof_spec import strict_json
 from wireproof_spec.json_schema import check
@@ -52,7 +53,7 @@ def is_unescaped(exchange: HttpExchange) -> bool:
     return UNESCAPED.encode() in exchange.response_body
 
 
-@pytest.mark.parametrize("exchange", bodies(NSQD + NSQLOOKUPD), ids=lambda row: row.name)
+@check_each(bodies(NSQD + NSQLOOKUPD), lambda row: row.name)
 def test_bodies_follow_their_schema(exchange: HttpExchange) -> None:
     if is_unescaped(exchange):
         with pytest.raises(WireError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import pytest
+from check_each import check_each
 
 from wireproof_spec.decoding import Schema, decode, encode, spans
 from wireproof_spec.nsq import golden, names
@@ -34,7 +35,7 @@ T = TypeVar("T")
 
 TABLE = tomllib.loads((golden.folder() / "refused.toml").read_text("utf-8"))
 SCENARIOS = [scenario for scenario in golden.nsqd_tcp() if scenario.name not in TABLE["waiting"]]
-EACH = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+EACH = check_each(SCENARIOS, lambda scenario: scenario.name)
 
 
 @dataclass(frozen=True)

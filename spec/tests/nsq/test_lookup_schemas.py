@@ -1,6 +1,7 @@
 """The schemas of what lookup servers say, against recorded answers and against broken ones."""
 
 import pytest
+from check_each import check_each
 
 from wireproof_spec import strict_json
 from wireproof_spec.json_schema import check
@@ -118,12 +119,12 @@ def test_recorded_answers_are_of_both_kinds_and_envelopes() -> None:
     }
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@check_each(ROWS, lambda row: row.name)
 def test_recorded_answers_follow_their_schema(row: HttpExchange) -> None:
     assert check(schema_of(row), strict_json.read(row.response_body).value) == ()
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@check_each(ROWS, lambda row: row.name)
 def test_recorded_answers_break_the_schema_of_the_other_envelope(row: HttpExchange) -> None:
     name = schema_of(row)
     other = name.removesuffix("-wrapped") if "-wrapped" in name else f"{name}-wrapped"

@@ -4,6 +4,7 @@ import json
 from typing import Any, cast
 
 import pytest
+from check_each import check_each
 from jsonschema import Draft202012Validator
 
 from wireproof_spec import json_schema
@@ -25,7 +26,7 @@ BORN = 1533780827824
 NOT_IN_A_MESSAGE = "OMX-116"
 """Its text is no JSON, and so is no message around it either."""
 
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+each_row = check_each(ROWS, lambda row: row.id)
 
 
 def law_of(clause: Clause) -> Law:
@@ -87,9 +88,7 @@ def test_a_row_is_decided_by_the_clause_of_its_rule(row: GoldenDocument) -> None
         assert of("undecided", found) == decided_by(row.rule)
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in HEADERS if row.id != NOT_IN_A_MESSAGE], ids=lambda row: row.id
-)
+@check_each([row for row in HEADERS if row.id != NOT_IN_A_MESSAGE], lambda row: row.id)
 def test_an_extension_header_is_decided_alike_in_a_message(row: GoldenDocument) -> None:
     found = verdicts(read(in_a_message(row), Kind.MESSAGE))
     assert of("fail", found) == (decided_by(row.rule) if row.verdict == "invalid" else set())

@@ -5,6 +5,7 @@ import re
 
 import h11
 import pytest
+from check_each import check_each
 from nsq_bench import Bench, Client
 
 from wireproof_reference_impl.nsq.options import DEPLOYED
@@ -82,10 +83,8 @@ def came(client: Client, step: Step) -> None:
         expected = expected[length:]
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [each for each in REPLAYED if each.name not in LEFT_OUT],
-    ids=lambda each: each.name,
+@check_each(
+    [each for each in REPLAYED if each.name not in LEFT_OUT], lambda scenario: scenario.name
 )
 def test_scenario_is_repeated(scenario: Scenario) -> None:
     deployed = bench(scenario)

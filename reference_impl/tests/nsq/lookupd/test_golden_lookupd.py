@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import cast
 
-import pytest
+from check_each import check_each
 from cluster_bench import ClusterBench, exchange, parsed
 
 from wireproof_reference_impl.nsq.lookupd import api
@@ -134,9 +134,7 @@ def comparable(body: bytes) -> object:
     return shape(found)
 
 
-@pytest.mark.parametrize(
-    "row", [each for each in ROWS if each.name not in LEFT_OUT], ids=lambda each: each.name
-)
+@check_each([each for each in ROWS if each.name not in LEFT_OUT], lambda row: row.name)
 def test_row_is_repeated(row: HttpExchange) -> None:
     status, headers, body = parsed(replayed()[row.name])
     assert status == row.status
