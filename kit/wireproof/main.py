@@ -94,13 +94,13 @@ def _root() -> click.Command:
 
 def _show_version(context: click.Context, _param: click.Parameter, value: object) -> None:
     if value and not context.resilient_parsing:
-        from wireproof_kit.protocols import PROTOCOLS
+        from wireproof_kit.protocols import known_protocols
         from wireproof_kit.version import KIT_VERSION
         from wireproof_spec.catalogue import load_catalogue
 
         known = {
             name: revision
-            for protocol in PROTOCOLS
+            for protocol in known_protocols()
             for name, revision in load_catalogue(protocol).revisions.items()
         }
         revisions = ", ".join(f"{name} r{revision}" for name, revision in known.items())

@@ -12,7 +12,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import nearest_words
 from wireproof.view.style import flowed, wrapped
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
 from wireproof_spec.catalogue import (
     Capability,
@@ -60,7 +60,7 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     Raises:
         UsageFault: nothing has that id.
     """
-    catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+    catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
     for catalogue in catalogues:
         subject = _named(catalogue, identifier)
         if subject is not None:

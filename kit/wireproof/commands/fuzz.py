@@ -30,7 +30,7 @@ from wireproof_kit.fuzz.campaign.plan import Plan
 from wireproof_kit.fuzz.campaign.workers import Place, run_workers
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.process import usage
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import fuzzed, read_target
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
 
 TIME_S = 60.0
@@ -209,7 +209,7 @@ def _time(context: click.Context, param: click.Parameter, value: str | None) -> 
 
 def _options() -> Generator[click.Option]:
     file = click.Path(path_type=Path)
-    known = click.Choice([name for name, entry in PROTOCOLS.items() if entry.fuzzing])
+    known = click.Choice(fuzzed())
     yield click.Option(
         ["--reference"],
         is_flag=False,

@@ -17,7 +17,7 @@ from wireproof.view.style import wrapped
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import judged
 from wireproof_kit.runner.instance import known_ids
@@ -116,7 +116,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
             wrong.
     """
     protocol = bundle.header.target.protocol
-    if protocol not in PROTOCOLS:
+    if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
     catalogue = load_catalogue(protocol)
     refuse_later(catalogue, terms.spec_revision)

@@ -46,13 +46,13 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     Raises:
         UsageFault: a prefix selects none.
     """
-    from wireproof_kit.protocols import PROTOCOLS
+    from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import unmatched
     from wireproof_spec.catalogue import load_catalogue
 
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
-            catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+            catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
             raise UsageFault(unmatched(prefix, instances, catalogues))
     return [item for item in instances if is_chosen(item, prefixes)]
 

@@ -37,7 +37,7 @@ from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
@@ -142,7 +142,7 @@ run = Command(
 def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
     """Return whose cases are collected: the target's, unless what is known of others counts."""
     if options["last_failed"] or request.baseline is not None:
-        return PROTOCOLS
+        return known_protocols()
     plan = request.plan
     return [plan.protocol or read_target(plan.url).protocol]
 

@@ -1,13 +1,10 @@
 """``wireproof serve``: the reference broker, in this process."""
 
-from collections.abc import Callable
-from typing import cast
-
 import click
 
 from wireproof.options.lazy_group import HELP, Command
 from wireproof.options.suggestions import suggestion
-from wireproof_kit.protocols import PROTOCOLS, referenced, resolve
+from wireproof_kit.protocols import referenced, server
 
 EXAMPLES = (
     ("wireproof serve nsq", "run an NSQ broker on the usual ports"),
@@ -44,5 +41,4 @@ def serve(protocol: str, arguments: tuple[str, ...]) -> int:
     if protocol not in referenced():
         hint = suggestion(protocol, list(referenced()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")
-    main = cast(Callable[[list[str]], int | None], resolve(PROTOCOLS[protocol].server))
-    return main(list(arguments)) or 0
+    return server(protocol)(list(arguments))

@@ -23,7 +23,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn, cast
 
-from wireproof_kit.protocols import PROTOCOLS, resolve
+from wireproof_kit.protocols import resolve, server
 
 MOST_BYTES = 1 << 18
 COLLECT_EVERY = 50_000
@@ -139,7 +139,7 @@ def _import_all(package: str) -> None:
 def main(protocol: str, setup: str = "") -> None:
     """Serve until the end of stdin."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve = cast(Serve, resolve(PROTOCOLS[protocol].server))
+    serve = server(protocol)
     _import_all(serve.__module__.rpartition(".")[0])
     prepare = cast(Setup, resolve(setup)) if setup else None
     gc.collect()

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 from wireproof_kit.errors import TargetUnreachable
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import kit_part
 from wireproof_kit.targets.scratch import scratch
+from wireproof_spec.protocol import Group, entry_point
 
 READY_WITHIN_S = 20.0
 END_WITHIN_S = 5.0
@@ -106,7 +107,7 @@ def started(
 
     Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
     """
-    module = PROTOCOLS[protocol].server.partition(":")[0]
+    module = entry_point(Group.SERVERS, protocol).module
     return subprocess.Popen(
         [sys.executable, "-m", module, *LIFE, *arguments],
         stdin=subprocess.PIPE,
@@ -128,12 +129,12 @@ def memory_folder() -> str | None:
 
 def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
     """Return the options with which a reference offers all that cases need, and others."""
-    return [*PROTOCOLS[protocol].reference, "--data", folder, *options]
+    return [*kit_part(protocol).reference, "--data", folder, *options]
 
 
 def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
     """Return the URL of a reference by what it said when it was ready; null is left out."""
-    keys = PROTOCOLS[protocol].keys
+    keys = kit_part(protocol).keys
     told = ((key, ready.get(said)) for key, said in keys.items())
     query = "&".join(f"{key}={_joined(value)}" for key, value in told if value is not None)
     return f"{protocol}://{ready['tcp']}" + (f"?{query}" if query else "")

@@ -5,12 +5,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from wireproof_kit.errors import TargetUnreachable, UsageFault
-from wireproof_kit.fuzz.driver import Grounds, GroundsOptions, OpenGrounds
+from wireproof_kit.fuzz.driver import Grounds, GroundsOptions
 from wireproof_kit.fuzz.oracle.process import born
-from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
+from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.embedded import EmbeddedReference, first_line, reference_url, started
 from wireproof_kit.targets.target import Target
@@ -132,12 +131,12 @@ def open_grounds(target: Target, options: GroundsOptions) -> Grounds:
     Raises:
         UsageFault: its protocol cannot be fuzzed, or it has no address.
     """
-    entry = PROTOCOLS[target.protocol]
-    if not entry.fuzzing:
+    opened = kit_part(target.protocol).open_grounds
+    if opened is None:
         raise UsageFault(f"{target.url}: protocol {target.protocol} cannot be fuzzed")
     if not target.host:
         raise UsageFault(f"{target.url}: fuzzing needs one node; give HOST:PORT")
-    return cast(OpenGrounds, resolve(entry.fuzzing))(target, options)
+    return opened(target, options)
 
 
 def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
