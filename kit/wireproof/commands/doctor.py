@@ -27,7 +27,7 @@ from wireproof_spec.catalogue import load_catalogue
 
 EXAMPLES = (
     ("wireproof doctor", "check this machine"),
-    ("wireproof doctor nsq://127.0.0.1:4150", "and whether a target can be reached"),
+    ("wireproof doctor nsq://127.0.0.1:4150", "also check whether a target can be reached"),
 )
 CONNECT_S = 3.0
 JAVA_S = 20.0
@@ -57,7 +57,7 @@ class Finding:
 def doctor(url: str | None) -> int:
     """Check versions, packages, Java, ports, and whether a target can be reached.
 
-    Ends with 2 when something is missing that a run cannot do without.
+    Exit code: 2 if something is missing that a run needs.
     """
     findings = list(_machine())
     settings = settings_for(manner())

@@ -26,9 +26,15 @@ from wireproof_spec.catalogue import (
 )
 
 EXAMPLES = (
-    ("wireproof explain ext.publish.header-json", "a clause: the law, its words, its cases"),
-    ("wireproof explain nsq/publish/header-json", "a case: what is sent, what is accepted"),
-    ("wireproof explain trace-empty", "a reading: where the text leaves a choice"),
+    (
+        "wireproof explain ext.publish.header-json",
+        "a clause: its rule, the words of the text and the cases",
+    ),
+    (
+        "wireproof explain nsq/publish/header-json",
+        "a case: what it sends and which answers are accepted",
+    ),
+    ("wireproof explain trace-empty", "a reading: the choices where the text is ambiguous"),
     ("wireproof explain ext.publish", "a group of clauses"),
 )
 INDENT = 13

@@ -15,15 +15,23 @@ from wireproof_kit.runner.instance import Instance
 Form = Literal["text", "json", "md"]
 
 EXAMPLES = (
-    ("wireproof list", "every case"),
-    ("wireproof list nsq/publish ext.http", "cases whose id, or whose clause's id, begins so"),
-    ("wireproof list --format md > cases.md", "as a Markdown table"),
+    ("wireproof list", "list every case"),
+    (
+        "wireproof list nsq/publish ext.http",
+        "cases whose id, or whose clause id, begins with one of these",
+    ),
+    ("wireproof list --format md > cases.md", "write a Markdown table"),
 )
 
 
 @click.command("list", cls=Command, examples=EXAMPLES)
 @click.argument("ids", nargs=-1)
-@click.option("--format", "form", type=click.Choice(("text", "json", "md")), help="Default: text.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "md")),
+    help="Output format; default text.",
+)
 def listing(ids: tuple[str, ...], form: Form | None) -> None:
     """List the cases with clause, level and needs."""
     instances = select(collect(), ids)

@@ -54,21 +54,33 @@ WORST_FIRST = (INTERRUPTED, NOT_DONE, 1, 3, 0)
 
 EXAMPLES = (
     ("wireproof run nsq://127.0.0.1:4150", "judge everything the target offers"),
-    ("wireproof run --reference", "judge the embedded reference"),
-    ("wireproof run nsq://127.0.0.1:4150 ext.publish nsq/http", "only what begins so"),
-    ("wireproof run URL --profile should --baseline deviations.toml", "stricter, known failures"),
-    ("wireproof run URL --data /var/lib/nsqd --lookupd 10.0.0.1:4161", "disk and cluster cases"),
-    ("wireproof run URL --hazardous --restart 'systemctl restart nsqd'", "what kills brokers"),
+    ("wireproof run --reference", "judge the embedded reference broker"),
+    (
+        "wireproof run nsq://127.0.0.1:4150 ext.publish nsq/http",
+        "only cases whose id, or whose clause id, begins with one of these",
+    ),
+    (
+        "wireproof run URL --profile should --baseline deviations.toml",
+        "count level should as well; allow the known failures in the file",
+    ),
+    (
+        "wireproof run URL --data /var/lib/nsqd --lookupd 10.0.0.1:4161",
+        "also run the cases that need a data directory or a cluster",
+    ),
+    (
+        "wireproof run URL --hazardous --restart 'systemctl restart nsqd'",
+        "also run cases that are known to crash brokers",
+    ),
 )
 
 
 def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) -> int:
     """Judge a broker, clause by clause.
 
-    An argument with :// is the target, the others are prefixes of case or clause ids. Exit
-    code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted. With
-    --reference that of each protocol selected is judged; the files of the second and on bear its
-    name behind theirs.
+    An argument that contains :// is the target; the others are prefixes of case or clause ids.
+    Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 undecided, 130
+    interrupted. --reference judges the reference broker of each selected protocol in turn; from
+    the second protocol on, its name is added to the names of the files.
     """
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
