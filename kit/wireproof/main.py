@@ -21,9 +21,15 @@ _ADVICE = "Is the broker running? Try: wireproof doctor {}"
 
 EXAMPLES = (
     ("wireproof run nsq://127.0.0.1:4150", "judge a broker, clause by clause"),
-    ("wireproof run --reference --html report.html", "judge the reference, write a report"),
-    ("wireproof explain ext.publish.header-json", "what a clause says and what is accepted"),
-    ("wireproof doctor nsq://127.0.0.1:4150", "why does it not work here?"),
+    (
+        "wireproof run --reference --html report.html",
+        "judge the reference broker and write a report",
+    ),
+    (
+        "wireproof explain ext.publish.header-json",
+        "show what a clause says and which answers are accepted",
+    ),
+    ("wireproof doctor nsq://127.0.0.1:4150", "find out why it does not work on this machine"),
 )
 
 
@@ -88,13 +94,13 @@ def _root() -> click.Command:
 
 def _show_version(context: click.Context, _param: click.Parameter, value: object) -> None:
     if value and not context.resilient_parsing:
-        from wireproof_kit.protocols import PROTOCOLS
+        from wireproof_kit.protocols import known_protocols
         from wireproof_kit.version import KIT_VERSION
         from wireproof_spec.catalogue import load_catalogue
 
         known = {
             name: revision
-            for protocol in PROTOCOLS
+            for protocol in known_protocols()
             for name, revision in load_catalogue(protocol).revisions.items()
         }
         revisions = ", ".join(f"{name} r{revision}" for name, revision in known.items())

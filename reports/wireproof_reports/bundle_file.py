@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 import msgspec
 
 from wireproof_spec.catalogue import Catalogue, load_catalogue
+from wireproof_spec.protocol import protocols
 from wireproof_spec.record import (
     FORMAT,
     BundleRecord,
@@ -50,8 +50,7 @@ def law_of(name: str, protocol: str) -> Catalogue:
     Raises:
         BundleFault: this version knows no such protocol.
     """
-    law = resources.files("wireproof_spec") / protocol / "catalogue"
-    if not protocol.isidentifier() or not law.is_dir():
+    if protocol not in protocols():
         raise BundleFault(f"{name}: protocol {protocol!r} is unknown to this version")
     return load_catalogue(protocol)
 

@@ -8,9 +8,10 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from importlib import resources
 
 import msgspec
+
+from wireproof_spec.protocol import find_protocol
 
 _FENCE = "```"
 _PRE = re.compile(r"</?pre>")
@@ -65,7 +66,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load_accounts(protocol: str) -> tuple[Account, ...]:
     """Read a protocol's accounting tables."""
-    folder = resources.files(f"wireproof_spec.{protocol}") / "accounting"
+    folder = find_protocol(protocol).folder() / "accounting"
     names = sorted(item.name for item in folder.iterdir() if item.name.endswith(".toml"))
     texts = [(folder / name).read_text(encoding="utf-8") for name in names]
     return tuple(msgspec.convert(tomllib.loads(text), Account) for text in texts)

@@ -8,10 +8,11 @@ import functools
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import resources
 from typing import Literal, TypeVar
 
 import msgspec
+
+from wireproof_spec.protocol import find_protocol
 
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
@@ -180,8 +181,9 @@ def load_catalogue(protocol: str) -> Catalogue:
 
     Raises:
         CatalogueFault: a file does not fit its schema, or an id is unknown or stands twice.
+        UnknownProtocol: no installed package registers the protocol.
     """
-    folder = resources.files(f"wireproof_spec.{protocol}") / "catalogue"
+    folder = find_protocol(protocol).folder() / "catalogue"
     texts = {
         item.name: item.read_text(encoding="utf-8")
         for item in folder.iterdir()

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
 from wireproof_spec import strict_json
+from wireproof_spec.protocol import UnknownProtocol, find_protocol
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wording import shown
 
@@ -51,11 +51,10 @@ def document(name: str) -> JsonValue:
         LookupError: there is none.
     """
     protocol, _, stem = name.partition("/")
-    package = f"wireproof_spec.{protocol}"
     try:
-        file = resources.files(package) / "json_schemas" / f"{stem}.json"
+        file = find_protocol(protocol).folder() / "json_schemas" / f"{stem}.json"
         return strict_json.read(file.read_bytes()).value
-    except (ModuleNotFoundError, FileNotFoundError):
+    except (UnknownProtocol, FileNotFoundError):
         raise LookupError(f"no JSON Schema is called {name}") from None
 
 

@@ -3,9 +3,10 @@
 import functools
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
 
 from msgspec import Struct, convert, field
+
+from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 
 class Observations(Struct, frozen=True, rename={"within": "in"}):
@@ -26,9 +27,9 @@ class Observations(Struct, frozen=True, rename={"within": "in"}):
 def load_observations(protocol: str) -> Observations:
     """Read the sentences of a protocol; there are none if it has no file of them."""
     try:
-        file = resources.files(f"wireproof_spec.{protocol}") / "observations.toml"
+        file = find_protocol(protocol).folder() / "observations.toml"
         text = file.read_text(encoding="utf-8")
-    except (ModuleNotFoundError, FileNotFoundError):
+    except (UnknownProtocol, FileNotFoundError):
         return Observations()
     return convert(tomllib.loads(text), Observations)
 

@@ -8,7 +8,7 @@ from cli_process import wireproof
 from wireproof.commands.explain import find
 from wireproof.main import main
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import known_protocols
 from wireproof_spec.catalogue import load_catalogue
 
 
@@ -21,7 +21,7 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", known_protocols())
 def test_every_id_of_the_catalogue_is_explained(
     capsys: pytest.CaptureFixture[str], protocol: str
 ) -> None:

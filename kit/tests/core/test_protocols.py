@@ -1,4 +1,4 @@
-"""The table of protocols: every name in it is there, and a protocol is an entry and no more."""
+"""Protocols are registered: what is named is there, and cores know none of them."""
 
 import ast
 import re
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from registration import Registration
 from small_law import CLAUSE
 
 from wireproof.commands.protocol_decode import Decoder, decoded_protocols, decoder_of
@@ -18,23 +19,33 @@ from wireproof_kit.case import CaseMark
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.observation import observed
 from wireproof_kit.protocols import (
-    PROTOCOLS,
-    ProtocolEntry,
     example_url,
+    fuzzed,
+    kit_part,
+    known_protocols,
     read_target,
     referenced,
-    resolve,
     schemes,
-    session_opener,
+    server,
+    suites,
     target_keys,
     url_of,
 )
 from wireproof_kit.runner.instance import Instance, make_instance
 from wireproof_kit.runner.run import RunPlan, reference_of
-from wireproof_reports.protocols import PROTOCOLS as REPORTED
-from wireproof_reports.protocols import known
+from wireproof_reports.exchange.protocol import ReportPart, report_part
 from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.protocol import (
+    Group,
+    Protocol,
+    UnknownProtocol,
+    find_protocol,
+    having,
+    protocols,
+    registered,
+)
 
+PROTOCOLS = known_protocols()
 HOUSE = Path(__file__).parents[3]
 ROOMS = (
     "spec/wireproof_spec",
@@ -50,38 +61,62 @@ CORES = [
     for path in (HOUSE / room).rglob("*.py")
     if not set(PROTOCOLS) & set(path.parts)
 ]
-TABLES = ("wireproof_kit/protocols.py", "wireproof_reports/protocols.py")
 OF_A_PROTOCOL = re.compile(rf"(?<![a-z])({'|'.join(PROTOCOLS)})(?![a-z])|nsqd|lookupd", re.I)
 
-ENTRIES = pytest.mark.parametrize("entry", PROTOCOLS.values(), ids=PROTOCOLS)
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    yield
+    protocols.cache_clear()
 
 
-@ENTRIES
-def test_every_dotted_name_is_there(entry: ProtocolEntry) -> None:
-    named = [entry.session, entry.server, entry.decoder, entry.replayer, *entry.several.values()]
-    for dotted in filter(None, named):
-        assert callable(resolve(dotted)), dotted
+EVERY = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_ours_are_registered_in_the_order_of_ranks() -> None:
+    assert tuple(protocols())[:3] == ("nsq", "iggy", "oms")
+    assert all(name == each.name for name, each in protocols().items())
+    assert set(registered(Group.KIT)) == set(protocols())
+
+
+@pytest.mark.parametrize("group", Group)
+def test_every_entry_point_is_there(group: Group) -> None:
+    assert registered(group)
+    for entry in registered(group).values():
+        assert entry.load() is not None, entry
+
+
+@EVERY
 def test_every_protocol_has_its_law(protocol: str) -> None:
     assert load_catalogue(protocol).protocol == protocol
-    assert callable(session_opener(protocol))
+    assert callable(kit_part(protocol).open_session)
+    assert suites(protocol)
 
 
-@ENTRIES
-def test_what_a_reference_says_is_a_key_of_its_protocol(entry: ProtocolEntry) -> None:
-    assert bool(entry.server) == bool(entry.keys)
-    assert set(entry.keys) <= set(entry.target_keys)
+@EVERY
+def test_what_a_reference_says_is_a_key_of_its_protocol(protocol: str) -> None:
+    known = kit_part(protocol)
+    assert (protocol in referenced()) == bool(known.keys)
+    assert set(known.keys) <= set(known.target_keys)
+    assert set(fuzzed()) <= set(referenced())
 
 
-@pytest.mark.parametrize("protocol", REPORTED)
-def test_what_reports_know_is_there(protocol: str) -> None:
-    parts = ("parts", "presumption", "plan", "vendor")
-    named = [part for part in parts if getattr(REPORTED[protocol], part)]
-    assert protocol in PROTOCOLS
-    assert all(known(protocol, part) is not None for part in named)
-    assert known("tick", "parts") is None
+def test_what_is_missing_reports_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {"nsq", "iggy"} <= set(having(Group.REPORTS))
+    assert report_part("nsq").parts is not None
+    assert report_part("tick") == ReportPart()
+    with pytest.raises(UnknownProtocol, match="protocol 'tick' is unknown; known: nsq"):
+        find_protocol("tick")
+    Registration(monkeypatch).add(Group.REPORTS, "tick", "wireproof_spec.nsq:PROTOCOL")
+    with pytest.raises(UnknownProtocol, match=r"entry point tick of wireproof\.reports, is no R"):
+        report_part("tick")
+
+
+def test_without_any_entry_point_the_next_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wireproof_spec.protocol.registered", lambda group: {})
+    protocols.cache_clear()
+    with pytest.raises(UnknownProtocol, match="no protocol is registered; install wireproof"):
+        protocols()
 
 
 def test_what_the_command_line_takes_from_it_fits() -> None:
@@ -89,9 +124,10 @@ def test_what_the_command_line_takes_from_it_fits() -> None:
         decoder = decoder_of(protocol)
         assert isinstance(decoder, Decoder)
         assert all(isinstance(option, click.Option) for option in decoder.options)
-    for protocol, entry in PROTOCOLS.items():
-        if entry.replayer:
-            assert isinstance(replayer_of(protocol), Replayer)
+    for protocol in having(Group.REPLAYERS):
+        assert isinstance(replayer_of(protocol), Replayer)
+    for protocol in referenced():
+        assert callable(server(protocol))
 
 
 def test_an_address_alone_is_told_by_its_port() -> None:
@@ -101,9 +137,16 @@ def test_an_address_alone_is_told_by_its_port() -> None:
     assert read_target(example_url()).url == example_url()
 
 
-def test_a_second_protocol_only_adds_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = replace(PROTOCOLS["nsq"], target_keys={"http": target_keys()["http"]})
-    monkeypatch.setitem(PROTOCOLS, "tick", entry)
+TICK = Protocol("tick", "tick", rank=3)
+TICK_KIT = replace(kit_part("nsq"), target_keys={"http": target_keys()["http"]}, schemes=())
+
+
+def test_a_further_protocol_only_registers_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    own = Registration(monkeypatch)
+    own.add(Group.PROTOCOLS, "tick", f"{__name__}:TICK")
+    own.add(Group.KIT, "tick", f"{__name__}:TICK_KIT")
+    own.add(Group.SERVERS, "tick", "tick.server:main")
 
     assert read_target("tick://h:1", [("http", "h:2")]).http == "h:2"
     assert "tick" in referenced()
@@ -129,11 +172,15 @@ def instance(case_id: str) -> Instance:
 
 
 @pytest.mark.process
-def test_the_table_imports_no_protocol() -> None:
+def test_what_is_known_of_protocols_imports_nothing_heavy() -> None:
+    """Of a protocol its package and the module of its part: no grammar, session or decoder."""
     code = (
-        "import sys, wireproof_kit.protocols, wireproof_reports.protocols\n"
+        "import sys, wireproof_kit.protocols as kit, wireproof_reports.exchange.protocol as told\n"
+        "kit.target_keys(), kit.fuzzed(), [told.report_part(p) for p in kit.known_protocols()]\n"
         "parts = [name.split('.') for name in sys.modules if name.startswith('wireproof')]\n"
-        f"print(*['.'.join(p) for p in parts if set(p) & {set(PROTOCOLS)!r}])"
+        f"own = [p for p in parts if set(p) & {set(PROTOCOLS)!r}]\n"
+        "print(*['.'.join(p) for p in own if len(p) > 2 and p[2:] != ['protocol']])\n"
+        "print(*{'construct', 'hypothesis', 'pytest', 'scapy'} & set(sys.modules))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -143,13 +190,12 @@ def test_the_table_imports_no_protocol() -> None:
 
 @pytest.mark.slow
 def test_no_core_names_a_protocol() -> None:
-    """Examples and docstrings aside; the tables are what may name them."""
-    cores = [path for path in CORES if not str(path).endswith(TABLES)]
+    """Examples and docstrings aside; no module of a core is an exception."""
     found = [
-        f"{path.name}: {word}" for path in cores for word in said(ast.parse(path.read_text()))
+        f"{path.name}: {word}" for path in CORES for word in said(ast.parse(path.read_text()))
     ]
 
-    assert len(cores) > 100
+    assert len(CORES) > 100
     assert [word for word in found if OF_A_PROTOCOL.search(word)] == []
     assert OF_A_PROTOCOL.search("target.lookupd")
     assert OF_A_PROTOCOL.search("wireproof_kit.nsq")

@@ -11,7 +11,7 @@ from fuzz_grammars import GRAMMARS, frames
 from wireproof_kit import fuzz
 from wireproof_kit.fuzz.generate.edits import Prepared
 from wireproof_kit.fuzz.generate.mutations import menu
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import known_protocols
 from wireproof_spec.iggy import commands
 from wireproof_spec.nsq import error_codes, names
 
@@ -19,7 +19,7 @@ CORE = sorted(Path(str(fuzz.__file__)).parent.rglob("*.py"))
 WORD = re.compile(r"[A-Za-z_]+")
 SPOKEN = {
     *("topic", "channel", "partition", "ephemeral", "stream_id", "consumer", "offset", "nsqd"),
-    *PROTOCOLS,
+    *known_protocols(),
 }
 """What protocols speak of in fields, paths and queries."""
 
@@ -76,7 +76,7 @@ def test_the_core_says_no_word_of_any_protocol(path: Path) -> None:
 def test_the_core_imports_no_protocol(path: Path) -> None:
     parts = {part for name in imported(path) for part in name.split(".")}
 
-    assert not parts & set(PROTOCOLS)
+    assert not parts & set(known_protocols())
 
 
 @pytest.mark.slow

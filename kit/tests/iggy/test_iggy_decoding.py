@@ -2,7 +2,6 @@
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ from wireproof_kit.iggy.decoding.sources import (
     decode_pipe,
     recognised,
 )
-from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.decoding import encode
 from wireproof_spec.iggy import commands, golden
 from wireproof_spec.iggy.bodies.poll_messages import POLLED_MESSAGES_TAGGED, PolledMessages
@@ -277,12 +275,8 @@ def test_a_time_that_no_calendar_has_is_left_out() -> None:
     assert moment(2**64 - 1) == ""
 
 
-def test_the_command_line_decodes_iggy(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_decodes_iggy(capsys: pytest.CaptureFixture[str]) -> None:
     decode = Decode(capsys)
-    entry = replace(PROTOCOLS["nsq"], decoder="wireproof.iggy.decode:decoder")
-    monkeypatch.setitem(PROTOCOLS, "iggy", entry)
 
     assert decode("--protocol", "iggy", "0400000001000000").startswith("request   ping")
     assert "--generation" in decode("--help", "--protocol", "iggy")

@@ -3,7 +3,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.resources import as_file
 from pathlib import Path
 from typing import cast
@@ -11,14 +10,15 @@ from typing import cast
 import click
 import pytest
 from decode_command import Decode, Fields, queue_file, record
+from registration import Registration
 
 from wireproof.commands.protocol_decode import Decoder, Source
 from wireproof_kit.decoding.decoded import Decoded, Told
-from wireproof_kit.protocols import PROTOCOLS
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
 from wireproof_spec.nsq.message import Extend, Message
+from wireproof_spec.protocol import Group, Protocol, protocols
 
 OK_FRAME = "00000006000000004f4b"
 MEGABYTE = 1 << 20
@@ -352,15 +352,20 @@ def test_a_second_protocol_brings_its_own_decoder(
     decode: Decode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Options, examples and meaning are those of the protocol that is named."""
-    entry = replace(PROTOCOLS["nsq"], decoder=f"{__name__}:ticks")
-    monkeypatch.setitem(PROTOCOLS, "tick", entry)
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    own = Registration(monkeypatch)
+    own.add(Group.PROTOCOLS, "tick", f"{__name__}:TICK")
+    own.add(Group.DECODERS, "tick", f"{__name__}:ticks")
 
     assert decode("--protocol", "tick", "0102", "--as", "tock").startswith("tock   2 bytes")
     assert decode("0102", "--as", "tock", "--protocol=tick").startswith("tock   2 bytes")
     assert "wireproof decode ff" in decode("--help", "--protocol", "tick")
     decode("0102", "--side", "disk", "--protocol", "tick", code=2)
     assert "no such option '--side'" in decode.error
+    protocols.cache_clear()
+
+
+TICK = Protocol("tick", "tick")
 
 
 def ticks() -> Decoder:

@@ -25,11 +25,14 @@ REACH_S = 5.0
 LOCAL = "local[*]"
 
 EXAMPLES = (
-    ("wireproof aggregate history --out site", "all questions to a history"),
-    ("wireproof aggregate runs/ --out site", "a folder of bundles, ingested first"),
+    ("wireproof aggregate history --out site", "analyse a history"),
+    (
+        "wireproof aggregate runs/ --out site",
+        "analyse a folder of bundles; they are ingested first",
+    ),
     (
         "wireproof aggregate history --out site --master spark://host:7077",
-        "the same, where one machine does not suffice",
+        "use a Spark cluster",
     ),
 )
 
@@ -41,17 +44,17 @@ EXAMPLES = (
     required=True,
     type=click.Path(path_type=Path),
     metavar="SITE",
-    help="Folder of the pages.",
+    help="Folder for the pages.",
 )
-@click.option("--master", default=LOCAL, show_default=True, metavar="URL", help="Spark's master.")
 @click.option(
-    "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's own; repeatable."
+    "--master", default=LOCAL, show_default=True, metavar="URL", help="URL of the Spark master."
 )
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A Spark setting; repeatable.")
 def aggregate(source: str, out: Path, master: str, conf: tuple[str, ...]) -> None:
-    """Ask a history all questions; the answers are a site of pages.
+    """Analyse the history with Spark and write the results as a static site.
 
-    Its numbers are JSON files in SITE/data. A folder of bundles is taken into SITE/history
-    first. What Spark says is in SITE/spark.log.
+    The figures are written as JSON files to SITE/data. A folder of bundles is ingested into
+    SITE/history first. The output of Spark is in SITE/spark.log.
     """
     refuse_without("pyspark", "pyarrow")
     settings = dict(_settings(conf))
@@ -74,7 +77,7 @@ def _settings(conf: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _reach(master: str) -> None:
-    """Look whether a standalone master is there, for Spark asks a minute long.
+    """Raise an error if a standalone master cannot be reached: Spark would try for a minute.
 
     Raises:
         UsageFault: none of its addresses accepts a connection, or the URL is none of Spark's.

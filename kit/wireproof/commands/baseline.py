@@ -28,35 +28,47 @@ LASTS = timedelta(days=180)
 
 _FILE = click.Path(path_type=Path)
 _bundle = click.option(
-    "--bundle", type=_FILE, metavar="FILE", help="The run that shows what fails, and what passes."
+    "--bundle",
+    type=_FILE,
+    metavar="FILE",
+    help="Bundle of the run that shows which cases fail and pass.",
 )
 _file = click.argument("file", required=False, type=_FILE)
 
 GROUP_EXAMPLES = (
-    ("wireproof baseline update deviations.toml --bundle out/run.jsonl", "list what fails now"),
-    ("wireproof baseline prune deviations.toml --bundle out/run.jsonl", "drop what passes now"),
-    ("wireproof baseline check deviations.toml", "is the file right, is anything expired?"),
+    (
+        "wireproof baseline update deviations.toml --bundle out/run.jsonl",
+        "add the failures of this run",
+    ),
+    (
+        "wireproof baseline prune deviations.toml --bundle out/run.jsonl",
+        "remove entries whose cases pass in this run",
+    ),
+    (
+        "wireproof baseline check deviations.toml",
+        "check the file, and whether an entry has expired",
+    ),
 )
 
 
 @click.group("baseline", cls=Group, examples=GROUP_EXAMPLES)
 def baseline() -> None:
-    """Keep the file of known deviations: failures with a reason and a date they end.
+    """Maintain the file of known deviations: failures with a reason and an expiry date.
 
-    FILE may be left out when the configuration names it ([run] baseline).
+    FILE may be omitted if the configuration names it ([run] baseline).
     """
 
 
 @baseline.command("update", cls=Command, examples=GROUP_EXAMPLES[:1])
 @_file
 @_bundle
-@click.option("--reason", metavar="TEXT", help="Why it fails; asked for on a terminal.")
-@click.option("--link", default="", metavar="URL", help="Where it is discussed.")
+@click.option("--reason", metavar="TEXT", help="Why it fails; without it the terminal prompts.")
+@click.option("--link", default="", metavar="URL", help="Link to the discussion.")
 @click.option(
     "--expires",
     type=click.DateTime(("%Y-%m-%d",)),
     metavar="DATE",
-    help="Default: in 180 days; at most twelve months from now.",
+    help="Last valid day; default in 180 days, at most in 12 months.",
 )
 def update(
     file: Path | None,
@@ -66,7 +78,7 @@ def update(
     link: str,
     expires: datetime | None,
 ) -> None:
-    """Add every new failure of a bundle to the file."""
+    """Add every new failure in a bundle to the file."""
     place, run, today = _place(file), _run(bundle), date.today()
     entries = _read(place, today) if place.exists() else ()
     records = [record for record in run.cases if record.verdict in ("fail", "known")]
@@ -98,9 +110,9 @@ def update(
 @_file
 @_bundle
 def prune(file: Path | None, bundle: Path | None) -> None:
-    """Remove entries that are out of date.
+    """Remove entries that have expired or whose cases pass.
 
-    They are expired, name no case, or name cases that pass in the bundle.
+    Entries that name no case are removed too.
     """
     place, today = _place(file), date.today()
     entries = read_deviations(place, known_ids=None, today=today)
@@ -121,9 +133,9 @@ def prune(file: Path | None, bundle: Path | None) -> None:
 @_file
 @_bundle
 def check(file: Path | None, bundle: Path | None) -> int:
-    """Check ids and dates, and with a bundle what passes now.
+    """Check ids and dates; with --bundle also report entries whose cases pass.
 
-    Ends with 1 when an entry is expired or its cases pass.
+    Exit code: 1 if an entry has expired or its cases pass.
     """
     place, today = _place(file), date.today()
     entries = _read(place, today)

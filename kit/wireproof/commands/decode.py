@@ -17,9 +17,9 @@ from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, Heading, Note
 from wireproof_kit.errors import UsageFault
 
 HELP = (
-    "Show bytes with their meaning.\n"
-    "Give hex digits, a file, a directory, or - for standard input. {about} Broken bytes end with "
-    "exit code 2, after all before them has been shown. With -v no byte is left out."
+    "Decode frames and queue files, field by field.\n"
+    "Give hex digits, a file, a directory, or - for standard input. {about} Bytes that cannot be "
+    "decoded end with exit code 2, after everything before them. -v prints every byte."
 )
 
 ALL = sys.maxsize
@@ -55,7 +55,7 @@ def _protocol_option() -> click.Option:
         type=click.Choice(names),
         default=names[0],
         show_default=True,
-        help="Whose bytes these are; the options below are its own.",
+        help="Protocol of the bytes; the options below depend on it.",
     )
 
 

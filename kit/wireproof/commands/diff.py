@@ -22,27 +22,26 @@ from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, compare
 from wireproof_spec.record import CaseRecord
 
 EXAMPLES = (
-    ("wireproof diff last.jsonl out/run.jsonl", "what changed since the last run"),
-    ("wireproof diff A B --fail-on regressed,unstable", "exit 1 when a case got worse"),
-    ("wireproof diff A B --md > changes.md", "for a pull request or release notes"),
+    ("wireproof diff last.jsonl out/run.jsonl", "show what changed since the last run"),
+    ("wireproof diff A B --fail-on regressed,unstable", "exit with 1 if a case got worse"),
+    ("wireproof diff A B --md > changes.md", "write Markdown for a pull request or release notes"),
 )
 
 _FILE = click.Path(path_type=Path)
-_CLASSES = "Comma-separated classes; a change of one of them ends with 1."
+_CLASSES = "Classes, separated by commas; exit with 1 if a case is in one."
 
 
 @click.command("diff", cls=Command, examples=EXAMPLES)
 @click.argument("before", type=_FILE, metavar="A")
 @click.argument("after", type=_FILE, metavar="B")
 @click.option("--fail-on", multiple=True, metavar="CLASSES", help=_CLASSES)
-@click.option("--md", "markdown", is_flag=True, help="Markdown on stdout.")
+@click.option("--md", "markdown", is_flag=True, help="Print Markdown.")
 def diff(before: Path, after: Path, *, fail_on: tuple[str, ...], markdown: bool) -> int:
     """Compare two bundles: A is the earlier run, B the later one.
 
     Classes: regressed, expired, unstable, otherwise, no-longer-tested, fixed, settled,
-    now-tested, reading, rejudged, changed. Cases are the same when id and content hash agree;
-    a changed case is listed apart. A case that fails as the deviations file lists does not meet
-    --fail-on regressed.
+    now-tested, reading, rejudged, changed. Two cases are the same if their id and content hash
+    agree; a changed case is listed separately. A known deviation does not count as regressed.
     """
     kinds = _kinds(fail_on)
     if markdown and manner().json:

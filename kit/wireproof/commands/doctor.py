@@ -19,7 +19,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import key_options, settings_for, sole_target
 from wireproof.view.style import Ink, Tone
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS, read_target, session_opener
+from wireproof_kit.protocols import kit_part, known_protocols, read_target
 from wireproof_kit.targets.session import SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.version import KIT_VERSION
@@ -27,7 +27,7 @@ from wireproof_spec.catalogue import load_catalogue
 
 EXAMPLES = (
     ("wireproof doctor", "check this machine"),
-    ("wireproof doctor nsq://127.0.0.1:4150", "and whether a target can be reached"),
+    ("wireproof doctor nsq://127.0.0.1:4150", "also check whether a target can be reached"),
 )
 CONNECT_S = 3.0
 JAVA_S = 20.0
@@ -57,7 +57,7 @@ class Finding:
 def doctor(url: str | None) -> int:
     """Check versions, packages, Java, ports, and whether a target can be reached.
 
-    Ends with 2 when something is missing that a run cannot do without.
+    Exit code: 2 if something is missing that a run needs.
     """
     findings = list(_machine())
     settings = settings_for(manner())
@@ -91,7 +91,7 @@ def _tone(finding: Finding) -> Tone:
 def _machine() -> Iterator[Finding]:
     yield _python()
     yield Finding("wireproof", ok=True, found=f"{KIT_VERSION} ({sys.prefix})")
-    for protocol in PROTOCOLS:
+    for protocol in known_protocols():
         catalogue = load_catalogue(protocol)
         revisions = ", ".join(f"{name} r{number}" for name, number in catalogue.revisions.items())
         clauses = len(list(catalogue.clauses()))
@@ -180,7 +180,7 @@ def _let_in(target: Target) -> Finding:
     shown = " and ".join(["TLS"] * target.tls + ["AUTH"] * (target.auth_env is not None))
     options = SessionOptions(seed=0, run_token="doctor")
     try:
-        session_opener(target.protocol)(target, options).close()
+        kit_part(target.protocol).open_session(target, options).close()
     except KitError as error:
         return Finding("door", ok=False, found=str(error))
     return Finding("door", ok=True, found=f"{target.url} lets the kit in with {shown}")
@@ -188,7 +188,7 @@ def _let_in(target: Target) -> Finding:
 
 def _documents(target: Target) -> Finding:
     try:
-        session = session_opener(target.protocol)(
+        session = kit_part(target.protocol).open_session(
             target, SessionOptions(seed=0, run_token="doctor")
         )
     except KitError as error:

@@ -12,7 +12,7 @@ from wireproof.options.lazy_group import Command
 from wireproof.options.suggestions import nearest_words
 from wireproof.view.style import flowed, wrapped
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_reports.wording import LEVEL_MEANINGS, spoken
 from wireproof_spec.catalogue import (
     Capability,
@@ -26,9 +26,15 @@ from wireproof_spec.catalogue import (
 )
 
 EXAMPLES = (
-    ("wireproof explain ext.publish.header-json", "a clause: the law, its words, its cases"),
-    ("wireproof explain nsq/publish/header-json", "a case: what is sent, what is accepted"),
-    ("wireproof explain trace-empty", "a reading: where the text leaves a choice"),
+    (
+        "wireproof explain ext.publish.header-json",
+        "a clause: its rule, the words of the text and the cases",
+    ),
+    (
+        "wireproof explain nsq/publish/header-json",
+        "a case: what it sends and which answers are accepted",
+    ),
+    ("wireproof explain trace-empty", "a reading: the choices where the text is ambiguous"),
     ("wireproof explain ext.publish", "a group of clauses"),
 )
 INDENT = 13
@@ -54,7 +60,7 @@ def find(identifier: str) -> tuple[Catalogue, Subject, Clause | None]:
     Raises:
         UsageFault: nothing has that id.
     """
-    catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+    catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
     for catalogue in catalogues:
         subject = _named(catalogue, identifier)
         if subject is not None:

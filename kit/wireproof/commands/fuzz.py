@@ -30,7 +30,7 @@ from wireproof_kit.fuzz.campaign.plan import Plan
 from wireproof_kit.fuzz.campaign.workers import Place, run_workers
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.process import usage
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import fuzzed, read_target
 from wireproof_kit.verdicts.deviations import Deviation, read_deviations
 
 TIME_S = 60.0
@@ -41,11 +41,20 @@ WITHOUT_SCAPY = (
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 EXAMPLES = (
-    ("wireproof fuzz nsq://127.0.0.1:4150", "one minute of cases from the grammar"),
-    ("wireproof fuzz --reference iggy --time 10m", "the embedded reference of a protocol"),
-    ("wireproof fuzz URL --frames PUB_EXT --states identified", "some frames in some states"),
-    ("wireproof fuzz URL --pid 4711 --restart 'systemctl restart nsqd'", "with all its oracles"),
-    ("wireproof fuzz URL --corpus corpus --seed 7", "go on where an interrupted one stopped"),
+    ("wireproof fuzz nsq://127.0.0.1:4150", "fuzz for one minute"),
+    (
+        "wireproof fuzz --reference iggy --time 10m",
+        "fuzz the embedded reference broker for ten minutes",
+    ),
+    (
+        "wireproof fuzz URL --frames PUB_EXT --states identified",
+        "only some frame kinds, in some connection states",
+    ),
+    (
+        "wireproof fuzz URL --pid 4711 --restart 'systemctl restart nsqd'",
+        "also watch the process, and restart it after a crash",
+    ),
+    ("wireproof fuzz URL --corpus corpus --seed 7", "resume an interrupted campaign"),
 )
 
 
@@ -73,10 +82,10 @@ class FuzzOptions(TypedDict):
 
 
 def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
-    """Send a broker what its grammar allows and what it does not, and judge every answer.
+    """Send valid and malformed frames to a broker and judge every answer.
 
-    The same seed gives the same cases in the same order. Exit code: 0 nothing found, 1 found,
-    2 could not be done, 3 only what was seen once and never again, 130 interrupted.
+    The same seed gives the same cases in the same order. Exit code: 0 no finding, 1 findings,
+    2 the campaign could not be done, 3 only anomalies that never came back, 130 interrupted.
     """
     named = _named(arguments, options)
     _refuse_afar(named, hazardous=options["hazardous"])
@@ -200,54 +209,75 @@ def _time(context: click.Context, param: click.Parameter, value: str | None) -> 
 
 def _options() -> Generator[click.Option]:
     file = click.Path(path_type=Path)
-    known = click.Choice([name for name, entry in PROTOCOLS.items() if entry.fuzzing])
+    known = click.Choice(fuzzed())
     yield click.Option(
         ["--reference"],
         is_flag=False,
         flag_value=known.choices[0],
         type=known,
-        help="Fuzz the embedded reference.",
+        help="Fuzz the embedded reference broker.",
     )
     yield click.Option(
-        ["--time", "time_s"], callback=_time, metavar="SEC|5m", help="Default 60 s."
+        ["--time", "time_s"], callback=_time, metavar="SEC|5m", help="Duration; default 60 s."
     )
     count = click.IntRange(1)
-    yield click.Option(["--cases"], type=count, metavar="N", help="End after so many.")
+    yield click.Option(["--cases"], type=count, metavar="N", help="Stop after N cases.")
     yield click.Option(
-        ["--seed"], type=click.IntRange(0), metavar="N", help="Of all cases; default drawn."
+        ["--seed"], type=click.IntRange(0), metavar="N", help="Seed of all cases; default random."
     )
     yield click.Option(
         ["-n", "workers"],
         type=click.IntRange(1, 26),
         default=1,
         metavar="N",
-        help="So many processes; default 1.",
+        help="Number of processes; default 1.",
     )
     yield click.Option(
-        ["--frames"], multiple=True, metavar="KIND", help="Frames that begin so; repeatable."
+        ["--frames"],
+        multiple=True,
+        metavar="KIND",
+        help="Only frame kinds with this prefix; repeatable.",
     )
-    yield click.Option(["--states"], multiple=True, metavar="STATE", help="States; repeatable.")
-    yield click.Option(["--drawn"], is_flag=True, help="Hypothesis draws each case; slower.")
-    yield click.Option(["--pid"], type=count, metavar="PID", help="Watch memory and open files.")
-    yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
     yield click.Option(
-        ["--corpus"], type=file, metavar="DIR", help="Keeps findings, tried first; resumes."
+        ["--states"],
+        multiple=True,
+        metavar="STATE",
+        help="Only this connection state; repeatable.",
     )
-    yield click.Option(["--baseline"], type=file, metavar="FILE", help="Known findings.")
+    yield click.Option(["--drawn"], is_flag=True, help="Generate cases with Hypothesis; slower.")
     yield click.Option(
-        ["--bundle"], type=file, metavar="FILE", help="Default out/run-TIME-fuzz.jsonl."
+        ["--pid"], type=count, metavar="PID", help="Watch memory and open files of this process."
+    )
+    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(
+        ["--corpus"],
+        type=file,
+        metavar="DIR",
+        help="Folder for findings and progress; resumes from it.",
+    )
+    yield click.Option(["--baseline"], type=file, metavar="FILE", help="File of known findings.")
+    yield click.Option(
+        ["--bundle"], type=file, metavar="FILE", help="Bundle; default out/run-TIME-fuzz.jsonl."
     )
     yield click.Option(
         ["--hazardous"],
         is_flag=True,
-        help="Off loopback too, and what may touch what was there before.",
+        help="Allow remote targets, and frames that may change existing data.",
     )
     seconds = click.FloatRange(min=0, min_open=True)
-    yield click.Option(["--timeout"], type=seconds, metavar="SEC", help="Default: measured.")
-    yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first finding.")
-    yield click.Option(["--no-shrink"], is_flag=True, help="Leave findings as they came.")
     yield click.Option(
-        ["--reference-option"], multiple=True, metavar="OPTION", help="For its `serve`."
+        ["--timeout"],
+        type=seconds,
+        metavar="SEC",
+        help="Seconds to wait for an answer; default measured.",
+    )
+    yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first finding.")
+    yield click.Option(["--no-shrink"], is_flag=True, help="Do not minimize findings.")
+    yield click.Option(
+        ["--reference-option"],
+        multiple=True,
+        metavar="OPTION",
+        help="Option for the reference broker; repeatable.",
     )
     yield from key_options("address")
 

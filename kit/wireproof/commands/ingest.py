@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 LISTED = 5
 
 EXAMPLES = (
-    ("wireproof ingest out/run.jsonl --history history", "take one run into the memory"),
-    ("wireproof ingest runs/ --history history", "all bundles below a folder, each once"),
+    ("wireproof ingest out/run.jsonl --history history", "add one run"),
+    (
+        "wireproof ingest runs/ --history history",
+        "add all bundles below a folder, each of them once",
+    ),
     (
         "wireproof ingest b.jsonl --history history --vendor Acme --version 2.1",
-        "a target that does not say who it is",
+        "name the vendor and version of a target that does not report them",
     ),
 )
 
@@ -37,14 +40,20 @@ _PATH = click.Path(path_type=Path)
 
 @click.command("ingest", cls=Command, examples=EXAMPLES)
 @click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE|FOLDER...")
-@click.option("--history", required=True, type=_PATH, metavar="DIR", help="Made if not there.")
-@click.option("--vendor", default="", metavar="NAME", help="Who made the target.")
-@click.option("--version", default="", metavar="VERSION", help="Which version of it was judged.")
+@click.option(
+    "--history",
+    required=True,
+    type=_PATH,
+    metavar="DIR",
+    help="Folder of the history; created if missing.",
+)
+@click.option("--vendor", default="", metavar="NAME", help="Vendor of the target.")
+@click.option("--version", default="", metavar="VERSION", help="Version of the target.")
 def ingest(bundles: tuple[Path, ...], history: Path, vendor: str, version: str) -> None:
-    """Take bundles into a history of Parquet files, each bundle once.
+    """Add bundles to a history of Parquet files, each bundle once.
 
-    All of them are taken, or none. A line that is no record of this version is put into the
-    history's quarantine with the reason. A bundle is known again by its hash.
+    Either all bundles are added or none. A line that is not a record of this version goes to
+    the quarantine of the history, with the reason. A bundle is recognised by its hash.
     """
     taken = take(bundles, history, vendor=vendor, version=version)
     if manner().json:

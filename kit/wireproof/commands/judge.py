@@ -17,7 +17,7 @@ from wireproof.view.style import wrapped
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import Bundle, BundleWriter, read_bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import known_protocols
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.runner.engine import judged
 from wireproof_kit.runner.instance import known_ids
@@ -29,10 +29,16 @@ from wireproof_spec.catalogue import LEVELS, Catalogue, load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord, HeaderRecord
 
 EXAMPLES = (
-    ("wireproof judge out/run.jsonl", "under this kit's catalogue, as the run was judged"),
-    ("wireproof judge out/run.jsonl --reading published", "only the published wording counts"),
-    ("wireproof judge out/run.jsonl --profile should", "failures up to level should count"),
-    ("wireproof judge out/run.jsonl --baseline deviations.toml", "with known deviations"),
+    ("wireproof judge out/run.jsonl", "with this version's catalogue and the options of the run"),
+    (
+        "wireproof judge out/run.jsonl --reading published",
+        "accept only the published reading of the text",
+    ),
+    ("wireproof judge out/run.jsonl --profile should", "count failures up to level should"),
+    (
+        "wireproof judge out/run.jsonl --baseline deviations.toml",
+        "allow the known deviations in the file",
+    ),
 )
 
 _FILE = click.Path(path_type=Path)
@@ -51,14 +57,24 @@ class Terms:
 
 @click.command("judge", cls=Command, examples=EXAMPLES)
 @click.argument("bundle", type=_FILE)
-@click.option("--profile", type=click.Choice(LEVELS), help="Levels up to which failures count.")
-@click.option("--reading", type=click.Choice(get_args(ReadingChoice)), help="Readings that count.")
+@click.option("--profile", type=click.Choice(LEVELS), help="Failures up to this level count.")
 @click.option(
-    "--spec-rev", "revision", type=click.IntRange(1), metavar="N", help="Only clauses known then."
+    "--reading",
+    type=click.Choice(get_args(ReadingChoice)),
+    help="Accept this reading of the text.",
 )
-@click.option("--baseline", type=_FILE, metavar="FILE", help="Known deviations.")
-@click.option("--allow-unstable", is_flag=True, help="Undecided cases do not count.")
-@click.option("--bundle", "out", type=_FILE, metavar="FILE", help="Write a new bundle.")
+@click.option(
+    "--spec-rev",
+    "revision",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only clauses of revision N or earlier.",
+)
+@click.option("--baseline", type=_FILE, metavar="FILE", help="File of known deviations.")
+@click.option("--allow-unstable", is_flag=True, help="Ignore undecided and unstable cases.")
+@click.option(
+    "--bundle", "out", type=_FILE, metavar="FILE", help="Write the result as a new bundle."
+)
 def judge(
     bundle: Path,
     profile: str | None,
@@ -69,9 +85,9 @@ def judge(
     allow_unstable: bool,
     out: Path | None,
 ) -> int:
-    """Judge a bundle again, without a broker, and say what changed.
+    """Judge a bundle again, without a broker, and report changed verdicts.
 
-    Without options the run's own level and readings hold, under this kit's catalogue.
+    Without options the level and the readings of the run apply, with this version's catalogue.
     """
     settings = settings_for(manner())
     named = baseline or (Path(settings.baseline) if settings.baseline else None)
@@ -100,7 +116,7 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
             wrong.
     """
     protocol = bundle.header.target.protocol
-    if protocol not in PROTOCOLS:
+    if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
     catalogue = load_catalogue(protocol)
     refuse_later(catalogue, terms.spec_revision)

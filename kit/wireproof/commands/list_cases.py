@@ -15,15 +15,23 @@ from wireproof_kit.runner.instance import Instance
 Form = Literal["text", "json", "md"]
 
 EXAMPLES = (
-    ("wireproof list", "every case"),
-    ("wireproof list nsq/publish ext.http", "cases whose id, or whose clause's id, begins so"),
-    ("wireproof list --format md > cases.md", "as a Markdown table"),
+    ("wireproof list", "list every case"),
+    (
+        "wireproof list nsq/publish ext.http",
+        "cases whose id, or whose clause id, begins with one of these",
+    ),
+    ("wireproof list --format md > cases.md", "write a Markdown table"),
 )
 
 
 @click.command("list", cls=Command, examples=EXAMPLES)
 @click.argument("ids", nargs=-1)
-@click.option("--format", "form", type=click.Choice(("text", "json", "md")), help="Default: text.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "md")),
+    help="Output format; default text.",
+)
 def listing(ids: tuple[str, ...], form: Form | None) -> None:
     """List the cases with clause, level and needs."""
     instances = select(collect(), ids)
@@ -38,13 +46,13 @@ def select(instances: Sequence[Instance], prefixes: Sequence[str]) -> list[Insta
     Raises:
         UsageFault: a prefix selects none.
     """
-    from wireproof_kit.protocols import PROTOCOLS
+    from wireproof_kit.protocols import known_protocols
     from wireproof_kit.runner.run import unmatched
     from wireproof_spec.catalogue import load_catalogue
 
     for prefix in prefixes:
         if not any(item.is_selected_by(prefix) for item in instances):
-            catalogues = [load_catalogue(protocol) for protocol in PROTOCOLS]
+            catalogues = [load_catalogue(protocol) for protocol in known_protocols()]
             raise UsageFault(unmatched(prefix, instances, catalogues))
     return [item for item in instances if is_chosen(item, prefixes)]
 

@@ -20,9 +20,9 @@ from wireproof_reports.wording import spoken
 from wireproof_spec.record import BindingRecord, ClaimRecord, TranscriptRecord
 
 EXAMPLES = (
-    ("wireproof probe nsq://127.0.0.1:4150", "claims and readings"),
-    ("wireproof probe nsq://127.0.0.1:4150 -v", "and the exchanges that show them"),
-    ("wireproof probe --reference --json", "the reference, for a machine"),
+    ("wireproof probe nsq://127.0.0.1:4150", "show capabilities and readings"),
+    ("wireproof probe nsq://127.0.0.1:4150 -v", "also show the exchanges that prove them"),
+    ("wireproof probe --reference --json", "probe the embedded reference broker; print JSON"),
 )
 INDENT = 21
 TONES: dict[str, Tone] = {"shown": "good", "absent": "faint", "broken": "bad", "unknown": "doubt"}
@@ -30,15 +30,15 @@ TONES: dict[str, Tone] = {"shown": "good", "absent": "faint", "broken": "bad", "
 
 @click.command("probe", cls=Command, examples=EXAMPLES, params=[*key_options()])
 @click.argument("url", required=False)
-@click.option("--reference", is_flag=True, help="Probe the embedded reference.")
+@click.option("--reference", is_flag=True, help="Probe the embedded reference broker.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     metavar="SEC",
-    help="Patience; default measured.",
+    help="Seconds to wait for an answer; default measured.",
 )
 def probe(url: str | None, *, reference: bool, timeout: float | None) -> None:
-    """Show what a broker offers, and which readings of the text it follows."""
+    """Show which capabilities a broker has and which readings of the text it follows."""
     settings = settings_for(manner())
     arguments = [] if url is None else [url]
     named = sole_target(arguments, settings, reference=reference)

@@ -1,4 +1,4 @@
-"""What ``wireproof decode`` must know of a protocol; found in the protocols' table."""
+"""What ``wireproof decode`` must know of a protocol."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import click
 
 from wireproof.options.lazy_group import Examples
 from wireproof_kit.decoding.decoded import Entry
-from wireproof_kit.protocols import PROTOCOLS, resolve
+from wireproof_spec.protocol import Group, entry_point, having
 
 Source: TypeAlias = bytes | Path | BinaryIO
 
@@ -28,11 +28,11 @@ class Decoder:
     about: str = ""
 
 
-def decoded_protocols() -> list[str]:
+def decoded_protocols() -> tuple[str, ...]:
     """Return the protocols whose bytes can be decoded; the first one is meant unless said."""
-    return [name for name, entry in PROTOCOLS.items() if entry.decoder]
+    return having(Group.DECODERS)
 
 
 def decoder_of(protocol: str) -> Decoder:
     """Import a protocol's decoder."""
-    return cast(Decoder, resolve(PROTOCOLS[protocol].decoder)())
+    return cast(Callable[[], Decoder], entry_point(Group.DECODERS, protocol).load())()

@@ -20,10 +20,19 @@ from wireproof_kit.runner.engine import transcript_record
 from wireproof_spec.record import TranscriptRecord
 
 EXAMPLES = (
-    ("wireproof replay 9f31c2aa0b17", "a failure of the newest bundle in out/, by signature"),
-    ("wireproof replay nsq/publish/header-json/cut --bundle run.jsonl", "by case id"),
-    ("wireproof replay 9f31c2aa0b17 --to nsq://127.0.0.1:4150 --times 5", "elsewhere, five times"),
-    ("wireproof replay 9f31c2aa0b17 --to reference", "against the embedded reference"),
+    (
+        "wireproof replay 9f31c2aa0b17",
+        "send the failure with this signature in the newest bundle in out/",
+    ),
+    (
+        "wireproof replay nsq/publish/header-json/cut --bundle run.jsonl",
+        "send the case with this id in the bundle",
+    ),
+    (
+        "wireproof replay 9f31c2aa0b17 --to nsq://127.0.0.1:4150 --times 5",
+        "send it to another broker, five times",
+    ),
+    ("wireproof replay 9f31c2aa0b17 --to reference", "send it to the embedded reference broker"),
 )
 
 
@@ -35,7 +44,7 @@ EXAMPLES = (
     "--bundle",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where ID is looked up; default: the newest in out/.",
+    help="Bundle that holds ID; default: the newest in out/.",
 )
 @click.option(
     "--times",
@@ -43,11 +52,11 @@ EXAMPLES = (
     default=1,
     show_default=True,
     metavar="N",
-    help="So many rounds.",
+    help="Number of rounds.",
 )
 @click.option("--to", metavar="URL", help="Another target, or `reference`.")
-@click.option("--as-recorded", is_flag=True, help="Keep the names; create nothing.")
-@click.option("--hazardous", is_flag=True, help="Send what may kill a target off loopback.")
+@click.option("--as-recorded", is_flag=True, help="Use the recorded names; create nothing.")
+@click.option("--hazardous", is_flag=True, help="Allow exchanges that may crash a remote target.")
 def replay(
     what: str,
     bundle: Path | None,
@@ -57,11 +66,11 @@ def replay(
     as_recorded: bool,
     hazardous: bool,
 ) -> int:
-    """Send again what one case sent and compare what comes back.
+    """Send the recorded bytes of one case again and compare the answers.
 
-    What the record names is made anew under other names, ids are those that come now; all else
-    is sent as it was. Ends with 0 when every round came out as recorded, with 1 when one did not.
-    A finding of the fuzzer is sent again and judged; 0 when it shows every time.
+    Names are replaced by fresh ones and ids by those that the target assigns now; all other
+    bytes are sent as recorded. Exit code: 0 if the answers of every round are as recorded, 1 if
+    not. A finding of the fuzzer is sent again and judged: 0 if it shows every time.
     """
     fuzzed = find_finding(what, bundle)
     if fuzzed is not None:

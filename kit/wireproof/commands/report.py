@@ -28,11 +28,17 @@ FOLDERS = ("allure", "allure-html", "pcap", "pcap-all")
 """Reports that are folders, not files."""
 
 EXAMPLES = (
-    ("wireproof report out/run.jsonl", "an HTML page beside the bundle"),
-    ("wireproof report out/run.jsonl --html report.html --junit junit.xml", "files by name"),
-    ("wireproof report out/*.jsonl --html pages/", "one page a bundle in a folder"),
-    ("wireproof report out/run.jsonl --pcap captures/", "what failed, for Wireshark"),
-    ("wireproof report out/run.jsonl --allure-html site/", "Allure's site, if Allure is here"),
+    ("wireproof report out/run.jsonl", "write an HTML page beside the bundle"),
+    ("wireproof report out/run.jsonl --html report.html --junit junit.xml", "write these files"),
+    ("wireproof report out/*.jsonl --html pages/", "write one page for each bundle into a folder"),
+    (
+        "wireproof report out/run.jsonl --pcap captures/",
+        "write captures of the failing cases for Wireshark",
+    ),
+    (
+        "wireproof report out/run.jsonl --allure-html site/",
+        "write Allure's site, if Allure is installed",
+    ),
 )
 
 _FILE = click.Path(path_type=Path)
@@ -41,20 +47,24 @@ _FOLDER = click.Path(path_type=Path)
 
 @click.command("report", cls=Command, examples=EXAMPLES)
 @click.argument("bundles", nargs=-1, required=True, type=_FILE, metavar="BUNDLE...")
-@click.option("--html", type=_FILE, metavar="FILE", help="One self-contained page.")
+@click.option("--html", type=_FILE, metavar="FILE", help="HTML page, self-contained.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="JUnit XML for CI viewers.")
 @click.option("--md", type=_FILE, metavar="FILE", help="Compatibility statement in Markdown.")
-@click.option("--statement", type=_FILE, metavar="FILE", help="The same as an HTML page.")
-@click.option("--badge", type=_FILE, metavar="FILE", help="A badge: SVG, and JSON beside it.")
+@click.option(
+    "--statement", type=_FILE, metavar="FILE", help="Compatibility statement as an HTML page."
+)
+@click.option(
+    "--badge", type=_FILE, metavar="FILE", help="Badge as SVG, with a JSON file beside it."
+)
 @click.option("--allure", type=_FOLDER, metavar="DIR", help="Allure results.")
-@click.option("--allure-html", type=_FOLDER, metavar="DIR", help="Allure's own site of them.")
-@click.option("--pcap", type=_FOLDER, metavar="DIR", help="A capture of each failing case.")
-@click.option("--pcap-all", type=_FOLDER, metavar="DIR", help="A capture of every case.")
+@click.option("--allure-html", type=_FOLDER, metavar="DIR", help="Allure's own site.")
+@click.option("--pcap", type=_FOLDER, metavar="DIR", help="Capture of each failing case.")
+@click.option("--pcap-all", type=_FOLDER, metavar="DIR", help="Capture of every case.")
 def report(bundles: tuple[Path, ...], **files: Path | None) -> None:
-    """Make reports of bundles; each option's FILE is a folder for several bundles.
+    """Write reports of bundles. For several bundles every FILE is a folder.
 
-    Without an option: an HTML page beside each bundle. Of several bundles each has a folder of
-    its own in DIR. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine.
+    Without an option an HTML page is written beside each bundle. For several bundles, DIR gets
+    a folder for each. --allure-html needs Allure 3 (Node) or 2 (Java) on this machine.
     """
     asked = {name.replace("_", "-"): path for name, path in files.items() if path is not None}
     written: list[dict[str, str]] = []

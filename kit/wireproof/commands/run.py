@@ -37,7 +37,7 @@ from wireproof.view.display import Display
 from wireproof.view.summary import Result
 from wireproof_kit.bundle.file import remove_empty
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.protocols import PROTOCOLS, read_target
+from wireproof_kit.protocols import known_protocols, read_target
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
@@ -54,21 +54,33 @@ WORST_FIRST = (INTERRUPTED, NOT_DONE, 1, 3, 0)
 
 EXAMPLES = (
     ("wireproof run nsq://127.0.0.1:4150", "judge everything the target offers"),
-    ("wireproof run --reference", "judge the embedded reference"),
-    ("wireproof run nsq://127.0.0.1:4150 ext.publish nsq/http", "only what begins so"),
-    ("wireproof run URL --profile should --baseline deviations.toml", "stricter, known failures"),
-    ("wireproof run URL --data /var/lib/nsqd --lookupd 10.0.0.1:4161", "disk and cluster cases"),
-    ("wireproof run URL --hazardous --restart 'systemctl restart nsqd'", "what kills brokers"),
+    ("wireproof run --reference", "judge the embedded reference broker"),
+    (
+        "wireproof run nsq://127.0.0.1:4150 ext.publish nsq/http",
+        "only cases whose id, or whose clause id, begins with one of these",
+    ),
+    (
+        "wireproof run URL --profile should --baseline deviations.toml",
+        "count level should as well; allow the known failures in the file",
+    ),
+    (
+        "wireproof run URL --data /var/lib/nsqd --lookupd 10.0.0.1:4161",
+        "also run the cases that need a data directory or a cluster",
+    ),
+    (
+        "wireproof run URL --hazardous --restart 'systemctl restart nsqd'",
+        "also run cases that are known to crash brokers",
+    ),
 )
 
 
 def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) -> int:
     """Judge a broker, clause by clause.
 
-    An argument with :// is the target, the others are prefixes of case or clause ids. Exit
-    code: 0 no failure, 1 failures, 2 could not be done, 3 undecided, 130 interrupted. With
-    --reference that of each protocol selected is judged; the files of the second and on bear its
-    name behind theirs.
+    An argument that contains :// is the target; the others are prefixes of case or clause ids.
+    Exit code: 0 no failure, 1 failures, 2 the run could not be done, 3 undecided, 130
+    interrupted. --reference judges the reference broker of each selected protocol in turn; from
+    the second protocol on, its name is added to the names of the files.
     """
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
@@ -130,7 +142,7 @@ run = Command(
 def _protocols(request: RunRequest, options: RunParameters) -> Iterable[str]:
     """Return whose cases are collected: the target's, unless what is known of others counts."""
     if options["last_failed"] or request.baseline is not None:
-        return PROTOCOLS
+        return known_protocols()
     plan = request.plan
     return [plan.protocol or read_target(plan.url).protocol]
 

@@ -30,12 +30,12 @@ SEED = 1
 SIDE_BY_SIDE = 24
 
 EXAMPLES = (
-    ("wireproof selftest", "every fault, every variant, fifty mixes of variants"),
-    ("wireproof selftest --every-case", "and every case that must not turn red; takes long"),
-    ("wireproof selftest --sample", "a sample of them in less than a minute"),
-    ("wireproof selftest ext.dispatch", "the faults of some clauses"),
-    ("wireproof selftest dispatch-to-all-late -v", "one fault, and what it turned red"),
-    ("wireproof selftest --out docs/selftest.md", "write the matrix as a page, or .jsonl"),
+    ("wireproof selftest", "every fault, every variant and fifty mixes of variants"),
+    ("wireproof selftest --every-case", "also try every case that must not fail; takes long"),
+    ("wireproof selftest --sample", "a sample, in less than a minute"),
+    ("wireproof selftest ext.dispatch", "only the faults of these clauses"),
+    ("wireproof selftest dispatch-to-all-late -v", "one fault, and the cases that detected it"),
+    ("wireproof selftest --out docs/selftest.md", "write the matrix as Markdown, or as .jsonl"),
 )
 
 
@@ -46,17 +46,22 @@ EXAMPLES = (
     type=click.Choice(referenced()),
     default=referenced()[0],
     show_default=True,
-    help="Whose reference and suites.",
+    help="Protocol to test.",
 )
-@click.option("--sample", "sampled", is_flag=True, help="A sample: a fault of each clause.")
+@click.option("--sample", "sampled", is_flag=True, help="Only one fault of each clause.")
 @click.option(
     "--every-case",
     "every",
     is_flag=True,
-    help="Try every case that must not turn red, not a part of them.",
+    help="Try every case that must not fail, not a sample.",
 )
 @click.option(
-    "--seed", type=int, default=SEED, show_default=True, metavar="N", help="Of mixes and sample."
+    "--seed",
+    type=int,
+    default=SEED,
+    show_default=True,
+    metavar="N",
+    help="Seed of the mixes and of the sample.",
 )
 @click.option(
     "-n",
@@ -65,13 +70,13 @@ EXAMPLES = (
     default=SIDE_BY_SIDE,
     show_default=True,
     metavar="N",
-    help="So many at a time.",
+    help="Number of trials at a time.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the matrix: .md or .jsonl.",
+    help="Write the matrix to this .md or .jsonl file.",
 )
 def selftest(
     ids: tuple[str, ...],
@@ -83,11 +88,11 @@ def selftest(
     size: int,
     out: Path | None,
 ) -> int:
-    """Run the suites against faults, which must die, and legal variants, which must not.
+    """Test the suites: each fault must be detected, no legal variant may fail.
 
-    IDS are names of faults, variants or mixes, or prefixes of clauses or cases whose faults
-    are meant. Exit 0: every fault died of its own clauses, nothing legal turned red or left a
-    case unjudged.
+    IDS are names of faults, variants or mixes, or prefixes of the clauses or cases whose faults
+    are tried. Exit code 0: cases of its own clauses detected every fault, and no case failed or
+    stayed undecided on a legal variant.
     """
     if out is not None:
         check_writable(out)

@@ -1,21 +1,18 @@
 """``wireproof serve``: the reference broker, in this process."""
 
-from collections.abc import Callable
-from typing import cast
-
 import click
 
 from wireproof.options.lazy_group import HELP, Command
 from wireproof.options.suggestions import suggestion
-from wireproof_kit.protocols import PROTOCOLS, referenced, resolve
+from wireproof_kit.protocols import referenced, server
 
 EXAMPLES = (
-    ("wireproof serve nsq", "a broker on the usual ports"),
-    ("wireproof serve nsq --tcp 127.0.0.1:0 --json", "any free port, told on stdout"),
+    ("wireproof serve nsq", "run an NSQ broker on the usual ports"),
+    ("wireproof serve nsq --tcp 127.0.0.1:0 --json", "use a free port and print it as JSON"),
     ("wireproof serve nsq --dialect deployed", "behave like the deployed broker"),
-    ("wireproof serve nsq --list-faults", "what it can do wrong on purpose"),
-    ("wireproof serve nsq --help", "all options of that broker"),
-    ("wireproof serve iggy", "an Iggy server, of the generation that the text describes"),
+    ("wireproof serve nsq --list-faults", "list the faults that can be switched on"),
+    ("wireproof serve nsq --help", "show all options of the broker"),
+    ("wireproof serve iggy", "run an Iggy server of the generation that the text describes"),
 )
 
 
@@ -40,9 +37,8 @@ class _ServeCommand(Command):
 @click.argument("protocol", metavar="|".join(referenced()))
 @click.argument("arguments", nargs=-1, metavar="[OPTIONS OF THE BROKER]")
 def serve(protocol: str, arguments: tuple[str, ...]) -> int:
-    """Run the reference broker until it is told to end (SIGTERM or Ctrl-C)."""
+    """Run the reference broker until SIGTERM or Ctrl-C."""
     if protocol not in referenced():
         hint = suggestion(protocol, list(referenced()))
         raise click.UsageError(f"no reference broker {protocol!r}{hint}")
-    main = cast(Callable[[list[str]], int | None], resolve(PROTOCOLS[protocol].server))
-    return main(list(arguments)) or 0
+    return server(protocol)(list(arguments))

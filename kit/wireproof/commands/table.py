@@ -14,30 +14,38 @@ class Entry:
 COMMANDS = {
     "run": Entry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
     "judge": Entry("wireproof.commands.judge:judge", "Judge a bundle again, without a broker."),
-    "list": Entry("wireproof.commands.list_cases:listing", "List the cases."),
+    "list": Entry(
+        "wireproof.commands.list_cases:listing", "List the cases with clause, level and needs."
+    ),
     "explain": Entry(
         "wireproof.commands.explain:explain", "Explain a case, a clause or a reading."
     ),
     "probe": Entry(
-        "wireproof.commands.probe:probe", "Show what a broker offers, and its readings."
+        "wireproof.commands.probe:probe", "Show the capabilities and readings of a broker."
     ),
-    "replay": Entry("wireproof.commands.replay:replay", "Repeat one recorded exchange."),
-    "decode": Entry("wireproof.commands.decode:decode", "Show bytes with their meaning."),
-    "fuzz": Entry("wireproof.commands.fuzz:fuzz", "Look for what a parser does not survive."),
+    "replay": Entry("wireproof.commands.replay:replay", "Send one recorded exchange again."),
+    "decode": Entry(
+        "wireproof.commands.decode:decode", "Decode frames and queue files, field by field."
+    ),
+    "fuzz": Entry(
+        "wireproof.commands.fuzz:fuzz", "Search for inputs that a broker handles wrongly."
+    ),
     "serve": Entry("wireproof.commands.serve:serve", "Run the reference broker."),
     "report": Entry(
-        "wireproof.commands.report:report", "Make reports of bundles: HTML, JUnit, Markdown."
+        "wireproof.commands.report:report", "Write reports of bundles: HTML, JUnit, Markdown, ..."
     ),
     "diff": Entry(
         "wireproof.commands.diff:diff", "Compare two bundles: regressed, fixed, unstable, ..."
     ),
     "selftest": Entry(
-        "wireproof.commands.selftest:selftest", "Prove the judge on faults and variants."
+        "wireproof.commands.selftest:selftest", "Test the suites on faulty and on legal brokers."
     ),
     "baseline": Entry(
-        "wireproof.commands.baseline:baseline", "Keep the file of known deviations."
+        "wireproof.commands.baseline:baseline", "Maintain the file of known deviations."
     ),
-    "ingest": Entry("wireproof.commands.ingest:ingest", "Take bundles into a history."),
-    "aggregate": Entry("wireproof.commands.aggregate:aggregate", "Ask a history all questions."),
+    "ingest": Entry("wireproof.commands.ingest:ingest", "Add bundles to a history of runs."),
+    "aggregate": Entry(
+        "wireproof.commands.aggregate:aggregate", "Analyse a history and write a static site."
+    ),
     "doctor": Entry("wireproof.commands.doctor:doctor", "Check this machine and a target."),
 }

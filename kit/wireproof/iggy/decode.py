@@ -31,17 +31,17 @@ def _options() -> Iterator[click.Option]:
     yield click.Option(
         ["--side"],
         type=click.Choice(("client", "server", "log")),
-        help="Whose bytes these are; else told by the first ones.",
+        help="Which side sent or wrote the bytes; default: detected.",
     )
     yield click.Option(
         ["--generation"],
         type=click.Choice(("published", "tagged")),
         default="published",
-        help="Which servers' commands and polls: those of the published text, or those with a "
-        "tag.",
+        help="Generation of the server: as in the published text, or with tagged "
+        "commands and polls.",
     )
     yield click.Option(
-        ["--old-layout"], is_flag=True, help="Messages of a log have no state and no checksum."
+        ["--old-layout"], is_flag=True, help="The messages of a log have no state and no checksum."
     )
 
 

@@ -31,20 +31,22 @@ def _options() -> Iterator[click.Option]:
     yield click.Option(
         ["--side"],
         type=click.Choice(("client", "server", "disk")),
-        help="Whose bytes these are; else told by the first ones.",
+        help="Which side sent or wrote the bytes; default: detected.",
     )
     yield click.Option(
         ["--topic-kind"],
         type=click.Choice(("plain", "ext")),
-        help="Kind of the topic; else told by each record. On deliveries: by the first JSON "
-        "header.",
+        help="Kind of the topic; default: detected from each record, or from the first "
+        "JSON header of a delivery.",
     )
-    yield click.Option(["--ordered"], is_flag=True, help="Deliveries carry queue offset and size.")
+    yield click.Option(
+        ["--ordered"], is_flag=True, help="The bytes are deliveries with queue offset and size."
+    )
     yield click.Option(
         ["--ext-layout"],
         type=click.Choice(("deployed", "published")),
         default="deployed",
-        help="Whether extend version 0 stands alone (deployed) or with a length (published).",
+        help="Extend version 0 without a length (deployed) or with one (published).",
     )
 
 

@@ -61,16 +61,21 @@ class MannerOption(click.Option):
 def _options() -> list[click.Option]:
     return [
         _option("--config", type=click.Path(path_type=Path), metavar="FILE", help=_CONFIG_HELP),
-        _option("-q", "--quiet", is_flag=True, help="Only the result."),
-        _option("-v", "--verbose", count=True, help="Exchanges of failing cases; -vv all bytes."),
+        _option("-q", "--quiet", is_flag=True, help="Print only the result."),
+        _option(
+            "-v",
+            "--verbose",
+            count=True,
+            help="Print exchanges of failing cases; -vv: every byte.",
+        ),
         _option("--color", type=click.Choice(("auto", "always", "never")), help=_COLOR_HELP),
-        _option("--json", is_flag=True, help="Machine output on stdout, all else on stderr."),
-        _option("--no-input", is_flag=True, help="Never ask; a missing answer is an error."),
+        _option("--json", is_flag=True, help="Print JSON on stdout, everything else on stderr."),
+        _option("--no-input", is_flag=True, help="Never prompt; a missing answer is an error."),
     ]
 
 
-_CONFIG_HELP = "Configuration instead of ./wireproof.toml or [tool.wireproof] of ./pyproject.toml."
-_COLOR_HELP = "Colour; auto: on a terminal, unless NO_COLOR is set."
+_CONFIG_HELP = "Read this file, not ./wireproof.toml or [tool.wireproof] in ./pyproject.toml."
+_COLOR_HELP = "Use colour; auto: on a terminal, unless NO_COLOR is set."
 
 
 def _option(*names: str, **more: object) -> click.Option:

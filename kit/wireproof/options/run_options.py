@@ -16,7 +16,7 @@ _FILE = click.Path(path_type=Path)
 
 def run_options() -> Iterator[click.Option]:
     """Return the options in the order of the help."""
-    yield click.Option(["--reference"], is_flag=True, help="Judge the embedded reference.")
+    yield click.Option(["--reference"], is_flag=True, help="Judge the embedded reference broker.")
     yield from _judging_options()
     yield from _selecting_options()
     yield from _target_options()
@@ -26,67 +26,105 @@ def run_options() -> Iterator[click.Option]:
 
 def _judging_options() -> Iterator[click.Option]:
     levels, readings = click.Choice(LEVELS), click.Choice(get_args(ReadingChoice))
-    yield click.Option(["--profile"], type=levels, help="Levels that count; default must.")
-    yield click.Option(["--reading"], type=readings, help="Readings that count; default any.")
     yield click.Option(
-        ["--spec-rev"], type=click.IntRange(1), metavar="N", help="Only clauses known then."
+        ["--profile"], type=levels, help="Failures up to this level count; default must."
     )
-    yield click.Option(["--baseline"], type=_FILE, metavar="FILE", help="Known deviations.")
-    yield click.Option(["--allow-unstable"], is_flag=True, help="Undecided cases do not count.")
+    yield click.Option(
+        ["--reading"], type=readings, help="Accept this reading of the text; default any."
+    )
+    yield click.Option(
+        ["--spec-rev"],
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only clauses of revision N or earlier.",
+    )
+    yield click.Option(
+        ["--baseline"], type=_FILE, metavar="FILE", help="File of known deviations."
+    )
+    yield click.Option(
+        ["--allow-unstable"], is_flag=True, help="Ignore undecided and unstable cases."
+    )
 
 
 def _selecting_options() -> Iterator[click.Option]:
-    yield click.Option(["-k", "expression"], metavar="EXPR", help="Cases by words, as in pytest.")
-    yield click.Option(["--exclude"], multiple=True, metavar="ID", help="Leave out; repeatable.")
-    yield click.Option(["--lf", "last_failed"], is_flag=True, help="What failed last time.")
-    yield click.Option(["--dry-run"], is_flag=True, help="List what would run; talk to nobody.")
+    yield click.Option(
+        ["-k", "expression"], metavar="EXPR", help="Only cases that match, as in pytest."
+    )
+    yield click.Option(
+        ["--exclude"], multiple=True, metavar="ID", help="Leave these cases out; repeatable."
+    )
+    yield click.Option(
+        ["--lf", "last_failed"], is_flag=True, help="Only cases that failed last time."
+    )
+    yield click.Option(["--dry-run"], is_flag=True, help="List the cases; connect to nothing.")
 
 
 def _target_options() -> Iterator[click.Option]:
     yield from key_options()
     yield click.Option(
-        ["--topic"], multiple=True, metavar="KIND=NAME", help="Use it, create none of that kind."
+        ["--topic"],
+        multiple=True,
+        metavar="KIND=NAME",
+        help="Use this topic; create none of its kind.",
     )
     yield click.Option(
         ["--claim"],
         multiple=True,
         metavar="NAME=true|false|probe",
-        help="What the target claims; repeatable.",
+        help="Declare a capability; repeatable.",
     )
-    yield click.Option(["--restart"], metavar="CMD", help="Brings a dead target back.")
-    yield click.Option(["--hazardous"], is_flag=True, help="Hazards off loopback too.")
+    yield click.Option(["--restart"], metavar="CMD", help="Command that restarts a dead target.")
+    yield click.Option(["--hazardous"], is_flag=True, help="Allow crash cases on remote targets.")
 
 
 def _course_options() -> Iterator[click.Option]:
     yield click.Option(
-        ["--timeout"], metavar="auto|SEC", callback=_timeout, help="Patience; default measured."
+        ["--timeout"],
+        metavar="auto|SEC",
+        callback=_timeout,
+        help="Seconds to wait for an answer; default auto.",
     )
     seconds = click.FloatRange(min=0, min_open=True)
     yield click.Option(
-        ["--case-timeout"], type=seconds, metavar="SEC", help="Ends a case that takes longer."
+        ["--case-timeout"], type=seconds, metavar="SEC", help="Give a case up after this time."
     )
     yield click.Option(
-        ["-n", "waiters"], type=click.IntRange(1), metavar="N", help="Cases that wait at once."
+        ["-n", "waiters"],
+        type=click.IntRange(1),
+        metavar="N",
+        help="Number of cases that may wait at once.",
     )
     yield click.Option(["-x", "stop_at_first"], is_flag=True, help="Stop at the first failure.")
-    yield click.Option(["--maxfail"], type=click.IntRange(1), metavar="N", help="… at the N-th.")
     yield click.Option(
-        ["--repeat-failed"], type=click.IntRange(1), metavar="K", help="Runs of a failing case."
+        ["--maxfail"], type=click.IntRange(1), metavar="N", help="Stop at the N-th failure."
     )
     yield click.Option(
-        ["--seed"], type=click.IntRange(0), metavar="N", help="Of names, bodies and order."
+        ["--repeat-failed"],
+        type=click.IntRange(1),
+        metavar="K",
+        help="Run a failing case K times in all.",
+    )
+    yield click.Option(
+        ["--seed"],
+        type=click.IntRange(0),
+        metavar="N",
+        help="Seed of names and bodies; default random.",
     )
 
 
 def _file_options() -> Iterator[click.Option]:
     yield click.Option(
-        ["--bundle"], type=_FILE, metavar="FILE", help="Default out/run-TIME.jsonl."
+        ["--bundle"], type=_FILE, metavar="FILE", help="Bundle; default out/run-TIME.jsonl."
     )
-    yield click.Option(["--html"], type=_FILE, metavar="FILE", help="Also write this page.")
+    yield click.Option(["--html"], type=_FILE, metavar="FILE", help="Also write an HTML page.")
     yield click.Option(["--junit"], type=_FILE, metavar="FILE", help="Also write JUnit XML.")
     yield click.Option(["--allure"], type=_FILE, metavar="DIR", help="Also write Allure results.")
-    yield click.Option(["--pcap"], type=_FILE, metavar="DIR", help="Captures of what fails.")
-    yield click.Option(["--pcap-all"], type=_FILE, metavar="DIR", help="Captures of all cases.")
+    yield click.Option(
+        ["--pcap"], type=_FILE, metavar="DIR", help="Write a capture of each failing case."
+    )
+    yield click.Option(
+        ["--pcap-all"], type=_FILE, metavar="DIR", help="Write a capture of every case."
+    )
 
 
 def _timeout(context: click.Context, param: click.Parameter, value: str | None) -> float | None:

@@ -1,4 +1,4 @@
-"""What ``wireproof replay`` must know of a protocol; found in the protocols' table."""
+"""What ``wireproof replay`` must know of a protocol."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from typing import Protocol, cast
 
 from wireproof.replaying.rename import Names
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import PROTOCOLS, resolve
 from wireproof_kit.targets.session import Session
 from wireproof_kit.targets.target import Target
 from wireproof_kit.wire.outgoing import Outgoing
 from wireproof_kit.wire.transcript import Transcript
+from wireproof_spec.protocol import Group, entry_point, having
 from wireproof_spec.record import CaseRecord, StepRecord
 
 Steps = tuple[StepRecord, ...]
@@ -110,10 +110,9 @@ def replayer_of(protocol: str) -> Replayer:
     Raises:
         UsageFault: what was recorded of it cannot be sent again.
     """
-    entry = PROTOCOLS.get(protocol)
-    if entry is None or not entry.replayer:
+    if protocol not in having(Group.REPLAYERS):
         raise UsageFault(
             f"what was recorded of protocol {protocol!r} cannot be sent again; run the case again "
             "instead: wireproof run URL CASE"
         )
-    return cast(Replayer, resolve(entry.replayer)())
+    return cast(Callable[[], Replayer], entry_point(Group.REPLAYERS, protocol).load())()

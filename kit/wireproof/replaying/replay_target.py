@@ -9,7 +9,7 @@ from wireproof.options.target_choice import REFERENCE, Pairs
 from wireproof.replaying.protocol_replay import Occasion, Replayer, Round, Steps, replayer_of
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import protocol_of, read_target, session_opener
+from wireproof_kit.protocols import kit_part, protocol_of, read_target
 from wireproof_kit.runner.collect import collect
 from wireproof_kit.targets.embedded import start_reference
 from wireproof_kit.targets.session import SessionOptions
@@ -53,7 +53,7 @@ def open_scene(
         target = read_target(url, keys)
         _refuse(case, target, protocol, hazardous=hazardous)
         options = SessionOptions(seed=bundle.header.seed, run_token=secrets.token_hex(4))
-        session = session_opener(protocol)(target, options)
+        session = kit_part(protocol).open_session(target, options)
         stack.callback(session.close)
         arguments = None if as_recorded else _arguments(case, replayer)
         arranged = replayer.arrange(Occasion(case, arguments, target, session, times))

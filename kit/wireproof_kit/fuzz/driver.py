@@ -1,7 +1,7 @@
 """What the fuzzing core needs of a protocol: cases out of its grammar, and what they are owed.
 
-A protocol's folder gives one function, named as `fuzzing` in the protocols' table: it opens the
-grounds on a target. Nothing here knows a byte of any protocol.
+A protocol gives one function, `open_grounds` of its `KitPart`: it opens a target. Nothing here
+knows a byte of any protocol.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

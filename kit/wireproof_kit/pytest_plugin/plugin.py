@@ -13,7 +13,7 @@ import pytest
 
 from wireproof_kit.bundle.captures import captures
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS, example_url
+from wireproof_kit.protocols import case_arguments, example_url
 from wireproof_kit.pytest_plugin import hooks
 from wireproof_kit.pytest_plugin.conductor import FAULT_FIELD, Conductor, Recorder, give_up
 from wireproof_kit.pytest_plugin.options import add_options, broker_url
@@ -84,8 +84,7 @@ def pytest_testnodedown(node: object) -> None:
 def _fixtures() -> ModuleType:
     """Make one fixture per kit object, so that vendors' own tests can use them too."""
     module = ModuleType("wireproof_fixtures")
-    names = {name for entry in PROTOCOLS.values() for name in entry.arguments}
-    for name in sorted(names):
+    for name in sorted(case_arguments()):
         setattr(module, name, pytest.fixture(name=name)(_kit_object(name)))
     return module
 

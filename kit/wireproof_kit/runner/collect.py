@@ -7,7 +7,7 @@ import os
 from collections.abc import Generator
 
 from wireproof_kit.errors import KitError, UsageFault
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import known_protocols, suites
 from wireproof_kit.runner.instance import Instance
 
 _VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
@@ -37,7 +37,7 @@ def collect(
         KitError: the suites do not import, or a case does not fit the catalogue.
         UsageFault: the expression is wrong.
     """
-    return _collect(protocols or tuple(PROTOCOLS), expression, url)
+    return _collect(protocols or known_protocols(), expression, url)
 
 
 @functools.cache
@@ -50,7 +50,7 @@ def _collect(
 
     collector = CaseCollector(url)
     narrowing = ["-k", expression] if expression else []
-    packages = [PROTOCOLS[protocol].suites for protocol in protocols]
+    packages = [suites(protocol) for protocol in protocols]
     said = io.StringIO()
     with _without_variables(), contextlib.redirect_stderr(said):
         code = pytest.main([*_OPTIONS, *narrowing, "--pyargs", *packages], plugins=[collector])

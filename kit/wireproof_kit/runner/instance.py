@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from wireproof_kit.case import CaseMark
 from wireproof_kit.observation import Observation
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_kit.protocols import kit_part, protocol_of
 from wireproof_spec.catalogue import Catalogue, Clause, is_below
 
 
@@ -79,7 +79,7 @@ def known_ids(instances: Iterable[Instance]) -> list[str]:
 
 
 def _known_id(instance: Instance) -> str:
-    several = PROTOCOLS[protocol_of(instance.id)].several
+    several = kit_part(protocol_of(instance.id)).several
     takes = {*instance.arguments, *instance.parameters}
     return f"{instance.mark.id}/" if takes & several.keys() else instance.id
 

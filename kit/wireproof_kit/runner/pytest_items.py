@@ -8,7 +8,7 @@ import pytest
 from wireproof_kit.case import case_mark
 from wireproof_kit.errors import KitError, UsageFault
 from wireproof_kit.observation import Observation
-from wireproof_kit.protocols import PROTOCOLS, protocol_of
+from wireproof_kit.protocols import known_protocols, protocol_of
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance, lawless, make_instance
 from wireproof_kit.runner.several import several_of
@@ -77,7 +77,7 @@ def _bind(item: pytest.Item) -> Instance | None:
     if mark is None:
         return None
     protocol = protocol_of(mark.id)
-    if protocol not in PROTOCOLS:
+    if protocol not in known_protocols():
         raise UsageFault(f"case {mark.id}: the id begins with no known protocol")
     clause = load_catalogue(protocol).clause(mark.clause)
     if clause is None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import protocol_of, read_target, referenced, session_opener
+from wireproof_kit.protocols import kit_part, protocol_of, read_target, referenced
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
@@ -132,7 +132,7 @@ class Run:
             topics=plan.topics,
             passing=plan.passing or embedded is not None,
         )
-        session = session_opener(target.protocol)(target, options)
+        session = kit_part(target.protocol).open_session(target, options)
         try:
             own = _of_protocol(target.protocol, instances)
             session.begin(_needed(item for item in own if _is_asked_for(plan, item)))

@@ -1,11 +1,9 @@
 """What the named target has several of: a case that takes one of them is run once for each."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from wireproof_kit.errors import KitError
-from wireproof_kit.protocols import PROTOCOLS, read_target, resolve
-from wireproof_kit.targets.target import Target
+from wireproof_kit.protocols import kit_part, read_target
 
 
 def several_of(url: str | None) -> Mapping[str, Sequence[str]]:
@@ -17,11 +15,7 @@ def several_of(url: str | None) -> Mapping[str, Sequence[str]]:
         return {}
     try:
         target = read_target(url)
-        several = PROTOCOLS[target.protocol].several
-        return {name: _names(target, dotted) for name, dotted in several.items()}
+        several = kit_part(target.protocol).several
+        return {name: names(target) for name, names in several.items()}
     except KitError:
         return {}
-
-
-def _names(target: Target, dotted: str) -> Sequence[str]:
-    return cast(Sequence[str], resolve(dotted)(target))

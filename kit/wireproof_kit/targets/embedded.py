@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 from wireproof_kit.errors import TargetUnreachable
-from wireproof_kit.protocols import PROTOCOLS
+from wireproof_kit.protocols import kit_part
 from wireproof_kit.targets.scratch import scratch
+from wireproof_spec.protocol import Group, entry_point
 
 READY_WITHIN_S = 20.0
 END_WITHIN_S = 5.0
@@ -89,6 +90,17 @@ def start_reference(
     folder = scratch(parent or memory_folder())
     arguments = reference_arguments(protocol, folder.name, options)
     process = start(arguments) if start else started(protocol, arguments)
+    return await_ready(protocol, process, folder)
+
+
+def await_ready(
+    protocol: str, process: BrokerProcess, folder: tempfile.TemporaryDirectory[str]
+) -> EmbeddedReference:
+    """Wait until a reference is ready; ``folder`` holds its data and goes with it.
+
+    Raises:
+        TargetUnreachable: the process ended or did not say that it is ready in time.
+    """
     try:
         ready = json.loads(first_line(process, protocol))
     except (ValueError, TargetUnreachable) as error:
@@ -106,7 +118,7 @@ def started(
 
     Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
     """
-    module = PROTOCOLS[protocol].server.partition(":")[0]
+    module = entry_point(Group.SERVERS, protocol).module
     return subprocess.Popen(
         [sys.executable, "-m", module, *LIFE, *arguments],
         stdin=subprocess.PIPE,
@@ -128,12 +140,12 @@ def memory_folder() -> str | None:
 
 def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
     """Return the options with which a reference offers all that cases need, and others."""
-    return [*PROTOCOLS[protocol].reference, "--data", folder, *options]
+    return [*kit_part(protocol).reference, "--data", folder, *options]
 
 
 def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
     """Return the URL of a reference by what it said when it was ready; null is left out."""
-    keys = PROTOCOLS[protocol].keys
+    keys = kit_part(protocol).keys
     told = ((key, ready.get(said)) for key, said in keys.items())
     query = "&".join(f"{key}={_joined(value)}" for key, value in told if value is not None)
     return f"{protocol}://{ready['tcp']}" + (f"?{query}" if query else "")

@@ -31,12 +31,12 @@ Keys: TypeAlias = Mapping[str, TargetKey]
 USUAL_KEYS: Keys = {
     "http": TargetKey("address", "The broker's HTTP port."),
     "data": TargetKey("directory", "The broker's data directory."),
-    "control": TargetKey("address", "Its control API, if any."),
-    "tls": TargetKey("flag", "TLS on every connection to the broker."),
-    "cacert": TargetKey("file", "Trust this authority (PEM)."),
-    "cert": TargetKey("file", "The kit's own certificate (PEM)."),
-    "key": TargetKey("file", "Its key (PEM)."),
-    "auth_env": TargetKey("text", "The variable with AUTH's secret."),
+    "control": TargetKey("address", "The broker's control API."),
+    "tls": TargetKey("flag", "Use TLS on every connection to the broker."),
+    "cacert": TargetKey("file", "Certificate authority to trust (PEM)."),
+    "cert": TargetKey("file", "Client certificate (PEM)."),
+    "key": TargetKey("file", "Key of the client certificate (PEM)."),
+    "auth_env": TargetKey("text", "Environment variable with the AUTH secret."),
 }
 """What brokers of several protocols have; a protocol's entry says which of them it knows."""
 

@@ -2,7 +2,7 @@ import struct
 
 from wire_fixture import error, message, ok, server_frame
 
-from wireproof_reports.exchange.reproducer import Act, Plan
+from wireproof_reports.exchange.protocol import Act, Plan
 from wireproof_reports.nsq.replayed import replayed
 
 

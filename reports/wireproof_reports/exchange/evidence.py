@@ -1,11 +1,10 @@
 """A transcript as a report shows it: each step with its direction, time and named bytes."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from wireproof_reports.exchange.annotation import Line, Part, labelled, lines, spaced
-from wireproof_reports.protocols import known
+from wireproof_reports.exchange.protocol import Namer, report_part
 from wireproof_reports.wording import printable, readable, shown_time
 from wireproof_spec.record import CaseRecord, DifferenceRecord, StepRecord, TranscriptRecord
 
@@ -15,12 +14,6 @@ CHECKING = "one more "
 """How the note of a send begins that only looks whether a connection goes on."""
 BRIEF_BYTES = 24
 BRIEF_TEXT = 40
-
-Namer = Callable[[bytes, Sequence[bytes]], tuple[Part, ...]]
-"""Names the parts of received bytes, knowing all that was sent on that connection before."""
-
-Presumption = Callable[[str, Sequence[str]], DifferenceRecord | None]
-"""Says from an observation and what would have conformed in which field an answer differs."""
 
 _VERBS = {
     "open": "opened",
@@ -115,12 +108,12 @@ def recorded(step: StepRecord) -> bytes:
 
 def received_parts(protocol: str) -> Namer:
     """Return what names the parts of this protocol's received bytes."""
-    return cast(Namer | None, known(protocol, "parts")) or _unnamed
+    return report_part(protocol).parts or _unnamed
 
 
 def first_difference(case: CaseRecord, protocol: str) -> DifferenceRecord | None:
     """Return the first differing field of a failing case, as recorded or as the answer shows."""
-    presumed = cast(Presumption | None, known(protocol, "presumption"))
+    presumed = report_part(protocol).presumption
     if case.difference is not None or presumed is None:
         return case.difference
     return presumed(case.observation, case.accepted)

@@ -2,16 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 import jinja2
 
 from wireproof_reports.exchange.evidence import recorded
 from wireproof_reports.exchange.literal import literal
-from wireproof_reports.protocols import NOTHING, PROTOCOLS, known
+from wireproof_reports.exchange.protocol import Act, Plan, report_part
 from wireproof_spec.record import CaseRecord, HeaderRecord, StepRecord
 
 REFERENCE = "reference"
@@ -19,32 +18,6 @@ REFERENCE = "reference"
 PATIENCE_S = 10
 LONGEST_HEX = 4096
 """Bytes; a longer stream is left to the script."""
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """One thing the script does; bytes with a number in them are a sequence of pieces."""
-
-    connection: str
-    kind: str
-    data: bytes | str | tuple[bytes | int, ...] = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the script does, which names may be replaced, what is sent before.
-
-    ``reader`` is the template of what reads answers: `receive`, and `message_id` of what it gave.
-    """
-
-    acts: tuple[Act, ...]
-    names: tuple[bytes, ...] = ()
-    create: tuple[bytes, ...] = ()
-    reader: str = "reader.py.jinja"
-
-
-Planner = Callable[[Plan], Plan]
-"""Makes a plan fit for another run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +123,7 @@ def _act(step: StepRecord) -> Act | None:
 
 def _planned(acts: Iterator[Act], protocol: str) -> Plan:
     plan = Plan(tuple(acts))
-    planner = cast(Planner | None, known(protocol, "plan"))
+    planner = report_part(protocol).plan
     return planner(plan) if planner else plan
 
 
@@ -189,7 +162,7 @@ def _http_address(header: HeaderRecord, target: str, request: bytes) -> str:
         if _is_address(address):
             return address
     host, _, port = target.rpartition(":")
-    behind = PROTOCOLS.get(header.target.protocol, NOTHING).http_behind
+    behind = report_part(header.target.protocol).http_behind
     return f"{host}:{int(port) + behind}" if port.isdecimal() and behind is not None else ""
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from wireproof_reports.exchange.reproducer import Act, Plan
+from wireproof_reports.exchange.protocol import Act, Plan
 from wireproof_spec.nsq import error_codes, names
 
 HEAD = 8

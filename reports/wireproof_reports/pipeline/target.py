@@ -1,10 +1,8 @@
 """Who a bundle is about: the maker, the version, and the order of versions."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import cast
 
-from wireproof_reports.protocols import known
+from wireproof_reports.exchange.protocol import report_part
 from wireproof_spec.record import TargetRecord
 
 _VERSIONS = ("version", "generation")
@@ -17,7 +15,7 @@ longer one. These two stand before every letter and every sign that versions are
 
 def vendor(target: TargetRecord) -> str:
     """Return the maker's name as the protocol's own knowledge tells it, else the protocol."""
-    tell = cast(Callable[[Mapping[str, str]], str] | None, known(target.protocol, "vendor"))
+    tell = report_part(target.protocol).vendor
     return tell(target.fingerprint) if tell is not None else target.protocol
 
 

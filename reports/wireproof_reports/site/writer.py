@@ -17,6 +17,7 @@ import jinja2
 from wireproof_reports.render.clauses import source
 from wireproof_reports.site.pages import PageOf, pages_for
 from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.protocol import protocols
 
 DATA, ANSWERS, ASSETS = "data", "answers", "assets"
 SCHEMA = 1
@@ -116,8 +117,7 @@ def _script(path: Path, name: str, document: object) -> None:
 def _law(answers: Iterable[Json]) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield what the catalogue says of each clause of the protocols in the answers."""
     for protocol in sorted({name for answer in answers for name in _protocols(answer)}):
-        place = resources.files("wireproof_spec") / protocol / "catalogue"
-        if not protocol.isidentifier() or not place.is_dir():
+        if protocol not in protocols():
             continue
         for group in load_catalogue(protocol).groups:
             for clause in group.clause:

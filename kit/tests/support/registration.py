@@ -1,0 +1,19 @@
+"""Registering parts of a protocol for the length of one test."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from wireproof_spec.protocol import Group, protocols, registered
+
+
+class Registration:
+    """What tests add to the entry points of installed packages."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+
+    def add(self, group: Group, name: str, value: str) -> None:
+        """Add an entry point, in place of one that has the name."""
+        self._monkeypatch.setitem(registered(group), name, EntryPoint(name, value, group))
+        protocols.cache_clear()

@@ -1,0 +1,33 @@
+"""What the kit knows of Iggy."""
+
+from typing import TYPE_CHECKING
+
+from wireproof_kit.protocols import KitPart
+from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.target import USUAL_KEYS, Target
+
+if TYPE_CHECKING:
+    from wireproof_kit.fuzz.driver import Grounds, GroundsOptions
+
+
+def _open_session(target: Target, options: SessionOptions) -> Session:
+    from wireproof_kit.iggy.session import open_session
+
+    return open_session(target, options)
+
+
+def _open_grounds(target: Target, options: "GroundsOptions") -> "Grounds":
+    from wireproof_kit.iggy.fuzz.fuzz_session import open_grounds
+
+    return open_grounds(target, options)
+
+
+KIT = KitPart(
+    open_session=_open_session,
+    arguments=("server", "topic"),
+    example="iggy://127.0.0.1:8090",
+    target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
+    reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
+    keys={"http": "http", "data": "data", "control": "control"},
+    open_grounds=_open_grounds,
+)

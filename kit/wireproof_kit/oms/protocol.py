@@ -1,0 +1,28 @@
+"""What the kit knows of OpenMessaging documents."""
+
+from collections.abc import Sequence
+
+from wireproof_kit.protocols import KitPart
+from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.target import Target
+
+
+def _open_session(target: Target, options: SessionOptions) -> Session:
+    from wireproof_kit.oms.session import open_session
+
+    return open_session(target, options)
+
+
+def _document_names(target: Target) -> Sequence[str]:
+    from wireproof_kit.oms.captured import document_names
+
+    return document_names(target)
+
+
+KIT = KitPart(
+    open_session=_open_session,
+    arguments=("capture", "document_name"),
+    example="oms+file:messages.jsonl",
+    schemes=("oms+file",),
+    several={"document_name": _document_names},
+)

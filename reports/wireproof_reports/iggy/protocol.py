@@ -1,0 +1,22 @@
+"""What reports know of Iggy; a function imports what it needs when it is called."""
+
+from collections.abc import Sequence
+
+from wireproof_reports.exchange.annotation import Part
+from wireproof_reports.exchange.protocol import ReportPart
+from wireproof_spec.record import DifferenceRecord
+
+
+def _parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
+    from wireproof_reports.iggy.received import received_parts
+
+    return received_parts(data, sent)
+
+
+def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
+    from wireproof_reports.iggy.received import presumed_difference
+
+    return presumed_difference(observation, accepted)
+
+
+REPORTS = ReportPart(_parts, _presumption)

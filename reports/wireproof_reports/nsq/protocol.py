@@ -1,0 +1,34 @@
+"""What reports know of NSQ; a function imports what it needs when it is called."""
+
+from collections.abc import Mapping, Sequence
+
+from wireproof_reports.exchange.annotation import Part
+from wireproof_reports.exchange.protocol import Plan, ReportPart
+from wireproof_spec.record import DifferenceRecord
+
+
+def _parts(data: bytes, sent: Sequence[bytes]) -> tuple[Part, ...]:
+    from wireproof_reports.nsq.received import received_parts
+
+    return received_parts(data, sent)
+
+
+def _presumption(observation: str, accepted: Sequence[str]) -> DifferenceRecord | None:
+    from wireproof_reports.nsq.received import presumed_difference
+
+    return presumed_difference(observation, accepted)
+
+
+def _plan(plan: Plan) -> Plan:
+    from wireproof_reports.nsq.replayed import replayed
+
+    return replayed(plan)
+
+
+def _vendor(fingerprint: Mapping[str, str]) -> str:
+    from wireproof_reports.nsq.vendor import vendor
+
+    return vendor(fingerprint)
+
+
+REPORTS = ReportPart(_parts, _presumption, _plan, http_behind=1, vendor=_vendor)

@@ -1,0 +1,136 @@
+"""A protocol as packages register it: the object itself, and what each room knows of it.
+
+Everything is found through entry points whose name is the protocol's. Only the group
+``wireproof.protocols`` is required; a command says so when it needs another one that is missing.
+Entry points are read once, when first asked for, and import nothing: a command pays for what it
+uses, and no room imports another one for a protocol's sake.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+    from importlib.resources.abc import Traversable
+
+T = TypeVar("T")
+
+
+class Group(StrEnum):
+    """The groups of entry points, and what an entry point of each names."""
+
+    PROTOCOLS = "wireproof.protocols"
+    """A `Protocol`."""
+    KIT = "wireproof.kit"
+    """A `wireproof_kit.protocols.KitPart`: session, URL, arguments of cases, fuzzing."""
+    SUITES = "wireproof.suites"
+    """The package that holds the cases; named, not imported."""
+    SERVERS = "wireproof.servers"
+    """``main(arguments)`` of an example server; its module also runs with ``python -m``."""
+    DECODERS = "wireproof.decoders"
+    """A function that returns a `wireproof.commands.protocol_decode.Decoder`."""
+    REPLAYERS = "wireproof.replayers"
+    """A function that returns a `wireproof.replaying.protocol_replay.Replayer`."""
+    REPORTS = "wireproof.reports"
+    """A `wireproof_reports.exchange.protocol.ReportPart`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """One protocol: its name begins case ids, its package holds its law as data.
+
+    The package must have the folder ``catalogue``; it may have ``observations.toml``,
+    ``json_schemas`` and ``accounting``. Protocols are listed by rank, then by name; the first
+    one is meant where a user names none.
+    """
+
+    name: str
+    package: str
+    rank: int = 100
+
+    def folder(self) -> "Traversable":
+        """Return the folder of the package."""
+        from importlib import resources
+
+        return resources.files(self.package)
+
+
+class UnknownProtocol(LookupError):
+    """A protocol, or a part of one, that no installed package registers."""
+
+
+@cache
+def registered(group: Group) -> dict[str, "EntryPoint"]:
+    """Return the entry points of a group by protocol; of two with one name, the first found."""
+    # Imported when used: importlib.metadata takes 20 ms to load, and every server of ours is
+    # started from packages that hold a Protocol.
+    from importlib.metadata import entry_points
+
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+@cache
+def protocols() -> Mapping[str, Protocol]:
+    """Return every registered protocol by name, in the order of ranks.
+
+    Raises:
+        UnknownProtocol: none is registered, or an entry point names something else.
+    """
+    names = registered(Group.PROTOCOLS)
+    if not names:
+        raise UnknownProtocol(
+            "no protocol is registered; install wireproof again "
+            "(in a clone of the repository: python3 tools/setup.py dev)"
+        )
+    found = [part(Group.PROTOCOLS, name, Protocol) for name in names]
+    return {each.name: each for each in sorted(found, key=lambda each: (each.rank, each.name))}
+
+
+def find_protocol(name: str) -> Protocol:
+    """Return a registered protocol.
+
+    Raises:
+        UnknownProtocol: no package registers it.
+    """
+    known = protocols()
+    if name not in known:
+        raise UnknownProtocol(f"protocol {name!r} is unknown; known: {', '.join(known)}")
+    return known[name]
+
+
+def having(group: Group) -> tuple[str, ...]:
+    """Return the protocols that have a part, in the order of ranks."""
+    return tuple(name for name in protocols() if name in registered(group))
+
+
+def entry_point(group: Group, name: str) -> "EntryPoint":
+    """Return where a part of a protocol lies, without importing it.
+
+    Raises:
+        UnknownProtocol: the protocol has no such part.
+    """
+    entry = registered(group).get(name)
+    if entry is None:
+        raise UnknownProtocol(f"protocol {name!r} has no entry point in the group {group}")
+    return entry
+
+
+def part(group: Group, name: str, kind: type[T]) -> T:
+    """Import and return a part of a protocol.
+
+    Raises:
+        UnknownProtocol: the protocol has no such part, or one of another type.
+    """
+    entry = entry_point(group, name)
+    found: object = entry.load()
+    if not isinstance(found, kind):
+        raise UnknownProtocol(
+            f"{entry.value}, the entry point {name} of {group}, is no {kind.__name__}"
+        )
+    return found
