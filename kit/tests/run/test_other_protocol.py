@@ -146,8 +146,8 @@ def test_an_exchange_is_repeated(wireproof: Installed, bundles: tuple[str, str])
 
 
 def test_it_is_fuzzed_by_two_workers(wireproof: Installed) -> None:
-    done = wireproof("fuzz", "--reference", "note", "--cases", "60", "--seed", "1", "-n", "2")
-    assert "NOTHING FOUND   60 cases" in done.out
+    done = wireproof("fuzz", "--reference", "note", "--cases", "20", "--seed", "1", "-n", "2")
+    assert "NOTHING FOUND   20 cases" in done.out
 
 
 def test_its_runs_go_into_a_history(wireproof: Installed, bundles: tuple[str, str]) -> None:
