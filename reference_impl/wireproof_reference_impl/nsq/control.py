@@ -26,7 +26,7 @@ _REDIRECT = "redirect"
 
 
 class Control:
-    """What the control API is about; it behaves the same whatever the cluster does."""
+    """The state behind the control API; faults and variants of the cluster do not affect it."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ def writable(control: Control, request: Request) -> None:
 
 
 def node(control: Control, request: Request) -> None:
-    """Take a node away, or bring it back."""
+    """Stop a node, or start it again."""
     member = _node(control, request)
     if _one_of(request, "state", ("up", "down")) == "up":
         control.cluster.bring_up(member, request.now_ns)
@@ -76,7 +76,7 @@ def node(control: Control, request: Request) -> None:
 
 
 def writes(control: Control, request: Request) -> None:
-    """Tell producers of no node any more: for all topics, for ordered ones, or for none."""
+    """Disable writing for all topics, for ordered topics, or for none."""
     word = _one_of(request, "type", [each.value for each in Writes])
     control.cluster.writes = Writes(word)
 

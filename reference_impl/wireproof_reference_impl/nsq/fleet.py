@@ -1,4 +1,4 @@
-"""What one process serves: a node alone, or nodes with lookup servers and a control."""
+"""The servers of one process: one node, or nodes with lookup servers and a control API."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,12 +58,12 @@ class Fleet:
 
     @property
     def halted(self) -> bool:
-        """Tell whether a node died on purpose."""
+        """Return True if a fault halted a node."""
         return any(member.node.halted for member in self._members)
 
     @property
     def gathers(self) -> bool:
-        """Tell whether answers are better given for all that came at a time."""
+        """Return True if answering all received input at once is cheaper."""
         return bool(self._gathering)
 
     def commit(self) -> None:

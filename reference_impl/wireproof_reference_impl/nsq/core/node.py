@@ -20,11 +20,11 @@ class Peer(Protocol):
     """What the node needs from a connection."""
 
     def leave(self, now_ns: int) -> None:
-        """Give back what the connection holds."""
+        """Return the connection's messages in flight to their channel."""
 
 
 class Served(Protocol):
-    """What may have something to send: a channel, or a partition with all its channels."""
+    """A channel, or a partition with all its channels, that may have messages to send."""
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent now."""
@@ -112,7 +112,7 @@ class Node:
 
     @property
     def gathers(self) -> bool:
-        """Tell whether output is better sent for many inputs at a time."""
+        """Return True if sending output for many inputs at once is cheaper."""
         return self.storage.gathers
 
     def commit(self) -> None:
@@ -124,7 +124,7 @@ class Node:
         self.storage.commit()
 
     def upgrade(self, topic: Topic) -> None:
-        """Give a topic the extend feature."""
+        """Upgrade a topic to ext."""
         topic.upgrade()
         self.storage.save_topic(topic.meta)
 

@@ -1,4 +1,4 @@
-"""Everything that happens later, in one heap that is told the time."""
+"""Timers in one heap; the caller passes the current time."""
 
 import heapq
 from collections.abc import Callable

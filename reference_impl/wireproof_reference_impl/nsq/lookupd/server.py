@@ -1,4 +1,4 @@
-"""A lookup server: an address, what it was told to answer, and the cluster it tells of."""
+"""A lookup server: its address, its configured wrong answers, and the cluster it reports."""
 
 from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.behaviour import Behaviour
@@ -34,7 +34,7 @@ class LookupServer:
 
     @property
     def leads(self) -> bool:
-        """Tell whether the cluster is changed through this server."""
+        """Return True if this server is the master, which changes the cluster."""
         return self.servers[0] is self
 
     @property
