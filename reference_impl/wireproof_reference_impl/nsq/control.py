@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.lookupd import distortion
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request, data
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 _MILLISECOND = 1_000_000
 _MOST_DELAY_MS = 600_000
@@ -32,15 +32,15 @@ class Control:
         self,
         cluster: Coordinator,
         servers: Sequence[LookupServer],
-        agenda: Agenda | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         self.cluster = cluster
         self.servers = servers
         self.behaviour = Behaviour()
         self.limits = Limits()
-        self.agenda = Agenda() if agenda is None else agenda
-        self.timers = Timers(self.agenda)
-        self.changed = self.agenda.changed
+        self.schedule = Schedule() if schedule is None else schedule
+        self.timers = Timers(self.schedule)
+        self.changed = self.schedule.changed
         self.open = True
         self.halted = False
 

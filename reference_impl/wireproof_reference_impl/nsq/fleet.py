@@ -19,7 +19,7 @@ from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import Fsync, ServeOptions
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 from wireproof_reference_impl.shell import Shell
 
 
@@ -32,7 +32,7 @@ class Fleet:
             options.max_msg_size, options.max_body_size, options.max_bytes_per_file
         )
         access = _access(options)
-        self._agenda = Agenda()
+        self._schedule = Schedule()
         numbers = range(1, options.nodes + 1)
         self._folders = [_folder(options, number) for number in numbers]
         self._members = [
@@ -43,7 +43,7 @@ class Fleet:
                     limits=self._limits,
                     now_ns=now_ns,
                     access=access,
-                    agenda=self._agenda,
+                    schedule=self._schedule,
                 ),
                 number,
             )
@@ -115,11 +115,11 @@ class Fleet:
     def _gather(self, cluster: Coordinator) -> None:
         numbers = range(1, self._options.lookupds + 1)
         self._servers = tuple(
-            LookupServer(cluster, each, self._limits, self._agenda) for each in numbers
+            LookupServer(cluster, each, self._limits, self._schedule) for each in numbers
         )
         for server in self._servers:
             server.servers = self._servers
-        self._control = Control(cluster, self._servers, self._agenda)
+        self._control = Control(cluster, self._servers, self._schedule)
 
     def _fields(self) -> Mapping[str, object]:
         nodes = [

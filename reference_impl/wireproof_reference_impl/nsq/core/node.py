@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.delivery.timers import Timers
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 _SAVE_EVERY_NS = 1_000_000_000
 
@@ -41,17 +41,17 @@ class Node:
         limits: Limits,
         now_ns: int,
         access: Access = OPEN,
-        agenda: Agenda | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         self.behaviour = behaviour
         self.limits = limits
         self.access = access
         self.started_ns = now_ns
-        self.agenda = Agenda() if agenda is None else agenda
-        self.timers = Timers(self.agenda)
+        self.schedule = Schedule() if schedule is None else schedule
+        self.timers = Timers(self.schedule)
         self.topics: dict[str, Topic] = {}
         self.connections: dict[Peer, None] = {}
-        self.changed = self.agenda.changed
+        self.changed = self.schedule.changed
         self.open = True
         self.clustered = False
         self.halted = False
