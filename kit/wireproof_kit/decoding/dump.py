@@ -52,7 +52,7 @@ def dump_parts(
 def dump_numbered(
     data: bytes, parts: Sequence[Part] = (), *, base: int = 0, measure: Measure = BRIEF
 ) -> list[str]:
-    """Return the lines of bytes with their parts, each headed by its offset from ``base``."""
+    """Return the lines of an annotated hex dump, each part headed by its offset from ``base``."""
     return list(_lines(data, parts, measure=measure, base=base))
 
 

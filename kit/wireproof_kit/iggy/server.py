@@ -95,7 +95,7 @@ class Server:
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send on a connection of its own; name the answer, and whether others are served."""
+        """Send a request on a new connection; return the answer and whether others are served."""
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)

@@ -210,7 +210,7 @@ def _values(
 
 
 def _broken(schema: Schema[T], data: bytes, start: int, error: WireError) -> Broken:
-    """Return bytes that break a shape; ``error`` counts from their first one."""
+    """Return a Broken for bytes that violate a schema; ``error`` counts from the first byte."""
     data = data[:CHUNK]
     return Broken(start, data, error.at(start), lambda: fault_parts(spans(schema, data), error))
 

@@ -51,7 +51,7 @@ class Hazards:
         )
 
     def is_hazardous(self, kind: str, data: bytes) -> bool:
-        """Tell whether a request may end the server, delete or make what is not of the scratch.
+        """Return True if a request may stop the server or change anything but the scratch stream.
 
         So it is with HTTP requests, as far as their first bytes and counts in their bodies tell.
         """

@@ -94,7 +94,7 @@ def observe_messages(
 
 
 def as_sent(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
-    """Return the first field that is not as it was sent: id (unless 0), headers, payload."""
+    """Return the first field that differs from what was sent: id (unless 0), headers, payload."""
     message = seen.message
     if sent.id and sent.id != message.id:
         return differing("id", seen, str(sent.id), str(message.id))
