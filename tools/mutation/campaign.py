@@ -8,15 +8,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import case_runs
 import msgspec
 import touching
 import trial
-from forked_broker import ForkServer
 from mutants import Mutant, generate
 from places import lines_of
-from slots import spread
+from spread import Brokers, spread
 
-import bench
 from wireproof_kit.runner.instance import Instance
 
 CHUNKS = 12
@@ -39,7 +38,7 @@ class Seen(msgspec.Struct):
 
     def is_useful(self) -> bool:
         """Tell whether it conforms, and soon."""
-        return self.verdict in bench.CONFORMING and self.seconds <= bench.SLOW_S
+        return self.verdict in case_runs.CONFORMING and self.seconds <= case_runs.SLOW_S
 
     def is_about(self, mutant: Mutant, lines: range | None) -> bool:
         """Tell whether one of the lines ran, or the mutant's function where they are None."""
@@ -49,9 +48,9 @@ class Seen(msgspec.Struct):
 
 
 class Plan(NamedTuple):
-    """A mutant's cases, the most telling first, and the manner in which they touch it."""
+    """A mutant's cases, the most telling first, and the mode in which they touch it."""
 
-    manner: str
+    mode: str
     items: Sequence[Instance]
 
 
@@ -72,25 +71,25 @@ class Campaign:
 
     def prepare(self) -> None:
         """Generate mutants and note what the cases touch, unless that is known already."""
-        self.items = bench.by_id(bench.cases())
+        self.items = case_runs.by_id(case_runs.cases())
         self.mutants = self._generated()
-        for manner in bench.MANNERS:
-            self._probe(manner)
-            self.touched[manner] = self._noted(manner)
+        for mode in case_runs.MODES:
+            self._probe(mode)
+            self.touched[mode] = self._noted(mode)
         outcomes = self.folder / "outcomes.jsonl"
         for line in outcomes.read_text().splitlines() if outcomes.exists() else ():
             told = json.loads(line)
             self.outcomes[told["key"]] = told
 
-    def clean(self, manner: str) -> bench.Clean:
+    def clean(self, mode: str) -> case_runs.Clean:
         """Return what the reference shows without a mutant."""
-        return msgspec.json.decode(self._place("clean", manner).read_bytes(), type=bench.Clean)
+        return msgspec.json.decode(self._place("clean", mode).read_bytes(), type=case_runs.Clean)
 
     def odd(self) -> list[str]:
         """Name the cases that do not conform soon on the clean reference; they judge no mutant."""
         return [
-            f"{case} ({manner}): {seen.verdict} in {seen.seconds:.1f} s, {seen.reason}"
-            for manner, cases in self.touched.items()
+            f"{case} ({mode}): {seen.verdict} in {seen.seconds:.1f} s, {seen.reason}"
+            for mode, cases in self.touched.items()
             for case, seen in cases.items()
             if case and not seen.is_useful()
         ]
@@ -128,31 +127,31 @@ class Campaign:
             yield mutant, self._keep(mutant, outcome)
 
     def run_in(
-        self, manner: str, mutants: Sequence[Mutant]
+        self, mode: str, mutants: Sequence[Mutant]
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        """Try each mutant that lives once more, where its line also runs in another manner."""
+        """Try each mutant that lives once more, where its line also runs in another mode."""
         plans: dict[Mutant, Plan] = {}
         for mutant in mutants:
             outcome = self.outcomes[mutant.key]
-            plan = self._plan(mutant, (manner,))
-            new = manner not in (self._plan(mutant).manner, outcome.get("also"))
+            plan = self._plan(mutant, (mode,))
+            new = mode not in (self._plan(mutant).mode, outcome.get("also"))
             if outcome["how"] == "survived" and new and plan.items:
                 plans[mutant] = plan
         for mutant, outcome in self._tried(plans, None):
             lives = outcome["how"] in ("survived", "lost")
             told = self.outcomes[mutant.key] if lives else outcome
-            yield mutant, self._keep(mutant, {**told, "also": manner})
+            yield mutant, self._keep(mutant, {**told, "also": mode})
 
     def _tried(
         self, plans: Mapping[Mutant, Plan], most: int | None
     ) -> Iterator[tuple[Mutant, dict[str, object]]]:
-        clean = {manner: self.clean(manner) for manner in bench.MANNERS}
+        clean = {mode: self.clean(mode) for mode in case_runs.MODES}
         killers = _Killers()
 
-        def work(server: ForkServer, mutant: Mutant) -> object:
-            manner, items = plans[mutant]
+        def work(brokers: Brokers, mutant: Mutant) -> dict[str, object]:
+            mode, items = plans[mutant]
             ordered = killers.ordered(mutant, items)[:most]
-            return trial.tried(server, asdict(mutant), manner, ordered, clean[manner])
+            return trial.tried(brokers, asdict(mutant), mode, ordered, clean[mode])
 
         found = spread(plans, work, tree=self.tree, slots=self.slots, within_s=TRIAL_WITHIN_S)
         for mutant, said in found:
@@ -170,22 +169,22 @@ class Campaign:
         due = len(plan.items[:most])
         return outcome["how"] != "survived" or int(str(outcome.get("run", 0))) >= due
 
-    def _plan(self, mutant: Mutant, manners: Iterable[str] = bench.MANNERS) -> Plan:
+    def _plan(self, mutant: Mutant, modes: Iterable[str] = case_runs.MODES) -> Plan:
         """Return the cases in which the changed line runs.
 
-        What runs only before the first case may concern any of them. Another manner of
+        What runs only before the first case may concern any of them. Another mode of
         running the reference is looked at where the first does not come to the line.
         """
         lines = lines_of(mutant, self.tree)
-        for manner in manners:
-            seen = self.touched[manner]
+        for mode in modes:
+            seen = self.touched[mode]
             good = {c: s for c, s in seen.items() if c in self.items and s.is_useful()}
             about = [case for case, each in good.items() if each.is_about(mutant, lines)]
             if not about and seen[""].is_about(mutant, lines):
                 about = list(good)
             if about:
-                return Plan(manner, _ordered([self.items[case] for case in about], good))
-        return Plan(next(iter(bench.MANNERS)), ())
+                return Plan(mode, _ordered([self.items[case] for case in about], good))
+        return Plan(next(iter(case_runs.MODES)), ())
 
     def _keep(self, mutant: Mutant, outcome: Mapping[str, object]) -> dict[str, object]:
         told = {"key": mutant.key, "was": mutant.was, "becomes": mutant.becomes, **outcome}
@@ -200,11 +199,11 @@ class Campaign:
             path.write_bytes(msgspec.json.encode(list(generate(self.tree))))
         return msgspec.json.decode(path.read_bytes(), type=list[Mutant])
 
-    def _probe(self, manner: str) -> None:
-        out = self._place("clean", manner)
+    def _probe(self, mode: str) -> None:
+        out = self._place("clean", mode)
 
-        def work(server: ForkServer, place: Path) -> object:
-            touching.probe_clean(server, manner, place)
+        def work(brokers: Brokers, place: Path) -> dict[str, object]:
+            touching.probe_clean(brokers, mode, place)
             return {}
 
         todo = [] if out.exists() else [out]
@@ -212,19 +211,19 @@ class Campaign:
             if "lost" in said:
                 raise RuntimeError(f"the clean reference cannot be probed: {said['lost']}")
 
-    def _noted(self, manner: str) -> dict[str, Seen]:
-        path = self._place("touched", manner)
+    def _noted(self, mode: str) -> dict[str, Seen]:
+        path = self._place("touched", mode)
         if not path.exists():
-            path.write_bytes(msgspec.json.encode(self._note(manner)))
+            path.write_bytes(msgspec.json.encode(self._note(mode)))
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Seen])
 
-    def _note(self, manner: str) -> dict[str, Seen]:
-        clean = self.clean(manner)
+    def _note(self, mode: str) -> dict[str, Seen]:
+        clean = self.clean(mode)
         items = tuple(self.items.values())
         parts = [self.folder / f"part-{number}.json" for number in range(CHUNKS)]
 
-        def work(server: ForkServer, number: int) -> object:
-            touching.note(server, manner, items[number::CHUNKS], clean, parts[number])
+        def work(brokers: Brokers, number: int) -> dict[str, object]:
+            touching.note(brokers, mode, items[number::CHUNKS], clean, parts[number])
             return {}
 
         found: dict[str, Seen] = {}
@@ -239,8 +238,8 @@ class Campaign:
             parts[number].unlink()
         return found
 
-    def _place(self, what: str, manner: str) -> Path:
-        return self.folder / f"{what}-{manner.replace(' ', '-')}.json"
+    def _place(self, what: str, mode: str) -> Path:
+        return self.folder / f"{what}-{mode.replace(' ', '-')}.json"
 
 
 class _Killers:

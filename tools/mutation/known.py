@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+import case_runs
 import msgspec
 import touching
 import trial
-from forked_broker import ForkServer
 from mutants import PACKAGE, Mutant, of_source
-from slots import spread
-
-import bench
+from spread import Brokers, spread
 
 LIST = Path(__file__).with_name("known.toml")
 SLOTS = 2
@@ -36,23 +34,23 @@ class Known(msgspec.Struct, frozen=True):
 def run(tree: Path) -> int:
     """Try each; say what came out and return 1 if anything came out otherwise."""
     started = time.monotonic()
-    manner = next(iter(bench.MANNERS))
+    mode = next(iter(case_runs.MODES))
     place = tree.parent / "clean-known.json"
-    items = bench.cases()
+    items = case_runs.cases()
 
-    def probe(server: ForkServer, out: Path) -> object:
-        touching.probe_clean(server, manner, out)
+    def probe(brokers: Brokers, out: Path) -> dict[str, object]:
+        touching.probe_clean(brokers, mode, out)
         return {}
 
     for _, said in spread([place], probe, tree=tree, slots=1, within_s=WITHIN_S):
         if "lost" in said:
             print(f"the clean reference cannot be probed: {said['lost']}")
             return 2
-    clean = msgspec.json.decode(place.read_bytes(), type=bench.Clean)
+    clean = msgspec.json.decode(place.read_bytes(), type=case_runs.Clean)
 
-    def work(server: ForkServer, known: Known) -> object:
+    def work(brokers: Brokers, known: Known) -> dict[str, object]:
         chosen = [item for item in items if item.is_selected_by(known.cases)]
-        return trial.tried(server, asdict(_mutant(tree, known)), manner, chosen, clean)
+        return trial.tried(brokers, asdict(_mutant(tree, known)), mode, chosen, clean)
 
     wrong = 0
     for known, said in spread(_read(), work, tree=tree, slots=SLOTS, within_s=WITHIN_S):

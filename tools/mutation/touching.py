@@ -3,39 +3,40 @@
 import json
 import os
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from forked_broker import ForkServer, wait_until_dumped
+import case_runs
 from msgspec import json as typed
+from spread import Brokers
 
-import bench
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.run import Run
 
 
-def probe_clean(server: ForkServer, manner: str, out: Path) -> None:
+def probe_clean(brokers: Brokers, mode: str, out: Path) -> None:
     """Write down what the clean reference claims and which readings it follows."""
-    with bench.forked(server, manner):
-        run = bench.opened(manner, None, seconds=bench.SURE_S)
+    with case_runs.forked(brokers, mode):
+        run = case_runs.opened(mode, None, seconds=case_runs.SURE_S)
         told = {"claims": run.bench.claims, "readings": run.bench.readings}
         out.write_bytes(typed.encode(told))
         run.close()
 
 
 def note(
-    server: ForkServer, manner: str, items: Sequence[Instance], clean: bench.Clean, out: Path
+    brokers: Brokers, mode: str, items: Sequence[Instance], clean: case_runs.Clean, out: Path
 ) -> None:
     """Run cases one at a time; write case → functions, lines, verdict, seconds, as JSON.
 
     The key ``""`` holds what is called before any case.
     """
     trace = out.with_suffix(".trace")
-    server.trace = trace
-    with bench.forked(server, manner):
-        run = bench.opened(manner, clean, seconds=bench.SURE_S)
-        machine = bench.engine(run)
+    brokers.trace = trace
+    with case_runs.forked(brokers, mode):
+        run = case_runs.opened(mode, clean, seconds=case_runs.SURE_S)
+        machine = case_runs.engine(run)
         found: dict[str, object] = {"": _called(run, trace)}
         for item in sorted(items, key=lambda item: item.mark.alone):
             found[item.id] = _noted(run, machine, item, trace)
@@ -44,7 +45,7 @@ def note(
 
 
 def _noted(run: Run, machine: Engine, item: Instance, trace: Path) -> dict[str, object]:
-    record, seconds = bench.timed(machine, item)
+    record, seconds = case_runs.timed(machine, item)
     return {
         **_called(run, trace),
         "verdict": record.verdict,
@@ -56,4 +57,16 @@ def _noted(run: Run, machine: Engine, item: Instance, trace: Path) -> dict[str, 
 def _called(run: Run, trace: Path) -> dict[str, object]:
     assert run.embedded is not None
     os.kill(run.embedded.process.pid, signal.SIGUSR1)
-    return wait_until_dumped(trace)
+    return _read_trace(trace)
+
+
+def _read_trace(path: Path, within_s: float = 5.0) -> dict[str, object]:
+    """Return what a traced broker wrote down, and remove the file."""
+    end = time.monotonic() + within_s
+    while not path.exists():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{path} was not written")
+        time.sleep(0.002)
+    found: dict[str, object] = json.loads(path.read_text())
+    path.unlink()
+    return found

@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from forked_broker import ForkServer
+import case_runs
+from spread import Brokers
 
-import bench
 from wireproof_kit.errors import KitError
 from wireproof_kit.runner.engine import Engine
 from wireproof_kit.runner.instance import Instance
@@ -41,40 +41,40 @@ class Outcome:
 
 
 def tried(
-    server: ForkServer,
+    brokers: Brokers,
     mutant: object,
-    manner: str,
+    mode: str,
     items: Sequence[Instance],
-    clean: bench.Clean,
+    clean: case_runs.Clean,
 ) -> dict[str, object]:
     """Try a mutant; return the outcome's fields."""
     started = time.monotonic()
-    server.mutant = mutant
-    with bench.forked(server, manner):
-        outcome = _tried(manner, items, clean)
+    brokers.mutant = mutant
+    with case_runs.forked(brokers, mode):
+        outcome = _tried(mode, items, clean)
     return {**asdict(outcome), "seconds": round(time.monotonic() - started, 3)}
 
 
-def _tried(manner: str, items: Sequence[Instance], clean: bench.Clean) -> Outcome:
+def _tried(mode: str, items: Sequence[Instance], clean: case_runs.Clean) -> Outcome:
     try:
-        run = _opened(manner, clean)
+        run = _opened(mode, clean)
     except KitError as error:
         return Outcome("died", why=f"not ready: {error}")
-    trial = _Trial(run, bench.engine(run))
-    for item, record in bench.ran(run, trial.machine, items):
+    trial = _Trial(run, case_runs.engine(run))
+    for item, record in case_runs.ran(run, trial.machine, items):
         outcome = trial.look(item, record)
         if outcome is not None:
             return outcome
     return trial.end()
 
 
-def _opened(manner: str, clean: bench.Clean) -> Run:
+def _opened(mode: str, clean: case_runs.Clean) -> Run:
     """Open a run; a broker that was not ready in time gets a second chance, with patience."""
     try:
-        return bench.opened(manner, clean)
+        return case_runs.opened(mode, clean)
     except KitError:
-        run = bench.opened(manner, clean, seconds=bench.SURE_S)
-        bench.patient(run, bench.PATIENCE_S)
+        run = case_runs.opened(mode, clean, seconds=case_runs.SURE_S)
+        case_runs.patient(run, case_runs.PATIENCE_S)
         return run
 
 
@@ -97,14 +97,14 @@ class _Trial:
     def look(self, item: Instance, record: CaseRecord) -> Outcome | None:
         """Return the outcome if this record settles it."""
         self.count += 1
-        if record.verdict in bench.CONFORMING:
+        if record.verdict in case_runs.CONFORMING:
             return None
         if self._is_gone():
             return Outcome("died", item.id, record.observation, self.count)
         started = time.monotonic()
-        bench.patient(self.run, bench.SURE_S)
+        case_runs.patient(self.run, case_runs.SURE_S)
         settled = self._settle(item, record)
-        bench.patient(self.run, bench.PATIENCE_S)
+        case_runs.patient(self.run, case_runs.PATIENCE_S)
         self._lost_seconds += time.monotonic() - started
         if settled is None and self._is_hopeless():
             return self._undecided()
@@ -116,7 +116,7 @@ class _Trial:
             return Outcome("died", item.id, again.observation, self.count)
         if again.verdict == record.verdict == "fail":
             return self._fails(item, again)
-        if again.verdict in bench.CONFORMING:
+        if again.verdict in case_runs.CONFORMING:
             told = f"{record.verdict} ({record.reason[:100]})"
             self.doubts.append(f"{item.id}: {told}, then {again.verdict}")
         else:
@@ -135,10 +135,10 @@ class _Trial:
 
     def _fails(self, item: Instance, record: CaseRecord) -> Outcome | None:
         try:
-            own = bench.judged_under_own_readings(self.run, item, record)
+            own = case_runs.judged_under_own_readings(self.run, item, record)
         except KitError as error:
             return Outcome("refused", item.id, str(error), self.count)
-        if own.verdict in bench.CONFORMING:
+        if own.verdict in case_runs.CONFORMING:
             self.doubts.append(f"{item.id}: conforms under {own.reading or 'another reading'}")
             return None
         how = "claim" if own.verdict == "unsupported" else "failed"

@@ -13,6 +13,8 @@ from wireproof_kit.processes.forked_broker import BrokerClient, BrokerForkServer
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.embedded import first_line
 
+pytestmark = pytest.mark.process
+
 ALONE = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0")
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from wireproof_kit.processes.worker_pool import Lost, WorkerPool
 
+pytestmark = pytest.mark.process
+
 PARENT = """
 import os, time
 from wireproof_kit.processes.worker_pool import WorkerPool

@@ -10,6 +10,8 @@ import pytest
 from wireproof_kit.selftest.plan import FAULT, Trial
 from wireproof_kit.selftest.run_trials import run_trials
 
+pytestmark = pytest.mark.process
+
 NAMES = ("indicator-lost", "no-such-fault", "nor-this")
 
 

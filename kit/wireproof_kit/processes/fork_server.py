@@ -99,6 +99,7 @@ class ForkServer:
 
     def _be_broker(self, request: Request, out: int) -> NoReturn:
         code = 1
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
             os.close(self._life)
             for each in (self._control, *self._clients):
@@ -133,14 +134,17 @@ def _exit_code(pid: int, brokers: dict[int, int | None]) -> int | None:
 def _import_all(package: str) -> None:
     """Import all modules of a package: brokers share them, and none has to import a fault's."""
     for found in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
-        import_module(found.name)
+        if not found.name.endswith(".__main__"):
+            import_module(found.name)
 
 
 def main(protocol: str, setup: str = "") -> None:
     """Serve until the end of stdin."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):  # of a group: it ends with its stdin
+        signal.signal(number, signal.SIG_IGN)
     serve = server(protocol)
-    _import_all(serve.__module__.rpartition(".")[0])
+    if package := serve.__module__.rpartition(".")[0]:
+        _import_all(package)
     prepare = cast(Setup, resolve(setup)) if setup else None
     gc.collect()
     gc.freeze()  # memory that the collector never touches stays shared with the brokers

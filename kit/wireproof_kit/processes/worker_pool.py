@@ -163,14 +163,12 @@ class WorkerPool(Generic[J, R]):
 
     def _end(self) -> None:
         until = time.monotonic() + self._ends_within_s
-        for worker in self._workers:
-            worker.pipe.close()
-        for worker in self._workers:
-            worker.process.join(max(0.0, until - time.monotonic()))
-            worker.process.kill()
-        for worker in self._workers:
-            worker.process.join()
-        self._workers.clear()
+        while self._workers and time.monotonic() < until:
+            for worker in self._ready():
+                for _ in self._take(worker, iter(())):
+                    pass  # nobody wants it
+        for worker in list(self._workers):
+            self._dismiss(worker)
 
 
 def _serve(work: Work[J, R], pipe: Connection, life: int) -> NoReturn:

@@ -90,6 +90,17 @@ def start_reference(
     folder = scratch(parent or memory_folder())
     arguments = reference_arguments(protocol, folder.name, options)
     process = start(arguments) if start else started(protocol, arguments)
+    return await_ready(protocol, process, folder)
+
+
+def await_ready(
+    protocol: str, process: BrokerProcess, folder: tempfile.TemporaryDirectory[str]
+) -> EmbeddedReference:
+    """Wait until a reference is ready; ``folder`` holds its data and goes with it.
+
+    Raises:
+        TargetUnreachable: the process ended or did not say that it is ready in time.
+    """
     try:
         ready = json.loads(first_line(process, protocol))
     except (ValueError, TargetUnreachable) as error:

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wireproof_kit.errors import TargetUnreachable, UsageFault
+from wireproof_kit.errors import UsageFault
 from wireproof_kit.fuzz.driver import Grounds, GroundsOptions
 from wireproof_kit.fuzz.oracle.process import born
+from wireproof_kit.processes.forked_broker import BrokerClient
 from wireproof_kit.protocols import kit_part, read_target
 from wireproof_kit.runner.patience import Patience
-from wireproof_kit.targets.embedded import EmbeddedReference, first_line, reference_url, started
+from wireproof_kit.targets.embedded import EmbeddedReference, await_ready, started
 from wireproof_kit.targets.target import Target
 
 UP_WITHIN_S = 30.0
@@ -71,6 +72,7 @@ class ReferenceArena:
     protocol: str
     options: GroundsOptions
     extra: tuple[str, ...] = ()
+    brokers: BrokerClient | None = None
     _running: EmbeddedReference | None = field(default=None, init=False)
 
     @property
@@ -94,7 +96,7 @@ class ReferenceArena:
     def revive(self, *, stuck: bool = False) -> bool:
         """Start another one in its place."""
         self.close()
-        self._running = start_alone(self.protocol, self.extra)
+        self._running = start_alone(self.protocol, self.extra, brokers=self.brokers)
         return True
 
     def close(self) -> None:
@@ -104,25 +106,22 @@ class ReferenceArena:
             self._running = None
 
 
-def start_alone(protocol: str, extra: Sequence[str] = ()) -> EmbeddedReference:
+def start_alone(
+    protocol: str, extra: Sequence[str] = (), *, brokers: BrokerClient | None = None
+) -> EmbeddedReference:
     """Start a reference without a cluster around it, over TCP and HTTP.
+
+    It is forked by the fork server of ``brokers``, or else a new process.
 
     Raises:
         TargetUnreachable: it did not say that it is ready in time.
     """
     folder = tempfile.TemporaryDirectory(prefix="wireproof-fuzz-")
     places = ("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data", folder.name)
-    process = started(protocol, (*places, *extra), mute=True)
-    running = EmbeddedReference("", process, folder)
-    try:
-        import msgspec
-
-        ready = msgspec.json.decode(first_line(process, protocol))
-    except (ValueError, TargetUnreachable) as error:
-        running.close()
-        raise TargetUnreachable(f"the {protocol} reference did not start: {error}") from error
-    running.url = reference_url(protocol, ready)
-    return running
+    options = (*places, *extra)
+    if brokers is None:
+        return await_ready(protocol, started(protocol, options, mute=True), folder)
+    return await_ready(protocol, brokers.start(options, mute=True), folder)
 
 
 def open_grounds(target: Target, options: GroundsOptions) -> Grounds:

@@ -1,13 +1,9 @@
 """Workers of a campaign: one in this process, or several in processes of their own."""
 
-import multiprocessing
-import signal
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from multiprocessing.synchronize import Event
+from multiprocessing import get_context
 from typing import TypeAlias
 
 from wireproof_kit.errors import KitError
@@ -19,11 +15,12 @@ from wireproof_kit.fuzz.campaign.target import AddressArena, ReferenceArena
 from wireproof_kit.fuzz.driver import GroundsOptions
 from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
+from wireproof_kit.processes.forked_broker import BrokerForkServer
+from wireproof_kit.processes.worker_pool import Lost, WorkerPool
 from wireproof_kit.protocols import read_target
 from wireproof_kit.targets.restart import restart_with
 from wireproof_spec.record import FindingRecord
 
-POLL_S = 0.2
 ENDS_WITHIN_S = 10.0
 """A worker that was told to stop, and says nothing more, is killed after so long."""
 LOST = "worker {} ended without a last word: what it covered is not counted"
@@ -80,77 +77,69 @@ class Ended:
 
 News: TypeAlias = Opened | Status | FindingRecord | Ended
 Tell: TypeAlias = Callable[[News], None]
+Job: TypeAlias = tuple[Place, Plan]
 
 
 def run_workers(
     place: Place, plan: Plan, *, count: int, tell: Tell, is_interrupted: Callable[[], bool]
 ) -> None:
-    """Run a campaign with so many workers; `tell` hears all that they have to say."""
-    if count == 1:
-        _work(place, plan, tell, is_interrupted)
-        return
-    context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    crew: list[BaseProcess] = []
-    heard: dict[Connection, int] = {}
+    """Run a campaign in this process or in several workers; ``tell`` is called with their news."""
+    with ExitStack() as stack:
+        server = BrokerForkServer(place.protocol) if place.protocol else None
+        if server is not None:
+            stack.enter_context(server)
+        if count == 1:
+            _work(place, plan, tell, is_interrupted, server)
+            return
+        stop = get_context("fork").Event()
+
+        def work(job: Job, send: Tell) -> None:
+            _work(*job, send, stop.is_set, server)
+
+        def attend() -> None:
+            if is_interrupted():
+                stop.set()
+
+        pool = WorkerPool(work, count, ends_within_s=ENDS_WITHIN_S, attend=attend)
+        news = stack.enter_context(closing(pool.run(_jobs(place, plan, count))))
+        try:
+            listen(news, tell)
+        finally:
+            stop.set()
+
+
+def _jobs(place: Place, plan: Plan, count: int) -> Iterator[Job]:
     for number in range(count):
-        ours, theirs = context.Pipe(duplex=False)
-        own = replace(plan, worker=number, workers=count)
-        at = replace(place, token=f"{place.token}{chr(ord('a') + number)}")
-        crew.append(context.Process(target=_child, args=(at, own, theirs, stop), daemon=True))
-        crew[-1].start()
-        theirs.close()
-        heard[ours] = number
-    try:
-        listen(heard, tell, is_interrupted, stop.set)
-    finally:
-        stop.set()
-        for process in crew:
-            process.join(ENDS_WITHIN_S)
-            process.kill()
-            process.join()
+        token = f"{place.token}{chr(ord('a') + number)}"
+        yield replace(place, token=token), replace(plan, worker=number, workers=count)
 
 
-def listen(
-    heard: Mapping[Connection, int],
+def listen(news: Iterable[tuple[Job, News | Lost]], tell: Tell) -> None:
+    """Pass on what workers report; one that ends without an `Ended` has failed."""
+    last: dict[int, Status] = {}
+    ended: set[int] = set()
+    for (_, plan), each in news:
+        number = plan.worker
+        if isinstance(each, Lost):
+            if number not in ended:
+                status = last.get(number, Status(number))
+                tell(Ended(status, Coverage(), LOST.format(number)))
+            continue
+        if isinstance(each, Status):
+            last[number] = each
+        elif isinstance(each, Ended):
+            ended.add(number)
+        tell(each)
+
+
+def _work(
+    place: Place,
+    plan: Plan,
     tell: Tell,
     is_interrupted: Callable[[], bool],
-    stop: Callable[[], None],
+    server: BrokerForkServer | None,
 ) -> None:
-    """Tell what workers say until all have ended; `heard` are their connections and numbers.
-
-    One that ends without a last word has failed.
-    """
-    open_ones = dict(heard)
-    last = {number: Status(number) for number in heard.values()}
-    while open_ones:
-        if is_interrupted():
-            stop()
-        for connection in wait(list(open_ones), POLL_S):
-            assert isinstance(connection, Connection), "only those were waited for"
-            try:
-                news: News = connection.recv()
-            except EOFError:
-                lost = last.pop(open_ones.pop(connection), None)
-                if lost is not None:
-                    tell(Ended(lost, Coverage(), LOST.format(lost.worker)))
-                continue
-            if isinstance(news, Status):
-                last[news.worker] = news
-            elif isinstance(news, Ended):
-                del last[news.status.worker]
-            tell(news)
-
-
-def _child(place: Place, plan: Plan, heard: Connection, stop: Event) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with heard:
-        _work(place, plan, heard.send, stop.is_set)
-
-
-def _work(place: Place, plan: Plan, tell: Tell, is_interrupted: Callable[[], bool]) -> None:
-    with arena_at(place) as arena:
+    with arena_at(place, server) as arena:
         campaign = Campaign(plan, arena, _Teller(tell), is_interrupted)
         failure = ""
         try:
@@ -161,15 +150,17 @@ def _work(place: Place, plan: Plan, tell: Tell, is_interrupted: Callable[[], boo
 
 
 @contextmanager
-def arena_at(place: Place) -> Generator[Arena]:
-    """Give the arena at a place; a reference that was started ends with the block."""
+def arena_at(place: Place, server: BrokerForkServer | None = None) -> Generator[Arena]:
+    """Give the arena at a place; a reference that was started ends with the block.
+
+    A reference is forked by the server if there is one, and a new process otherwise.
+    """
     options = GroundsOptions(place.token, timeout_s=place.timeout_s)
     if place.protocol:
-        own = ReferenceArena(place.protocol, options, place.extra)
-        try:
-            yield own
-        finally:
-            own.close()
+        with server.connect() if server else nullcontext() as brokers:
+            own = ReferenceArena(place.protocol, options, place.extra, brokers)
+            with closing(own):
+                yield own
         return
     restart = restart_with(place.restart) if place.restart else None
     target = read_target(place.url, place.keys)

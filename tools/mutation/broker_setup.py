@@ -1,118 +1,53 @@
-"""Brokers in a hurry: one process imports the reference once and forks a broker for each mutant.
+"""What a forked broker does before it serves: limits, a mutant, a trace, memory for a disk.
 
-Runs in a snapshot: `python fork_server.py TREE`. Requests and answers are JSON lines on stdin and
-stdout: {"do": "start", "argv": […], "out": FIFO, "mutant": {…}|null, "trace": FILE|null} → pid;
-{"do": "status", "pid": N} → exit status or null; {"do": "stop", "pid": N} and {"do": "stop-all"}
-→ null. Each request has a number, ``of``, which its answer repeats.
-The broker itself is met through its sockets only.
+Runs in a snapshot, in the broker's own process: the fork server knows no mutant.
 """
 
 import ast
-import contextlib
 import gc
 import json
-import os
-import pkgutil
 import resource
 import signal
 import sys
+import textwrap
 import types
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
+from typing import TypedDict, cast
 
 PACKAGE = "wireproof_reference_impl.nsq"
 MEMORY_BYTES = 2 << 30
 CPU_SECONDS = 120
 
 
-def main(tree: Path) -> None:
-    _import_all()
-    gc.collect()
-    gc.freeze()
-    statuses: dict[int, int] = {}
-    for line in sys.stdin:
-        request = json.loads(line)
-        answer = _answer(request, tree, statuses)
-        print(json.dumps({"of": request["of"], "answer": answer}), flush=True)
-    _stop_all(statuses)
+class Setup(TypedDict):
+    """How a broker differs from the reference: ``tree`` is the snapshot, ``trace`` a file."""
+
+    tree: str
+    memory: bool
+    mutant: object
+    trace: str | None
 
 
-def _import_all() -> None:
-    """Import every module, so that forks share them and no mutant is missed by a late import."""
-    package = import_module(PACKAGE)
-    for found in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."):
-        import_module(found.name)
+def set_up(request: object, options: list[str]) -> None:
+    """Prepare this process to be the broker that is asked for."""
+    setup, tree = cast(Setup, request), Path(cast(Setup, request)["tree"])
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    if setup["memory"]:
+        _keep_in_memory(options)
+    if setup["mutant"]:
+        apply(cast(dict, setup["mutant"]), tree)  # type: ignore[type-arg]
+    if setup["trace"]:
+        _trace(Path(setup["trace"]), tree)
 
 
-def _answer(request: dict, tree: Path, statuses: dict[int, int]) -> int | None:  # type: ignore[type-arg]
-    if request["do"] == "start":
-        pid = os.fork()
-        if not pid:
-            _be_broker(request, tree)
-        statuses[pid] = -1
-        return pid
-    if request["do"] == "stop":
-        _stop(request["pid"], statuses)
-        return None
-    if request["do"] == "stop-all":
-        _stop_all(statuses)
-        return None
-    return _status(request["pid"], statuses)
-
-
-def _stop_all(statuses: dict[int, int]) -> None:
-    for pid in list(statuses):
-        _stop(pid, statuses)
-
-
-def _status(pid: int, statuses: dict[int, int]) -> int | None:
-    if statuses.get(pid, -1) == -1:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if not done:
-            return None
-        statuses[pid] = os.waitstatus_to_exitcode(status) & 0xFF
-    return statuses[pid]
-
-
-def _stop(pid: int, statuses: dict[int, int]) -> None:
-    if _status(pid, statuses) is None:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    statuses.pop(pid, None)
-
-
-def _be_broker(request: dict, tree: Path) -> None:  # type: ignore[type-arg]
-    code = 1
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, 0)
-        os.dup2(null, 2)
-        os.dup2(os.open(request["out"], os.O_WRONLY), 1)
-        sys.stdout = os.fdopen(1, "w")
-        if request["memory"]:
-            _keep_in_memory(request["argv"])
-        if request["mutant"]:
-            apply(request["mutant"], tree)
-        if request["trace"]:
-            _trace(Path(request["trace"]), tree)
-        from wireproof_reference_impl.nsq import serve
-
-        code = serve.main(request["argv"])
-    except BaseException as error:
-        code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
-    finally:
-        os._exit(code)
-
-
-def _keep_in_memory(argv: list[str]) -> None:
+def _keep_in_memory(options: list[str]) -> None:
     """Take ``--data`` away, but say in the ready line that there is one: the kit asks for it."""
-    at = argv.index("--data")
-    folder = argv[at + 1]
-    del argv[at : at + 2]
+    at = options.index("--data")
+    folder = options[at + 1]
+    del options[at : at + 2]
     out = sys.stdout
     print_line = out.write
 
@@ -193,8 +128,6 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _set_defaults(function: types.FunctionType, text: str) -> None:
     """Evaluate the defaults in the mutated text, in the function's own module."""
-    import textwrap
-
     node = ast.parse(textwrap.dedent(text)).body[0]
     if not isinstance(node, ast.FunctionDef):
         return
@@ -244,8 +177,3 @@ def _trace(out: Path, tree: Path) -> None:
 
     signal.signal(signal.SIGUSR1, write)
     sys.settrace(note)  # type: ignore[arg-type]  # its local functions are of the same shape
-
-
-if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        main(Path(sys.argv[1]))

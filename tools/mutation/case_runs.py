@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from unittest import mock
 
-from forked_broker import ForkedBroker, ForkServer
+from spread import PROTOCOL, Brokers
 
 from wireproof_kit.nsq import patience
 from wireproof_kit.runner.collect import collect
@@ -17,8 +17,7 @@ from wireproof_kit.verdicts.judge import Bench, claim_state
 from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import BindingRecord, CaseRecord, ClaimRecord
 
-PROTOCOL = "nsq"
-MANNERS = {
+MODES = {
     "published": ("published", False),
     "in memory": ("published", True),
     "deployed": ("deployed", False),
@@ -42,20 +41,19 @@ class Clean:
 
 
 @contextmanager
-def forked(server: ForkServer, manner: str) -> Iterator[None]:
+def forked(brokers: Brokers, mode: str) -> Iterator[None]:
     """Let the kit's embedded reference be a forked broker."""
-    server.memory = MANNERS[manner][1]
-    ForkedBroker.server = server
+    brokers.memory = MODES[mode][1]
     with (
-        mock.patch("wireproof_kit.targets.embedded.subprocess.Popen", ForkedBroker),
+        mock.patch("wireproof_kit.targets.embedded.started", brokers.start),
         mock.patch("wireproof_kit.targets.embedded.READY_WITHIN_S", READY_WITHIN_S),
     ):
         yield
 
 
-def opened(manner: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
+def opened(mode: str, clean: Clean | None, *, seconds: float = PATIENCE_S) -> Run:
     """Open a run against a forked broker; with a clean run's claims and readings, unprobed."""
-    options = ("--dialect", MANNERS[manner][0])
+    options = ("--dialect", MODES[mode][0])
     plan = RunPlan(
         url=REFERENCE, protocol=PROTOCOL, seed=1, timeout=seconds, reference_options=options
     )
