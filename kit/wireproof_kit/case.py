@@ -1,4 +1,4 @@
-"""The mark that makes a test function a case of the kit."""
+"""The decorator that turns a test function into a case of the kit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MARK = "__wireproof_case__"
 
 @dataclass(frozen=True, slots=True)
 class CaseMark:
-    """What a case says of itself; level, accept sets and needs stand in the catalogue."""
+    """The id and clause of a case; its level, accept sets and needs stand in the catalogue."""
 
     id: str
     clause: str
@@ -32,7 +32,7 @@ def case(
     hazard: bool = False,
     alone: bool = False,
 ) -> Callable[[Callable[P, Observation]], Callable[P, Observation]]:
-    """Mark a function as the experiment ``id`` (protocol/interface/subject) on ``clause``.
+    """Return a decorator that marks a function as the case ``id`` (protocol/interface/subject).
 
     ``needs`` adds capabilities to those of the clause. ``waiting`` cases mostly wait and are
     started early in a thread; ``alone`` cases disturb others and run after them, one at a time;
@@ -48,6 +48,6 @@ def case(
 
 
 def case_mark(function: object) -> CaseMark | None:
-    """Return the mark of a function, or None for a plain test."""
+    """Return the CaseMark of a function, or None for a plain test function."""
     mark = getattr(function, MARK, None)
     return mark if isinstance(mark, CaseMark) else None

@@ -1,12 +1,12 @@
-"""Our own errors: each is one sentence a user can act on."""
+"""The kit's own errors: each message is one sentence that a user can act on."""
 
 
 class KitError(Exception):
-    """Something kept the kit from doing its job; ``str()`` is the whole sentence."""
+    """The kit could not do its job; ``str()`` is the whole sentence for the user."""
 
 
 class UsageFault(KitError):
-    """An option, file, id or URL given by the user is not right."""
+    """An option, file, id or URL given by the user is invalid."""
 
 
 class TargetUnreachable(KitError):
@@ -14,11 +14,11 @@ class TargetUnreachable(KitError):
 
 
 class TargetSilent(KitError):
-    """The target accepts connections but does not speak the protocol within patience."""
+    """The target accepts connections but does not answer in its protocol within patience."""
 
 
 class ArrangementFailed(KitError):
-    """A step that only prepares an experiment (connect, identify, create) went wrong.
+    """A step that prepares a case (connect, identify, create a topic) failed.
 
     It carries the answer in words; the case it happened in decides nothing by itself.
     """

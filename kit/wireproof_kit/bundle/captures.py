@@ -1,4 +1,4 @@
-"""Captures of recorded exchanges, where the ``pcap`` extra is installed; imported when used."""
+"""Writing the exchanges of a case as a pcap file; needs the ``pcap`` extra."""
 
 import importlib.util
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Capture = Callable[[HeaderRecord, CaseRecord], bytes | None]
 
 
 def captures() -> Capture:
-    """Return what makes a case's pcap file; what makes none where the extra is not installed."""
+    """Return the function that renders a case as a pcap file; without scapy it returns None."""
     if importlib.util.find_spec("scapy") is None or not _is_there(CAPTURE.partition(":")[0]):
         return lambda _header, _case: None
     return cast(Capture, resolve(CAPTURE))

@@ -25,7 +25,7 @@ _DECODER: msgspec.json.Decoder[BundleRecord] = msgspec.json.Decoder(BundleRecord
 
 
 class BundleWriter:
-    """Writes a bundle line by line, so that an interrupted run leaves what it has seen."""
+    """Writes a bundle line by line, so that an interrupted run keeps the records made so far."""
 
     def __init__(self, path: Path, header: HeaderRecord) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ class BundleWriter:
         self._write(header)
 
     def add(self, record: CaseRecord | FindingRecord | CampaignRecord) -> None:
-        """Append one case, one finding, or what a campaign came to."""
+        """Append one record: a case, a fuzz finding or the summary of a campaign."""
         self._write(record)
 
     def close(self, footer: FooterRecord) -> FooterRecord:
@@ -46,7 +46,7 @@ class BundleWriter:
         return sealed
 
     def abandon(self) -> None:
-        """Close the file without a footer; what was written stays readable."""
+        """Close the file without a footer; the records written so far stay readable."""
         self._file.close()
 
     def _write(self, record: BundleRecord) -> None:
@@ -58,7 +58,7 @@ class BundleWriter:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle in memory; ``footer`` is None when the run was cut off."""
+    """A bundle read into memory; ``footer`` is None when the run was cut off."""
 
     path: Path
     header: HeaderRecord
@@ -69,7 +69,7 @@ class Bundle:
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read a bundle whole; it may be compressed with gzip.
+    """Read a whole bundle file, compressed with gzip or not.
 
     Raises:
         UsageFault: the file is missing, empty, damaged, no bundle, or of a newer format.
@@ -93,7 +93,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def remove_empty(path: Path) -> None:
-    """Remove a file that only showed that a bundle could be written; a device is no file."""
+    """Remove a regular file that is empty; a device such as ``/dev/null`` is left alone."""
     if path.is_file() and not path.stat().st_size:
         path.unlink()
 

@@ -1,4 +1,4 @@
-"""The run's ledger: records as they come, the bundle under them, the conclusion at the end."""
+"""Collects the records of a run, writes them to the bundle and computes the conclusion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 @dataclass(slots=True)
 class Ledger:
-    """Collects judged records; the header may come after the first of them."""
+    """Collects judged records; the header may arrive after the first of them."""
 
     bundle: Path | None
     deviations: Sequence[Deviation] = ()
@@ -24,7 +24,7 @@ class Ledger:
     records: list[CaseRecord] = field(default_factory=list[CaseRecord])
 
     def begin(self, header: HeaderRecord, *, selected: int = 0) -> None:
-        """Take the header and start the bundle."""
+        """Store the header and start the bundle file."""
         self.header = header
         if self.bundle is not None:
             self._writer = BundleWriter(self.bundle, header)
@@ -32,13 +32,13 @@ class Ledger:
                 self._writer.add(record)
 
     def case(self, record: CaseRecord) -> None:
-        """Take a judged record."""
+        """Store one judged record and write it to the bundle."""
         self.records.append(record)
         if self._writer is not None:
             self._writer.add(record)
 
     def close(self, *, today: date, interrupted: bool = False) -> FooterRecord | None:
-        """Draw the conclusion and close the bundle; None when no run ever began."""
+        """Compute the conclusion and close the bundle; return None when no run began."""
         if self.header is None:
             return None
         version = self.header.target.fingerprint.get("version", "")

@@ -1,4 +1,4 @@
-"""What decoding yields, one after the other: headings, values, notes, at last perhaps a fault."""
+"""The results of decoding, in order: headings, decoded values, notes, and at most one fault."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,36 +15,36 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Where what follows comes from."""
+    """A heading that names the source of the values after it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something a reader should know that breaks nothing."""
+    """A remark for the reader that is not an error."""
 
     text: str
 
 
 class Teller(Protocol):
-    """What tells of values, of one or of all of a source; only when asked."""
+    """Formats decoded values as titles, dump parts and JSON, each only when asked for."""
 
     def title(self, entry: "Decoded") -> str:
-        """Return what it is in a few words."""
+        """Return a short title for a decoded value."""
         ...
 
     def parts(self, entry: "Decoded") -> Sequence[Part]:
-        """Return the fields with their bytes."""
+        """Return the fields of a decoded value with their bytes."""
         ...
 
     def objects(self, entry: "Decoded") -> Sequence[JsonObject]:
-        """Return it as JSON objects: a request may hold several messages."""
+        """Return a decoded value as JSON objects: one request may hold several messages."""
         ...
 
 
 class Decoded(Struct, frozen=True, gc=False):
-    """One frame, command or record; what is told of it is made when asked for.
+    """One decoded frame, command or record; its title, parts and JSON are computed on demand.
 
     ``offset`` counts from the start of the file or stream, the parts' from that of ``data``.
     ``value`` is for the teller, which records of a file share.
@@ -58,42 +58,42 @@ class Decoded(Struct, frozen=True, gc=False):
 
     @property
     def title(self) -> str:
-        """What it is in a few words."""
+        """Return a short title for this value."""
         return self.teller.title(self)
 
     def parts(self) -> Sequence[Part]:
-        """Return the fields with their bytes."""
+        """Return the fields of this value with their bytes."""
         return self.teller.parts(self)
 
     def objects(self) -> Sequence[JsonObject]:
-        """Return it as JSON objects."""
+        """Return this value as JSON objects."""
         return self.teller.objects(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A title, and functions that make the rest."""
+    """A decoded value with a fixed title; functions compute its parts and JSON on demand."""
 
     words: str
     make_parts: Callable[[], Sequence[Part]]
     make_objects: Callable[[], Sequence[JsonObject]]
 
     def title(self, entry: Decoded) -> str:
-        """Return what it is in a few words."""
+        """Return the fixed title."""
         return self.words
 
     def parts(self, entry: Decoded) -> Sequence[Part]:
-        """Return the fields with their bytes."""
+        """Return the parts that ``make_parts`` computes."""
         return self.make_parts()
 
     def objects(self, entry: Decoded) -> Sequence[JsonObject]:
-        """Return it as JSON objects."""
+        """Return the JSON objects that ``make_objects`` computes."""
         return self.make_objects()
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Bytes that could not be decoded; nothing follows them. ``where`` names their source."""
+    """Bytes that could not be decoded; decoding stops there. ``where`` names their source."""
 
     offset: int
     data: bytes
@@ -103,7 +103,7 @@ class Broken:
 
     @property
     def sentence(self) -> str:
-        """Field, offset, expected and found in one sentence."""
+        """Return field, offset, expected and found value of the fault in one sentence."""
         error = self.error
         place = f"{self.where}: {error.field} at byte {error.offset}"
         return f"{place}: expected {error.expected}, found {error.found} ({error.clause})"

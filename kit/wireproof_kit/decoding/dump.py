@@ -23,7 +23,7 @@ WIDE_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where received bytes differ from what was due, and how."""
+    """Marks the position where received bytes differ from the expected ones, with a text."""
 
     offset: int
     length: int
@@ -32,7 +32,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How much a dump shows: rows for one part, parts for one dump."""
+    """Limits the length of a dump: rows per part and parts per dump."""
 
     rows: int = 1
     parts: int = 40
@@ -44,7 +44,7 @@ BRIEF = Measure()
 def dump_parts(
     title: str, data: bytes, parts: Sequence[Part] = (), *, measure: Measure = BRIEF
 ) -> list[str]:
-    """Return the lines of bytes with their parts, headed by a title (``sent``)."""
+    """Return the lines of an annotated hex dump under a title such as ``sent``."""
     lines = list(_lines(data, parts, measure=measure, base=None))
     return _headed(title, lines)
 
@@ -52,14 +52,14 @@ def dump_parts(
 def dump_numbered(
     data: bytes, parts: Sequence[Part] = (), *, base: int = 0, measure: Measure = BRIEF
 ) -> list[str]:
-    """Return the lines of bytes with their parts, each headed by its offset from ``base``."""
+    """Return the lines of an annotated hex dump, each part headed by its offset from ``base``."""
     return list(_lines(data, parts, measure=measure, base=base))
 
 
 def dump_bytes(
     title: str, data: bytes, *, pointer: Pointer | None = None, rows: int = 4
 ) -> list[str]:
-    """Return rows of sixteen bytes; carets stand under the bytes a pointer names."""
+    """Return hex rows of sixteen bytes, with carets below the bytes that a pointer marks."""
     row_count = -(-len(data) // WIDE_BYTES) or 1
     place = 0 if pointer is None else min(pointer.offset, len(data))
     aim = None if pointer is None else min(place // WIDE_BYTES, row_count - 1)
@@ -77,7 +77,7 @@ def dump_bytes(
 
 
 def whole(data: bytes, parts: Sequence[Part]) -> list[Part]:
-    """Return the parts in order, with unnamed bytes between them as parts of their own."""
+    """Return the parts in order, with an unnamed part for each gap between them."""
     complete: list[Part] = []
     end = 0
     for part in sorted(parts, key=lambda part: (part.offset, -part.length)):
@@ -134,14 +134,14 @@ def _part_lines(data: bytes, part: Part, *, rows: int, base: int | None) -> Iter
 
 
 def _marked(label: str) -> list[str]:
-    """Return the label with the mark behind it, or below it when it does not fit."""
+    """Return the label followed by the mark, or the mark on the next line if both do not fit."""
     if LABEL + width(label) + 2 + len(MARK) > COLUMNS:
         return [label, MARK]
     return [padded(label, max(17, width(label) + 2)) + MARK]
 
 
 def _hex_rows(data: bytes, part: Part, rows: int) -> list[tuple[int | None, str]]:
-    """Return (offset, hex) for the rows of one part; a row of elision has no offset."""
+    """Return (offset, hex) for each row of a part; the row for omitted bytes has no offset."""
     end = min(part.offset + part.length, len(data))
     starts = range(part.offset, end, BYTES)
 
@@ -171,7 +171,7 @@ def _kept_rows(count: int, most: int, *, aim: int | None) -> list[int]:
 
 
 def _carets(pointer: Pointer, first: int, size: int) -> list[str]:
-    """Return carets from byte ``first`` of a row, to the row's end at most, and the text."""
+    """Return a line of carets from byte ``first`` of a row, followed by the text."""
     last = min(first + pointer.length, size, WIDE_BYTES)
     carets = "^" * max(3 * (last - first) - 1, 2)
     line = f"{'':{HEAD + 3 * first}}{carets}"

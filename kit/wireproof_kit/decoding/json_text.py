@@ -1,4 +1,4 @@
-"""JSON values as one line of ASCII, numbers exactly as they were read."""
+"""JSON values as one line of ASCII, with numbers exactly as they were read."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from wireproof_spec.strict_json import JsonValue
 
 
 def json_line(value: JsonValue) -> str:
-    """Return the text of a JSON value; a number that JSON cannot write becomes a string."""
+    """Return a JSON value as text; a number that JSON cannot represent becomes a string."""
     try:
         return json.dumps(value, separators=(",", ":"))
     except TypeError:  # a Decimal somewhere: the standard library would only write floats
@@ -17,7 +17,7 @@ def json_line(value: JsonValue) -> str:
 
 
 def json_object(data: bytes) -> Mapping[str, object]:
-    """Return a JSON object, empty when the bytes are none."""
+    """Parse bytes as a JSON object; return an empty object when they are not one."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Text from the wire as a terminal may show it: no control sequences, known width."""
+"""Text from the wire made safe for a terminal: no control sequences, known width."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ LONGEST = 4000
 
 
 def printable(text: str) -> str:
-    """Return the text with everything that does not print written as an escape.
+    """Return the text with every unprintable character written as an escape.
 
     The middle of a text over 4,000 characters is left out.
     """
@@ -23,7 +23,7 @@ def _escaped(sign: str) -> str:
 
 
 def width(text: str) -> int:
-    """Return how many columns of a terminal the text takes."""
+    """Return the number of terminal columns that the text takes."""
     if text.isascii():
         return len(text)
     return sum(_sign_width(sign) for sign in text)
@@ -36,12 +36,12 @@ def _sign_width(sign: str) -> int:
 
 
 def padded(text: str, columns: int) -> str:
-    """Return the text with spaces behind it up to so many columns."""
+    """Return the text padded with spaces to the given number of columns."""
     return text + " " * (columns - width(text))
 
 
 def clipped(text: str, columns: int) -> str:
-    """Return the text in at most so many columns, its middle left out when it is longer."""
+    """Return the text shortened in its middle to at most the given number of columns."""
     if len(text) > 4 * columns:
         text = text[: 2 * columns] + ELLIPSIS + text[-2 * columns :]
     if width(text) <= columns:
@@ -53,7 +53,7 @@ def clipped(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, *, columns: int, rows: int) -> list[str]:
-    """Return the text in rows of so many columns, broken behind a space near a row's end.
+    """Return the text as rows of the given number of columns, broken after spaces if possible.
 
     What does not fit so many rows is left out of the middle of the last one.
     """
@@ -72,7 +72,7 @@ def _row(text: str, columns: int) -> str:
 
 
 def _fitting(text: str, columns: int) -> str:
-    """Return the longest beginning that takes at most so many columns."""
+    """Return the longest prefix of the text that fits in the given number of columns."""
     if text.isascii():
         return text[:columns]
     taken = 0

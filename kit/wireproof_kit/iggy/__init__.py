@@ -1,1 +1,1 @@
-"""What the kit knows of Iggy: its client over TCP and HTTP, words for cases, probes."""
+"""The kit's support for Iggy: client over TCP and HTTP, helpers for cases, probes."""

@@ -1,4 +1,4 @@
-"""How a target is met: what the user gave, and what opening the session has shown."""
+"""How to reach a target: the addresses a user gave and the facts found at the first contact."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

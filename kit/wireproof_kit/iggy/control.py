@@ -1,4 +1,4 @@
-"""The control API of a target: states set and payloads damaged from outside."""
+"""A client for the control API of a target, which changes stored messages."""
 
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
 from wireproof_kit.iggy.wire.http import HttpClient, is_success
@@ -8,21 +8,21 @@ PATH = "/control/message"
 
 
 class ControlClient:
-    """Changes messages where they are stored, as no command of the protocol can."""
+    """Changes stored messages in ways that no command of the protocol offers."""
 
     def __init__(self, http: HttpClient) -> None:
         self._http = http
 
     def set_state(self, topic: Topic, offset: int, state: int) -> Transferred:
-        """Set a message's state to any code of 0 to 255."""
+        """Set the state of a stored message to any code from 0 to 255."""
         return self._change(topic, offset, "state", state)
 
     def flip(self, topic: Topic, offset: int, bit: int) -> Transferred:
-        """Turn one bit of a message's payload over; bit 0 is the lowest of the first byte."""
+        """Invert one bit of a message's payload; bit 0 is the lowest bit of the first byte."""
         return self._change(topic, offset, "flip", bit)
 
     def is_set(self, topic: Topic, offset: int, state: int) -> bool:
-        """Set a state; tell whether that was done."""
+        """Set the state of a stored message; return True if the server did so."""
         return is_success(self.set_state(topic, offset, state))
 
     def _change(self, topic: Topic, offset: int, what: str, value: int) -> Transferred:

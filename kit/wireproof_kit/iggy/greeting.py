@@ -1,4 +1,4 @@
-"""The first round trips with a target: is it there, does it speak, which generation is it."""
+"""The first round trips with a target: they show its generation and whether it answers."""
 
 import time
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ GREETING_SECONDS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How connections get in, and how long a ping took from connecting on, in seconds."""
+    """The login method of a target, and the seconds from connecting to the answer of a ping."""
 
     door: Door
     seconds: float
 
 
 def greet(address: Address, credentials: Credentials) -> Greeting:
-    """Ping, ask for something that needs a login where there is any, then log in.
+    """Ping the server, find out whether it requires a login, and log in if so.
 
     A server that answers without a login is a published one.
 
@@ -53,7 +53,7 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
 
 
 def pinged(address: Address, *, seconds: float | None = None) -> float:
-    """Connect and ping; return how many seconds that took.
+    """Connect and ping; return the seconds this took.
 
     Raises:
         TargetUnreachable: the target accepts no connection.
@@ -80,7 +80,7 @@ def _connection(address: Address, seconds: float) -> Connection:
 
 
 def _has_head(answer: Answer) -> bool:
-    """Tell whether at least the head of an answer came: its length is the cases' matter."""
+    """Return True if at least a response header arrived; cases check its length."""
     return isinstance(answer, Silent) and answer.partial >= RESPONSE_HEAD_SIZE
 
 

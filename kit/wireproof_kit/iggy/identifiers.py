@@ -1,4 +1,4 @@
-"""Numbers and names that one run uses for its streams and topics, and no other run."""
+"""Stream and topic identifiers that only one run uses."""
 
 import itertools
 import threading
@@ -12,7 +12,7 @@ LOWEST, HIGHEST = 1 << 20, 1 << 30
 
 
 class Rooms:
-    """Used from many threads; the stream for topics is made when it is first needed."""
+    """Generates identifiers of streams and topics; thread-safe."""
 
     def __init__(self, run_token: str) -> None:
         self._token = run_token.lower()
@@ -23,26 +23,26 @@ class Rooms:
 
     @property
     def home(self) -> Stream | None:
-        """Return the stream for topics, if it was made."""
+        """Return the shared stream of the run's topics; None before it is created."""
         return self._home
 
     def stream(self) -> Stream:
-        """Return a stream yet to be made."""
+        """Return the number and name for a new stream."""
         count = next(self._streams)
         digest = blake2b(f"{self._token}:{count}".encode(), digest_size=4).digest()
         number = LOWEST + int.from_bytes(digest, "little") % (HIGHEST - LOWEST)
         return Stream(number, f"{PREFIX}{self._token}_{count}")
 
     def topic_number(self) -> int:
-        """Return the number of a topic yet to be made."""
+        """Return the number for a new topic."""
         return next(self._topics)
 
     def topic_name(self, number: int) -> str:
-        """Return the name of a topic."""
+        """Return the name of the topic with this number."""
         return f"{PREFIX}topic_{number}"
 
     def shared_stream(self, make: Callable[[], Stream]) -> Stream:
-        """Return the stream for topics; the first who asks makes it."""
+        """Return the shared stream for topics; the first caller creates it."""
         with self._lock:
             if self._home is None:
                 self._home = make()

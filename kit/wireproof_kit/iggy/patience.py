@@ -1,4 +1,4 @@
-"""How patient to be with a target: measured in round trips, generous where that says nothing."""
+"""Measures how long to wait for a target; uses generous limits where it cannot measure."""
 
 import statistics
 from collections.abc import Callable
@@ -16,12 +16,12 @@ BEFORE_MEASURING = Patience(answer=2.0, push=PREPARING, redelivery=DISK)
 
 
 def fixed(seconds: float) -> Patience:
-    """Return the patience a user asked for."""
+    """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
 
 def measured(round_trip: Callable[[], float], so_far: float) -> Patience:
-    """Measure some round trips; nothing shorter than the slowest seen by far."""
+    """Measure round trips; return limits far above the slowest of them."""
     times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
     budget = max(FACTOR * statistics.median(times), 4 * max(times))
     answer = round(min(max(budget, ANSWER_LEAST), ANSWER_MOST), 3)

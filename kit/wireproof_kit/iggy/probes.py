@@ -1,4 +1,4 @@
-"""The probes: what a target can do, and which readings of the text it follows.
+"""Probes of an Iggy target: its capabilities, and the readings of the text it follows.
 
 Each docstring lists the words it can return; ``unavailable`` when what it needs cannot be had.
 """
@@ -39,7 +39,7 @@ Probe = Callable[[Server], Observation]
 
 
 def poll(server: Server) -> Observation:
-    """Send and poll a message: ``ok``, ``missing`` without a byte of it, or the answer's word.
+    """Send and poll a message: ``ok``, ``missing`` without its bytes, or the observed token.
 
     Who takes a message and answers a poll is judged; what the bytes say is the cases' matter.
     """
@@ -54,7 +54,7 @@ def poll(server: Server) -> Observation:
 
 
 def http(server: Server) -> Observation:
-    """Post and poll a message over HTTP: ``ok``, or the word of the answer."""
+    """Post and poll a message over HTTP: ``ok``, or the observed token."""
     topic = server.new_topic()
     path = f"{topic.path}/messages"
     posted = server.post(topic, MESSAGE)
@@ -65,7 +65,7 @@ def http(server: Server) -> Observation:
 
 
 def disk(server: Server) -> Observation:
-    """Send a message, and find its payload in the data directory: ``ok`` or ``missing``."""
+    """Send a message and look for its payload in the data directory: ``ok`` or ``missing``."""
     stored = server.disk
     topic = server.new_topic()
     server.sent(topic, MESSAGE)
@@ -75,7 +75,7 @@ def disk(server: Server) -> Observation:
 
 
 def control(server: Server) -> Observation:
-    """Set the state of a message from outside: ``ok``, or the word of the answer."""
+    """Set the state of a message over the control API: ``ok``, or the observed token."""
     api = server.control
     topic = server.new_topic()
     server.sent(topic, MESSAGE)
@@ -84,7 +84,7 @@ def control(server: Server) -> Observation:
 
 
 def groups(server: Server) -> Observation:
-    """Make a consumer group and join it: ``ok``, or the word of the answer."""
+    """Create a consumer group and join it: ``ok``, or the observed token."""
     topic = server.new_topic()
     with server.connect() as client:
         for code in (commands.CREATE_CONSUMER_GROUP, commands.JOIN_CONSUMER_GROUP):
@@ -99,7 +99,7 @@ def groups(server: Server) -> Observation:
 
 
 def login(server: Server) -> Observation:
-    """Log in with name and password: ``ok``, or the word of the answer."""
+    """Log in with name and password: ``ok``, or the observed token."""
     with server.connect(enter=False) as client:
         return observe(log_in(client, server.access.door.credentials, PUSH))
 

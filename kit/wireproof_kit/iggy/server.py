@@ -1,4 +1,4 @@
-"""The target as one run of one case sees it: connections, topics of its own, sending, polling."""
+"""The target as one case uses it: connections, topics, sending and polling."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,7 +37,7 @@ PREPARING = PUSH
 
 
 class Server:
-    """Not for several threads; closes every connection at the end, and deletes its topics."""
+    """One case's access to the target; not thread-safe; closing it deletes its topics."""
 
     def __init__(self, access: Access, *, transcript: Transcript, patience: Patience) -> None:
         self.access = access
@@ -50,7 +50,7 @@ class Server:
         self._streams: list[Stream] = []
 
     def connect(self, *, enter: bool = True) -> Connection:
-        """Open a connection and log in where that is asked for.
+        """Open a connection and log in if requested.
 
         Raises:
             TargetUnreachable: the target accepts no connection.
@@ -71,21 +71,21 @@ class Server:
 
     @property
     def client(self) -> Connection:
-        """Return the connection on which the case asks what only must be answered."""
+        """Return the connection on which the case sends its ordinary requests."""
         if self._own is None or self._own.has_ended:
             self._own = self.connect()
         return self._own
 
     def request(self, code: int, payload: Payload) -> Outgoing:
-        """Return the request of a command, as this generation has it."""
+        """Return the request of a command in the generation that the target speaks."""
         return requests.request(code, payload, self.generation)
 
     def ask(self, code: int, payload: Payload, wait: Wait = ANSWER) -> Answer:
-        """Ask on the case's own connection."""
+        """Send a request on the case's own connection and return the response."""
         return self.client.ask(self.request(code, payload), wait)
 
     def others(self) -> str:
-        """Tell how a fresh connection is served: ``others-open``, or what is the matter."""
+        """Check that a new connection is served: ``others-open``, or the observed failure."""
         with self.connect(enter=False) as other:
             login = self.access.door.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
@@ -95,7 +95,7 @@ class Server:
         )
 
     def refusal(self, outgoing: Outgoing) -> Observation:
-        """Send on a connection of its own; name the answer, and whether others are served."""
+        """Send a request on a new connection; return the answer and whether others are served."""
         with self.connect() as connection:
             answer = connection.ask(outgoing)
         observation = observe(answer)
@@ -105,7 +105,7 @@ class Server:
         )
 
     def new_stream(self, *, apart: bool = False) -> Stream:
-        """Make a stream that is deleted with the case.
+        """Create a stream that is deleted at the end of the case.
 
         `apart`: what is made of its name by changing one character is no other stream's.
 
@@ -118,7 +118,7 @@ class Server:
         return stream
 
     def new_topic(self, partitions: int = 1, stream: Stream | None = None) -> Topic:
-        """Make a topic that is deleted with the case; in the run's stream unless another is given.
+        """Create a topic, in the run's stream by default; it is deleted at the end of the case.
 
         Raises:
             ArrangementFailed: it could not be made.
@@ -133,11 +133,11 @@ class Server:
         return topic
 
     def topic_to_create(self, topic: Topic) -> CreateTopic:
-        """Return the request to make a topic."""
+        """Return the request that creates a topic."""
         return payloads.topic_to_create(topic, self.generation)
 
     def will_delete(self, *made: Stream | Topic) -> None:
-        """Count what a case made by itself among what is deleted with it."""
+        """Register a stream or topic that the case created itself for deletion at its end."""
         for each in made:
             if isinstance(each, Stream):
                 self._streams.append(each)
@@ -152,7 +152,7 @@ class Server:
         partitioning: Partitioning | None = None,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request to send messages; ``partitioning`` stands above ``partition``."""
+        """Return the request that sends messages; ``partitioning`` overrides ``partition``."""
         stream, name = by or (topic.stream.id, topic.id)
         where = partitioning or partition_id(partition)
         return self.request(
@@ -167,7 +167,7 @@ class Server:
         partitioning: Partitioning | None = None,
         wait: Wait = ANSWER,
     ) -> Answer:
-        """Send messages in one request."""
+        """Send messages in one request and return the response."""
         outgoing = self.send_request(
             topic, *messages, partition=partition, partitioning=partitioning
         )
@@ -180,7 +180,7 @@ class Server:
         partition: int = FIRST_PARTITION,
         partitioning: Partitioning | None = None,
     ) -> None:
-        """Send messages as a step that must succeed.
+        """Send messages in one request that must succeed.
 
         Raises:
             ArrangementFailed: they were not taken.
@@ -198,7 +198,7 @@ class Server:
         *,
         by: tuple[Identifier, Identifier] | None = None,
     ) -> Outgoing:
-        """Return the request of a poll."""
+        """Return the request that polls messages."""
         payload = payloads.poll_payload(topic, polling, self.generation, by=by)
         return self.request(commands.POLL_MESSAGES, payload)
 
@@ -210,14 +210,14 @@ class Server:
         by: tuple[Identifier, Identifier] | None = None,
         on: Connection | None = None,
     ) -> Polled:
-        """Poll once."""
+        """Poll once and return the decoded response."""
         client = on or self.client
         return read_polled(
             client.ask(self.poll_request(topic, polling, by=by)), self.access.head()
         )
 
     def polled(self, topic: Topic, due: int, polling: Polling = POLLING) -> Polled:
-        """Poll until as many messages come as are due, or patience has passed; the last answer.
+        """Poll until enough messages arrive or patience has passed; return the last response.
 
         A server may take a moment between its answer to a send and the next poll.
         """
@@ -237,7 +237,7 @@ class Server:
     def store_offset(
         self, topic: Topic, offset: int, *, consumer: int = 1, partition: int = FIRST_PARTITION
     ) -> Answer:
-        """Store an offset."""
+        """Store a consumer's offset."""
         payload = StoreConsumerOffset(
             generations.consumer(consumer, self.generation),
             topic.stream.id,
@@ -250,7 +250,7 @@ class Server:
     def ask_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int = FIRST_PARTITION
     ) -> Answer:
-        """Ask for a stored offset."""
+        """Request a consumer's stored offset and return the response."""
         payload = GetConsumerOffset(
             generations.consumer(consumer, self.generation), topic.stream.id, topic.id, partition
         )
@@ -259,7 +259,7 @@ class Server:
     def stored_offset(
         self, topic: Topic, *, consumer: int = 1, partition: int = FIRST_PARTITION
     ) -> int | None:
-        """Return the stored offset; None where none is told."""
+        """Return a consumer's stored offset; None when the target has none."""
         answer = self.ask_offset(topic, consumer=consumer, partition=partition)
         if not isinstance(answer, Done):
             return None
@@ -287,21 +287,21 @@ class Server:
         partition: int = FIRST_PARTITION,
         partitioning: Partitioning | None = None,
     ) -> Transferred:
-        """Send messages over HTTP; they may be objects of the case's own."""
+        """Send messages over HTTP; a case may give its own JSON objects."""
         body = messages_body(messages, partitioning or partition_id(partition))
         return self.http.post(f"{topic.path}/messages", body)
 
     def get(self, topic: Topic, **query: object) -> JsonPolled:
-        """Poll over HTTP: the first hundred messages of the first partition unless said."""
+        """Poll over HTTP; by default the first hundred messages of the first partition."""
         whole = {"partition_id": FIRST_PARTITION, "kind": "offset", "value": 0, "count": 100}
         return self.get_by(topic, {**whole, **query})
 
     def get_by(self, topic: Topic, query: Query | str) -> JsonPolled:
-        """Poll over HTTP with this query and no more."""
+        """Poll over HTTP with exactly this query."""
         return json_polled(self.http.get(f"{topic.path}/messages", query))
 
     def offset_body(self, offset: int, *, consumer: int = 1) -> dict[str, object]:
-        """Return the body that stores an offset of the first partition over HTTP.
+        """Return the JSON body that stores an offset of the first partition.
 
         The consumer goes by both names it has had; the one that is not known means nothing.
         """
@@ -309,7 +309,7 @@ class Server:
         return {**who, "partition_id": FIRST_PARTITION, "offset": offset}
 
     def got(self, topic: Topic, due: int, **query: object) -> JsonPolled:
-        """Poll over HTTP until as many messages come as are due, or patience has passed."""
+        """Poll over HTTP until enough messages arrive or patience has passed."""
 
         def look() -> JsonPolled | None:
             polled = self.get(topic, **query)
@@ -331,7 +331,7 @@ class Server:
 
     @property
     def disk(self) -> Stored:
-        """Return the reader of the data directory.
+        """Return the reader of the target's data directory.
 
         Raises:
             ArrangementFailed: none is known.
@@ -339,7 +339,7 @@ class Server:
         return Stored(self.access.data, self.patience.seconds(REDELIVERY))
 
     def close(self, *, leave: bool = False) -> None:
-        """End the case's connections, and delete what was made for it unless it may be left."""
+        """Close the case's connections and delete what it created, unless told to leave it."""
         for connection in self._open:
             connection.close()
         if not leave and (self._topics or self._streams):
@@ -354,7 +354,7 @@ class Server:
         return self.ask(commands.DELETE_TOPIC, TopicRequest(topic.stream.id, topic.id))
 
     def _delete(self) -> None:
-        """Delete on a connection that is no part of what the case did."""
+        """Send a delete request on a connection that the case did not use."""
         cleaner = Server(self.access, transcript=Transcript(), patience=self.patience)
         try:
             for topic in self._topics:

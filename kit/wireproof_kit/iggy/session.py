@@ -1,4 +1,4 @@
-"""One session with one Iggy target: servers for cases, probes, patience."""
+"""A session with one Iggy target: servers for cases, probes, patience."""
 
 import contextlib
 import threading
@@ -35,7 +35,7 @@ POLL_HEAD = "iggy-poll-head"
 
 
 class IggySession:
-    """An open session; its methods may be called from several threads."""
+    """An open session with an Iggy target; thread-safe."""
 
     def __init__(self, target: Target, options: SessionOptions, greeting: Greeting) -> None:
         self._address = (target.host, target.port)
@@ -64,19 +64,19 @@ class IggySession:
         self._is_measured = options.timeout is not None or options.patience is not None
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Begin nothing: a topic is made in no time."""
+        """Do nothing: Iggy creates topics without delay, so none is prepared."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Show whether the target has a capability."""
+        """Run the probe of a capability and return its result."""
         self._measure()
         return self._probe(name, CAPABILITY_PROBES)
 
     def probe_reading(self, name: str) -> Probe:
-        """Show which reading of a decision the target follows."""
+        """Run the probe of a reading and return the reading the target follows."""
         return self._probe(name, READING_PROBES)
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Learn the readings bound for this run: which head polls are read with first."""
+        """Store the readings bound for this run, such as the poll header to expect."""
         head = readings.get(POLL_HEAD)
         if head == COUNT:
             self._head = COUNT
@@ -84,11 +84,11 @@ class IggySession:
             self._head = PARTITION_OFFSET_COUNT
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Measure how patient to be; topics are made by the cases."""
+        """Measure the patience of the target; the cases create their topics."""
         self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return fresh kit objects for one run of one case: the server, a topic of one partition.
+        """Return new kit objects for one run of one case: the server and a topic.
 
         Raises:
             ArrangementFailed: the topic could not be made.
@@ -108,13 +108,13 @@ class IggySession:
         return {name: arguments[name] for name in names}
 
     def release(self, arguments: Mapping[str, object]) -> None:
-        """Close what a case left open, and delete what was made for it."""
+        """Close what a case left open and delete what it created."""
         for argument in arguments.values():
             if isinstance(argument, Server):
                 self._close(argument)
 
     def control(self) -> Control:
-        """Make a control round trip on a connection of its own."""
+        """Make a control round trip on a new connection."""
 
         def trip(seconds: float) -> float:
             return pinged(self._address, seconds=seconds)
@@ -122,16 +122,16 @@ class IggySession:
         return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
-        """Tell whether the target accepts a connection now."""
+        """Return True if the target accepts a connection now."""
         return accepts(self._address)
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what is known of the target: the generation that it speaks."""
+        """Return what identifies the target: the generation it speaks."""
         generation = self._greeting.door.generation
         return {"name": f"Iggy, {generation} generation", "generation": generation}
 
     def close(self) -> None:
-        """Delete the stream of this run with all that is in it."""
+        """Delete the stream of this run with all its topics."""
         home = self._rooms.home
         if home is None or self._options.passing:
             return
@@ -175,7 +175,7 @@ class IggySession:
 
 
 def open_session(target: Target, options: SessionOptions) -> IggySession:
-    """Open a session with a target that answers.
+    """Open a session with a target, which must answer.
 
     Raises:
         TargetUnreachable: it accepts no connection.

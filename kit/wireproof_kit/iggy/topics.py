@@ -1,4 +1,4 @@
-"""What a case knows of a stream or a topic that was made for it."""
+"""The stream and topic that a case uses."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ FIRST_PARTITION = 1
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream by its number and its name, as asked for."""
+    """A stream, by its number and the name requested for it."""
 
     number: int
     name: str
@@ -20,7 +20,7 @@ class Stream:
         return numeric(self.number)
 
     def apart(self) -> "Stream":
-        """Return it with a name that no change of one character makes another stream's."""
+        """Return the stream with a name that no single character change turns into another's."""
         head, _, count = self.name.rpartition("_")
         return Stream(self.number, f"{head}-{count}")
 
@@ -46,5 +46,5 @@ class Topic:
 
     @property
     def path(self) -> str:
-        """Return where the HTTP API has the topic."""
+        """Return the path of the topic in the HTTP API."""
         return f"/streams/{self.stream.number}/topics/{self.number}"

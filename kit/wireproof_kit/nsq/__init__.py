@@ -1,1 +1,1 @@
-"""NSQ: the wire client, probes, topics and case words."""
+"""The kit's support for NSQ: wire client, probes, topics and helpers for cases."""

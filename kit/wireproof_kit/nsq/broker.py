@@ -1,4 +1,4 @@
-"""What a case holds of the target: connections, subscriptions, publishes, all closed after it."""
+"""The target as one case uses it: connections, subscriptions, publishes, closed at its end."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -36,14 +36,14 @@ OPEN = Door()
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """What an upgrade was answered, and the topic as it is to be treated from now on."""
+    """The response to an upgrade request, and the topic in its new kind."""
 
     answer: HttpAnswer
     topic: Topic
 
 
 class Broker:
-    """The target as one run of one case sees it; may be used from several threads."""
+    """One case's access to the target; thread-safe."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Broker:
         self.channels: dict[str, Topic] = {}
 
     def recording(self, transcript: Transcript) -> "Broker":
-        """Return the same target with no connection yet, recorded in another transcript."""
+        """Return a copy of this broker without connections that records in another transcript."""
         other = copy.copy(self)
         other.transcript = transcript
         other._publishers = {}
@@ -106,7 +106,7 @@ class Broker:
         magic: bool = True,
         topic: Topic | None = None,
     ) -> Connection:
-        """Open a connection, say the magic, and IDENTIFY with the given fields.
+        """Open a connection, send the magic and IDENTIFY with the given fields.
 
         ``identify=None`` sends no IDENTIFY, or, where TLS or AUTH need one, one that asks for
         nothing else. ``topic`` chooses the node that leads it.
@@ -145,7 +145,7 @@ class Broker:
         command: str = "SUB",
         partition: int | None = None,
     ) -> Consumer:
-        """Subscribe to a channel, a fresh one unless given, and say RDY unless ``ready`` is 0.
+        """Subscribe to a channel, by default a new one, and send RDY unless ``ready`` is 0.
 
         extend_support is added to ``identify`` as the topic needs it, unless it is in there.
         Either name of the ordered command sends the one the target knows.
@@ -170,7 +170,7 @@ class Broker:
     def consumer(
         self, connection: Connection, topic: Topic, channel: str, *, ordered: bool = False
     ) -> Consumer:
-        """Return the reader of a connection on which a case has subscribed by itself."""
+        """Return a consumer for a connection on which the case has already subscribed."""
         self.channels[channel] = topic
         layout = self.layout(topic, ordered=ordered)
         return Consumer(connection, topic, channel=channel, layout=layout, bodies=self._bodies)
@@ -184,7 +184,7 @@ class Broker:
         trace_id: int | None = None,
         wait: Wait = ANSWER,
     ) -> Answer:
-        """Publish on a connection of its own, kept for the case; return what is answered.
+        """Publish on a connection that the case reuses, and return the response.
 
         A header makes it PUB_EXT (a trace id is then the header's matter), a trace id alone
         PUB_TRACE.
@@ -207,7 +207,7 @@ class Broker:
         *,
         trace_id: int | None = None,
     ) -> Answer:
-        """Publish as a step that must succeed.
+        """Publish a message; raise an error when the target does not accept it.
 
         Raises:
             ArrangementFailed: the target did not accept it.
@@ -218,7 +218,7 @@ class Broker:
         return answer
 
     def upgrade(self, topic: Topic) -> Upgraded:
-        """Ask for the extend feature on an old topic.
+        """Send the request that upgrades a topic to extend support, and return its result.
 
         Raises:
             ArrangementFailed: the target has no way to be asked.
@@ -230,7 +230,7 @@ class Broker:
         return Upgraded(answer, replace(topic, extend=extend))
 
     def layout(self, topic: Topic, *, ordered: bool) -> Layout:
-        """Return the layout in which deliveries of a topic are due."""
+        """Return the layout that deliveries of a topic must have."""
         return Layout(
             extend=topic.extend,
             ordered=ordered,
@@ -238,7 +238,7 @@ class Broker:
         )
 
     def unique_body(self, prefix: bytes = b"") -> bytes:
-        """Return a body by which this case recognises its message, ``prefix`` at its start."""
+        """Return a body that only this case uses, starting with ``prefix``."""
         return self._bodies.unique(prefix)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a case may do to a cluster, and the mending of it afterwards.
+"""Operations of a case on a cluster, and their reversal at the end of the case.
 
 Leaders are moved and writing is disabled by what real lookup servers offer, or by a control API
 where there is one; partitions are made unwritable, nodes taken away and lookups distorted by a
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.2
 
 
 class Cluster:
-    """The cluster of the target as one run of one case sees it; closing mends what it broke."""
+    """One case's access to the cluster; closing it reverses every change that the case made."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class Cluster:
         return self._control
 
     def nodes(self) -> tuple[Node, ...]:
-        """Return the nodes that the lookup servers know."""
+        """Return the nodes that the lookup servers list."""
         return self.lookup.nodes()
 
     def elsewhere(self, topic: Topic) -> Topic:
-        """Return the topic as seen at a node that does not lead it: a follower, or a stranger.
+        """Return the topic as seen at a node that does not lead it.
 
         Raises:
             ArrangementFailed: there is no other node.
@@ -83,18 +83,18 @@ class Cluster:
         return others[0]
 
     def others(self, topic: Topic) -> list[Topic]:
-        """Return the topic as seen at each node but the one it is seen at."""
+        """Return the topic as seen at each other node of the cluster."""
         nodes = [node for node in self.nodes() if not is_same(node.address, topic.address)]
         return [
             replace(topic, address=node.address, http_address=node.http_address) for node in nodes
         ]
 
     def leader_of(self, topic: Topic, *, access: str = "r") -> Topic | None:
-        """Return the topic as seen at the node that lookups name now; None: they name none."""
+        """Return the topic as seen at its current leader; None when lookups name no leader."""
         return self._leader(self.lookup, topic, access)
 
     def move_leader(self, topic: Topic) -> Topic:
-        """Have another node lead the partition; return the topic as seen there.
+        """Move the partition's leadership to another node; return the topic as seen there.
 
         Raises:
             ArrangementFailed: it cannot be done; the sentence says what was answered.
@@ -106,7 +106,7 @@ class Cluster:
         return found
 
     def move_offer(self) -> HttpAnswer | None:
-        """Ask whether leaders can be moved: None, or the answer that says no."""
+        """Ask whether leaders can be moved: return None, or the response that refuses."""
         if self._control is not None:
             answer = self.control.request("GET", "/control/state")
             return None if answer.status == 200 else answer
@@ -114,7 +114,7 @@ class Cluster:
         return None if MISSING in answer.code else answer
 
     def begin_move(self, topic: Topic) -> None:
-        """Ask for another leader; lookups may name it only later.
+        """Request another leader; lookups may name the new leader only later.
 
         Raises:
             ArrangementFailed: it cannot be done; the sentence says what was answered.
@@ -125,7 +125,7 @@ class Cluster:
             self._move_by_lookup(topic, self.elsewhere(topic))
 
     def next_leader(self, topic: Topic, *, access: str = "r") -> Topic | None:
-        """Wait until lookups name another node than the topic's; None: they never do."""
+        """Wait until lookups name a new leader of the topic; return None when they never do."""
 
         def look() -> Topic | None:
             found = self._leader(self._quiet, topic, access) if self._quiet else None
@@ -136,25 +136,25 @@ class Cluster:
         return found and (self._leader(self.lookup, topic, access) or found)
 
     def make_unwritable(self, topic: Topic) -> None:
-        """Let a partition take no messages until the case ends."""
+        """Make a partition reject messages until the case ends."""
         self._order("writable", topic=topic.name, partition=topic.partition, writable="false")
         self._mends.append(lambda: self.make_writable(topic))
 
     def make_writable(self, topic: Topic) -> None:
-        """Let a partition take messages again."""
+        """Make a partition accept messages again."""
         self._order("writable", topic=topic.name, partition=topic.partition, writable="true")
 
     def node_down(self, topic: Topic) -> None:
-        """Take the node away that the topic was seen at, until the case ends."""
+        """Stop the node that leads the topic until the case ends."""
         self._order("node", node=_text(topic.address), state="down")
         self._mends.append(lambda: self.node_up(topic))
 
     def node_up(self, topic: Topic) -> None:
-        """Bring the node back that the topic was seen at."""
+        """Restart the node that led the topic."""
         self._order("node", node=_text(topic.address), state="up")
 
     def disable_writes(self, which: str = "all") -> None:
-        """Have lookups name no node to producers until the case ends.
+        """Make lookups return no node to producers until the case ends.
 
         ``which`` is ``all`` or ``ordered``, for the topics meant.
         """
@@ -167,18 +167,18 @@ class Cluster:
             raise _refused(f"POST {DISABLE_PATH}", answers[0])
 
     def enable_writes(self) -> None:
-        """Have lookups name nodes to producers again."""
+        """Make lookups return nodes to producers again."""
         for server in self.lookup.servers:
             server.request("POST", DISABLE_PATH, query={"type": "none"}, v1=True)
 
     def lookup_answers(self, server: Address, answer: str, *, delay_ms: int = 0) -> None:
-        """Have a lookup server answer wrongly, slowly or not at all until the case ends."""
+        """Make a lookup server answer wrongly, slowly or not at all until the case ends."""
         delay = {"delay_ms": delay_ms} if delay_ms else {}
         self._mends.append(lambda: self._order("lookup", lookupd=_text(server), answer="right"))
         self._order("lookup", lookupd=_text(server), answer=answer, **delay)
 
     def close(self) -> None:
-        """Mend what was broken, last things first; never complains."""
+        """Reverse all changes, the last one first; errors are ignored."""
         while self._mends:
             try:
                 self._mends.pop()()
@@ -192,7 +192,7 @@ class Cluster:
         return answer
 
     def _move_by_lookup(self, topic: Topic, to: Topic) -> None:
-        """Ask the master for the move, again while it is busy with something else."""
+        """Request the move from the master lookup server, and retry while it is busy."""
         query = {
             "topic": topic.name,
             "partition": topic.partition,
@@ -219,7 +219,7 @@ class Cluster:
             raise _refused(f"POST {MOVE_PATH}", answer)
 
     def _node_id(self, address: Address) -> str:
-        """Return the name by which lookup servers know a node, found in what it leads.
+        """Return the id that lookup servers use for a node, found among the partitions it leads.
 
         Raises:
             ArrangementFailed: the node leads nothing.

@@ -1,4 +1,4 @@
-"""A subscription: deliveries read one by one, other cases' messages passed over."""
+"""A subscription that reads deliveries one by one and skips messages of other cases."""
 
 import time
 from types import TracebackType
@@ -16,7 +16,7 @@ UNTIL_LIMIT = 1000
 
 
 class Consumer:
-    """One client of a channel. ``answer`` is the last thing that came and was no message."""
+    """One consumer of a channel; ``answer`` is the last response that was not a message."""
 
     def __init__(
         self, connection: Connection, topic: Topic, *, channel: str, layout: Layout, bodies: Bodies
@@ -42,7 +42,7 @@ class Consumer:
     def next(
         self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None
     ) -> Delivery | None:
-        """Return the next delivery, finished already; None when none comes within patience.
+        """Return the next delivery, already finished; None when none arrives within patience.
 
         On a shared topic messages of other cases are finished and passed over; with ``own``
         given so is every message but that one. ``seconds`` replaces the budget of ``wait``.
@@ -55,7 +55,7 @@ class Consumer:
     def take(
         self, own: bytes | None = None, wait: Wait = PUSH, *, seconds: float | None = None
     ) -> Delivery | None:
-        """Return the next delivery as ``next`` does, and leave it in flight."""
+        """Return the next delivery without finishing it, so that it stays in flight."""
         budget = self.connection.seconds(wait) if seconds is None else seconds
         deadline = time.monotonic() + budget
         while True:
@@ -72,7 +72,7 @@ class Consumer:
             self.finish(delivery)
 
     def until(self, sentinel: bytes, wait: Wait = PUSH) -> list[Delivery] | None:
-        """Return all deliveries before the sentinel, each finished; None: it never came.
+        """Return all deliveries before the sentinel, each finished; None if it never arrives.
 
         Each delivery renews the patience for the next one.
         """
@@ -87,31 +87,31 @@ class Consumer:
         return None
 
     def finish(self, delivery: Delivery) -> None:
-        """Say FIN; a message too short to have an id is left alone."""
+        """Send FIN for a delivery; do nothing when the message is too short to have an id."""
         if delivery.message_id is not None:
             self.connection.send(frames.fin(delivery.message_id))
 
     def requeue(self, delivery: Delivery, timeout_ms: int) -> None:
-        """Say REQ; a message too short to have an id is left alone."""
+        """Send REQ for a delivery; do nothing when the message is too short to have an id."""
         if delivery.message_id is not None:
             self.connection.send(frames.req(delivery.message_id, timeout_ms))
 
     def touch(self, delivery: Delivery) -> None:
-        """Say TOUCH; a message too short to have an id is left alone."""
+        """Send TOUCH for a delivery; do nothing when the message is too short to have an id."""
         if delivery.message_id is not None:
             self.connection.send(frames.touch(delivery.message_id))
 
     def ready(self, count: int) -> None:
-        """Say RDY."""
+        """Send RDY with a count."""
         self.connection.send(frames.rdy(count))
 
     def close(self) -> None:
-        """End the connection; what is in flight goes back to the channel."""
+        """Close the connection; messages in flight return to the channel."""
         self.connection.close()
 
     @property
     def ended(self) -> bool:
-        """Tell whether the target ended the connection."""
+        """Return True if the target closed the connection."""
         return isinstance(self.answer, Closed | Nonsense)
 
     def _read(self, data: bytes, own: bytes | None) -> Delivery:

@@ -1,4 +1,4 @@
-"""The first round trip with a target: is it there, does it speak, what does it say of itself."""
+"""The first round trip with a target: it shows whether the target answers, and how."""
 
 import time
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ OPEN = Door()
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What IDENTIFY was answered, and how long that took from connecting on."""
+    """The answer to IDENTIFY, and the seconds from connecting to that answer."""
 
     data: bytes
     seconds: float
 
 
 def greet(address: Address, *, seconds: float | None = None, door: Door = OPEN) -> Greeting:
-    """Connect, say the magic and IDENTIFY, and return the answer.
+    """Connect, send the magic and IDENTIFY, and return the answer.
 
     Raises:
         TargetUnreachable: the target accepts no connection.

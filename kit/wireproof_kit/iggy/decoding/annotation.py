@@ -1,4 +1,4 @@
-"""Spans of the grammar as labelled parts of a dump: ``field = value``, for people."""
+"""Labels the fields of decoded bytes for a hex dump, as ``field = value``."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,12 +33,12 @@ _NAMED: Final[Mapping[str, Mapping[int, str]]] = {
 
 
 def parts_of(spans: Iterable[Span], *, shift: int = 0) -> list[Part]:
-    """Return the parts of data that stands ``shift`` bytes into what is dumped."""
+    """Return the labelled parts of decoded data, moved by ``shift`` bytes within the dump."""
     return [Part(shift + span.offset, span.length, _label(span)) for span in spans]
 
 
 def fault_parts(spans: Sequence[Span], error: WireError, *, shift: int = 0) -> list[Part]:
-    """Return the parts up to a fault, and the reason at the field that was refused.
+    """Return the parts before a decoding fault, with its reason at the field that failed.
 
     ``error`` counts its place as the spans do.
     """
@@ -49,7 +49,7 @@ def fault_parts(spans: Sequence[Span], error: WireError, *, shift: int = 0) -> l
 
 
 def moment(timestamp: int) -> str:
-    """Return a time in microseconds as text in UTC; empty when no calendar has it."""
+    """Return a time in microseconds as UTC text; empty when it is outside the calendar."""
     try:
         time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=timestamp)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Decoding bytes of the protocol wherever they come from: one connection's side, or a log."""
+"""Decodes Iggy bytes of any source: one side of a connection, or a log on disk."""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +54,7 @@ YEARS = range(10**15, 4 * 10**15)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How to read what the bytes themselves do not say; a side of None: find out.
+    """Decoding options that the bytes do not reveal; a side of None means: detect it.
 
     ``old_layout``: the messages of a log have neither state nor checksum.
     """
@@ -75,7 +75,7 @@ class _Reader(Protocol):
 
 
 def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
-    """Decode a file, or all logs in a directory.
+    """Decode a file, or all log files in a directory.
 
     Raises:
         UsageFault: there is nothing in it, or nothing tells what it is.
@@ -90,7 +90,7 @@ def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
 
 
 def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
-    """Decode bytes given as such.
+    """Decode bytes held in memory.
 
     Raises:
         UsageFault: there are none, or nothing tells what they are.
@@ -99,7 +99,7 @@ def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
 
 
 def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
-    """Decode bytes as they come, to the end.
+    """Decode bytes from a pipe as they arrive, until it ends.
 
     Raises:
         UsageFault: there are none, or nothing tells what they are.
@@ -108,7 +108,7 @@ def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
 
 
 def recognised(head: bytes) -> Side | None:
-    """Return which side's bytes begin like this; None when nothing tells."""
+    """Return the side whose bytes begin like these; None when this cannot be detected."""
     first = int.from_bytes(head[:4], "little")
     second = int.from_bytes(head[4:8], "little")
     timestamp = int.from_bytes(head[9:17], "little")
@@ -185,7 +185,7 @@ def _values(
     schema: Schema[T],
     tell: Callable[[int, T], Entry],
 ) -> Iterator[Entry]:
-    """Return each value of a stream; after a broken one, nothing."""
+    """Yield each value of a stream, up to and including the first broken one."""
     while True:
         start = reader.offset
         try:
@@ -210,7 +210,7 @@ def _values(
 
 
 def _broken(schema: Schema[T], data: bytes, start: int, error: WireError) -> Broken:
-    """Return bytes that break a shape; ``error`` counts from their first one."""
+    """Return a Broken for bytes that violate a schema; ``error`` counts from the first byte."""
     data = data[:CHUNK]
     return Broken(start, data, error.at(start), lambda: fault_parts(spans(schema, data), error))
 
@@ -276,7 +276,7 @@ def _response(start: int, response: Response, *, generation: Generation) -> Entr
 
 
 def _polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
-    """Return the messages of a poll, where the body is one of some messages."""
+    """Return the messages of a poll response if the body is one that holds messages."""
     try:
         polled = decode(schema, response.body)
     except WireError:
@@ -314,7 +314,7 @@ def _parts(schema: Schema[T], data: bytes) -> list[Part]:
 
 
 def _framed_parts(head: Sequence[Part], schema: Schema[T], inner: bytes) -> list[Part]:
-    """Return the parts of a frame, those of what it holds behind those of its head."""
+    """Return the parts of a frame: those of its header, then those of its body."""
     return [*head, *parts_of(spans(schema, inner), shift=FRAME_HEAD)]
 
 

@@ -20,7 +20,7 @@ EXACT = 1 << 53
 
 
 def message_object(message: Message) -> JsonObject:
-    """Return a message as an object; ids and times are strings, bytes are hex digits."""
+    """Return a message as a JSON object: ids and times as strings, bytes as hex digits."""
     return {
         "kind": "message",
         "offset": number(message.offset),
@@ -36,7 +36,7 @@ def message_object(message: Message) -> JsonObject:
 
 
 def message_title(message: Message) -> str:
-    """Return what a message is, in one line."""
+    """Return a one-line title for a message."""
     parts = [f"offset {message.offset}", f"id {message.id}", counted(len(message.payload))]
     if message.state is not None:
         parts.append(state_name(message.state) or f"unknown state {message.state}")
@@ -46,14 +46,14 @@ def message_title(message: Message) -> str:
 
 
 def is_right(message: Message) -> bool | None:
-    """Return whether the checksum is that of the payload; None where there is none."""
+    """Return True if the checksum matches the payload; None if the message has no checksum."""
     if message.checksum is None:
         return None
     return message.checksum == payload_checksum(message.payload)
 
 
 def headers_object(headers: Sequence[Header]) -> dict[str, JsonValue]:
-    """Return headers by key; of a key that is there twice the last one."""
+    """Return the headers by key; of a repeated key, the last one."""
     return {
         header.key: {
             "kind": HEADER_KINDS.get(header.kind, str(header.kind)),
@@ -64,7 +64,7 @@ def headers_object(headers: Sequence[Header]) -> dict[str, JsonValue]:
 
 
 def plain(value: object) -> JsonValue:
-    """Return any value of the grammar: records as objects, bytes as hex digits."""
+    """Return any decoded value as JSON: records as objects, bytes as hex digits."""
     if isinstance(value, Identifier):
         return value.name if value.number is None else value.number
     if isinstance(value, bytes):
@@ -79,5 +79,5 @@ def plain(value: object) -> JsonValue:
 
 
 def number(value: int) -> JsonValue:
-    """Return an integer, as a string when it is too great for some readers of JSON."""
+    """Return an integer, or a string when it exceeds what some JSON readers support."""
     return value if value < EXACT else str(value)

@@ -1,1 +1,1 @@
-"""Iggy: which frames there are, in which states, and what a server owes for them."""
+"""Fuzzing of Iggy: its request kinds, connection states and required answers."""

@@ -1,4 +1,4 @@
-"""Reading what a server sends, fast, and messages as they were stored."""
+"""A fast reader of Iggy responses, and fingerprints of stored messages."""
 
 from collections.abc import Sequence
 from struct import Struct
@@ -19,7 +19,7 @@ _HEAD = Struct("<II")
 
 
 class ResponseReader:
-    """Responses out of a stream, whatever pieces it arrives in; `volume` may be told at once."""
+    """Splits a byte stream into responses; ``volume`` counts the bytes sent so far."""
 
     def __init__(self, volume: Volume | None = None) -> None:
         self._volume = volume or Volume()
@@ -27,7 +27,7 @@ class ResponseReader:
         self.pending: bytes = b""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Take bytes; return the answers that are whole now."""
+        """Add received bytes; return the responses that are complete now."""
         if self.fault or not data:
             return ()
         if self.pending:
@@ -50,16 +50,16 @@ class ResponseReader:
 
 
 def body(answer: Answer) -> bytes:
-    """Return the body of an answer."""
+    """Return the body of a response."""
     return answer.data[_HEAD.size :]
 
 
 def stored(number: int, headers: Sequence[Header], payload: bytes) -> bytes:
-    """Return what a message is known by; number 0 stands for any that the server made."""
+    """Return the fingerprint of a stored message; number 0 stands for any server-made number."""
     told = sorted((each.key, each.kind, each.value) for each in headers)
     return repr((number, told)).encode() + b"\0" + payload
 
 
 def number_of(message: bytes) -> int:
-    """Return the number of a message by what it is known by."""
+    """Return the message number that a fingerprint contains."""
     return int(message[1 : message.index(b",")])

@@ -1,4 +1,4 @@
-"""Where a request ends, as far as its own bytes tell, and what it may touch."""
+"""The length of a request as its own bytes declare it, and what the request may modify."""
 
 import re
 from functools import lru_cache
@@ -26,7 +26,7 @@ _WATCHED = _DELETING | {
 
 
 def is_delimited(kind: str, data: bytes) -> bool:
-    """Tell whether the bytes are one whole request, so that the next one's beginning is known."""
+    """Return True if the bytes are exactly one whole request."""
     if kind.partition(" ")[2]:
         return False  # HTTP: a connection each
     return _extent(data[:4]) == len(data)
@@ -34,7 +34,7 @@ def is_delimited(kind: str, data: bytes) -> bool:
 
 @lru_cache(maxsize=4096)
 def _extent(head: bytes) -> int | None:
-    """Return the size that a request's first bytes declare; None where none is declared."""
+    """Return the size that the first bytes of a request declare; None if they declare none."""
     try:
         return extent(REQUEST, head)
     except WireError:
@@ -42,7 +42,7 @@ def _extent(head: bytes) -> int | None:
 
 
 class Hazards:
-    """Knows which requests may touch what is not the kit's own."""
+    """Recognises requests that may modify streams or topics which the kit did not create."""
 
     def __init__(self, there: Names) -> None:
         self._scratch = (there.scratch_id, there.scratch)
@@ -51,7 +51,7 @@ class Hazards:
         )
 
     def is_hazardous(self, kind: str, data: bytes) -> bool:
-        """Tell whether a request may end the server, delete or make what is not of the scratch.
+        """Return True if a request may stop the server or change anything but the scratch stream.
 
         So it is with HTTP requests, as far as their first bytes and counts in their bodies tell.
         """

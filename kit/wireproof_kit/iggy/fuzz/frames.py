@@ -1,4 +1,4 @@
-"""Right requests of every command, drawn by their schemas and the rules for names and numbers."""
+"""Strategies for valid requests of every command, derived from their schemas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ IN_SCRATCH = (
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the commands."""
+    """Yield the frame kind of each command."""
     for code, name in COMMANDS.items():
         if code in _ABSENT:
             continue
@@ -69,21 +69,21 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 @dataclass(frozen=True, slots=True)
 class _Framing:
-    """Makes requests of one command out of payloads."""
+    """Builds requests of one command from payload values."""
 
     kind: str
     code: int
     schema: Schema[Any]
 
     def __call__(self, value: object) -> Frame:
-        """Build the request and map its fields, those of the payload among them."""
+        """Build the request and locate its fields, including those of the payload."""
         payload = field_map.frame(self.kind, self.schema, value)
         outer = field_map.frame(self.kind, REQUEST, Request(self.code, payload.data), _ROLES)
         return field_map.nested(self.kind, outer, "payload", payload)
 
 
 def names_of_cases() -> st.SearchStrategy[str]:
-    """Draw names that a stream or topic of a case may have."""
+    """Draw names that a case may use for its stream or topic."""
     return st.text("abcdxyz019.-_ ", max_size=12).map(lambda text: f"wp_{text}z")
 
 

@@ -1,4 +1,4 @@
-"""An Iggy server as fuzzing meets it: streams for the cases, a twin of one for reading along."""
+"""A fuzz session with an Iggy server: streams for the cases, and one copy to watch."""
 
 import contextlib
 from collections import Counter
@@ -48,7 +48,7 @@ TRIES = ("", "x", "y", "z")
 
 @dataclass(frozen=True, slots=True)
 class IggyOracle:
-    """What an Iggy server owes; `twin` is watched in place of the cases' stream.
+    """Computes the answers required of an Iggy server; ``twin`` is the stream that is watched.
 
     `volume` is at least what the cases sent to be stored: such a server forgets nothing, and a
     poll may ask for all of it.
@@ -62,15 +62,15 @@ class IggyOracle:
     volume: Volume = field(default_factory=Volume)
 
     def address(self, case: Case) -> Address:
-        """Return where a case goes."""
+        """Return the address that a case connects to."""
         return self.http if self.http is not None and is_http(case) else self.tcp
 
     def reader(self, case: Case) -> AnswerReader:
-        """Return a reader for a new connection of a case."""
+        """Return a response reader for a new connection of a case."""
         return reader(case, self.volume) if is_http(case) else ResponseReader(self.volume)
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
-        """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        """Return the answers required for bytes that follow the opening bytes of a connection."""
         if _SENDING in data or (case is not None and case.frame_kind == _POSTING):
             self.volume.sent += len(data)
         if case is not None and is_http(case):
@@ -78,22 +78,22 @@ class IggyOracle:
         return expect(self.homes, data)
 
     def is_pushed(self, kind: str) -> bool:
-        """Tell whether answers of a kind come unasked; none does."""
+        """Return False: an Iggy server pushes no responses."""
         return False
 
     def unasked(self, answer: Answer) -> bytes:
-        """Send nothing that was not asked for."""
+        """Return no bytes: an Iggy server sends nothing that needs a reply."""
         return b""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
-        """Ping once more."""
+        """Return a ping whose answer shows that earlier requests were handled."""
         if is_http(case):
             return None
         data = requests.ping().data
         return Sentinel(data, lambda answer: answer.kind == OK_KIND and not body(answer))
 
     def watched(self, case: Case) -> Case:
-        """Return the case with the watched stream in place of the other, by number and name."""
+        """Return the case with its stream replaced by the watched stream, by number and name."""
         there = self.names
         pairs = [(str(there.stream_id).encode(), str(self.twin.number).encode())]
         if not is_http(case):
@@ -107,7 +107,7 @@ class IggyOracle:
 
 
 def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
-    """Make streams on a target that answers, and measure how patient to be.
+    """Create the streams on a running target and measure the patience it needs.
 
     Raises:
         UsageFault: the target is one that fuzzing does not speak to.
@@ -199,7 +199,7 @@ def _generation(there: Names, choice: Choice) -> Generation:
 
 
 def _end(session: IggySession, server: Server, passing: bool, leave: bool) -> None:
-    """Delete the streams, if the server still lives and does not end by itself."""
+    """Delete the streams if the server is alive and does not stop by itself."""
     with contextlib.suppress(TargetUnreachable):
         server.close(leave=leave or passing)
     if not leave:

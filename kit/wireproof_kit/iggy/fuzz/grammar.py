@@ -1,4 +1,4 @@
-"""The grammar that cases are made from."""
+"""The grammar from which fuzz cases for Iggy are generated."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ LIMITS = {
 
 
 def grammar(there: Names, *, scapy: bool = False) -> Grammar:
-    """Return what requests there are to a server with these names.
+    """Return the kinds of requests that can be sent to a server with these names.
 
     With `scapy` also those that its `fuzz()` makes; they need the extra ``pcap``.
     """

@@ -1,4 +1,4 @@
-"""The bystanders of Iggy cases: a neighbour on a connection, and who reads what was stored."""
+"""Bystanders of Iggy fuzz cases: clients that poll and check what the server stored."""
 
 import itertools
 import time
@@ -39,7 +39,7 @@ REPEATED = int.from_bytes(b"wireproof")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Topics of one partition: of the bystanders, and watched for cases; seconds to wait."""
+    """Topics used by the bystanders and the time limits, in seconds, for answers and messages."""
 
     address: Address
     neighbour: Topic
@@ -49,7 +49,7 @@ class Places:
 
 
 class _Attentive:
-    """Nothing comes unasked."""
+    """Handles unrequested responses: an Iggy server sends none."""
 
     def is_pushed(self, kind: str) -> bool:
         return False
@@ -63,7 +63,7 @@ _ATTENTIVE = _Attentive()
 
 @dataclass(slots=True)
 class _Due:
-    """What is to be delivered, and what comes of it: numbers, and how much nobody waited for.
+    """The messages still expected by a watch, and counts of those that arrived.
 
     `last` is what the message behind all of it is known by.
     """
@@ -75,7 +75,7 @@ class _Due:
     came: set[int] = field(default_factory=set[int])
 
     def strike(self, messages: Sequence[Message]) -> bool:
-        """Strike off these; tell whether any of them was due."""
+        """Mark messages as received; return True if any of them was expected."""
         left = len(self.missing)
         for message in messages:
             self.came.add(message.id)
@@ -89,7 +89,7 @@ class _Due:
 
 @dataclass(slots=True)
 class Bystanders:
-    """Clients beside the cases; opened when first asked, and again after a disturbance."""
+    """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
 
     places: Places
     token: str
@@ -100,7 +100,7 @@ class Bystanders:
     _drops: bool | None = None
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let the neighbour and a fresh connection complete a round trip; say what went wrong."""
+        """Make a round trip on the bystander's and on a new connection; return what went wrong."""
         trouble = self._round_trip()
         if trouble is None:
             return None
@@ -108,7 +108,7 @@ class Bystanders:
         return or_dead(trouble, self.places.address)
 
     def lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return those of our ended connections that get_clients still tells of, and did not yet.
+        """Return closed connections of ours that get_clients lists although not listed before.
 
         A server may need a moment to forget one.
         """
@@ -124,7 +124,7 @@ class Bystanders:
         return [(here, port) for port in found]
 
     def _told(self) -> set[int]:
-        """Return our ends of connections, as get_clients tells of them."""
+        """Return the local ports of our connections that get_clients lists."""
         fresh = self._connected()
         try:
             said = self._asked(fresh, requests.request(commands.GET_CLIENTS, Nothing()).data)
@@ -137,7 +137,7 @@ class Bystanders:
         return {int(port) for port in ports if port.isdigit()}
 
     def begin_watch(self) -> Trouble | None:
-        """Find the end of what is stored under the watched name."""
+        """Store the offset of the last message in the watched topic, where the watch begins."""
         fresh = self._connected()
         try:
             said = self._asked(fresh, self._poll(self.places.watched, LAST, 0, 1))
@@ -151,7 +151,7 @@ class Bystanders:
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
-        """Poll until all these were delivered unchanged; say which was not.
+        """Poll until all expected messages arrived unchanged; return the first that did not.
 
         What has not come soon after a message sent behind them is lost, however much else comes;
         but of a server that keeps only the first message of a number no other is due.
@@ -167,7 +167,7 @@ class Bystanders:
         return undelivered(due.missing, len(stored), strange=due.strange)
 
     def _await(self, client: CaseConnection, due: "_Due") -> None:
-        """Strike off what comes, for as long as it may come.
+        """Poll for expected messages until they arrived or the time limit passed.
 
         There is as much time again whenever something came that was waited for.
         """
@@ -192,13 +192,13 @@ class Bystanders:
                 time.sleep(PAUSE_S)
 
     def _last_message(self, client: CaseConnection) -> bytes:
-        """Send one more message to the watched topic; return what it is known by."""
+        """Send one more message to the watched topic and return its fingerprint."""
         payload = self._payload()
         self._asked(client, self._send(self.places.watched, payload))
         return stored(0, (), payload)
 
     def _drops_repeats(self) -> bool:
-        """Tell whether of two messages with one number the second is dropped; ask once."""
+        """Return True if the server drops a message that repeats a number; tested once."""
         if self._drops is None:
             fresh = self._connected()
             try:
@@ -211,7 +211,7 @@ class Bystanders:
         return self._drops
 
     def _before(self, client: CaseConnection, end: int) -> set[int]:
-        """Return the numbers of the watched messages before an offset."""
+        """Return the numbers of the watched messages stored before an offset."""
         found = set[int]()
         offset = 0
         while offset < end:
@@ -224,7 +224,7 @@ class Bystanders:
         return found
 
     def close(self) -> None:
-        """End the bystanders' connections."""
+        """Close the connections of the bystanders."""
         if self._neighbour is not None:
             self._neighbour.close()
         self._neighbour = None
@@ -261,7 +261,7 @@ class Bystanders:
         return CaseConnection(self.places.address, ResponseReader(), _ATTENTIVE)
 
     def _asked(self, client: CaseConnection, request: bytes) -> Answer | None:
-        """Ask, and take the first answer; None when there is none."""
+        """Send a request and return the first response; None when none arrives."""
         client.send(request)
         deadline = time.monotonic() + self.places.answer_s * machine_load()
         while not (client.answers or client.ended or client.fault) and time.monotonic() < deadline:
@@ -269,7 +269,7 @@ class Bystanders:
         return client.answers.pop(0) if client.answers else None
 
     def _polled(self, client: CaseConnection) -> tuple[Message, ...]:
-        """Return the watched messages behind those seen; none where the answer has none."""
+        """Poll the watched topic for new messages; return none when the response is invalid."""
         request = self._poll(self.places.watched, OFFSET, self._offset, AT_ONCE)
         messages = _messages(self._asked(client, request)) or ()
         if messages:
@@ -293,12 +293,12 @@ class Bystanders:
 
 
 def _unanswered(client: CaseConnection, said: Answer | None) -> str:
-    """Return what it violates that a request was not answered as it should be."""
+    """Return the name of the rule violated by a missing or wrong response."""
     return HUNG if said is None and not (client.ended or client.fault) else ROUND_TRIP
 
 
 def _forgive(missing: Missing, numbers: Collection[int]) -> None:
-    """Miss none of these numbers any more, unless the server was to make its own."""
+    """Stop expecting messages with these numbers, except those numbered by the server."""
     for each in missing.kinds:
         number = number_of(each)
         if number and number in numbers:
@@ -306,7 +306,7 @@ def _forgive(missing: Missing, numbers: Collection[int]) -> None:
 
 
 def _messages(said: Answer | None) -> tuple[Message, ...] | None:
-    """Return the messages of a poll; None when the answer is none to a poll."""
+    """Return the messages of a poll response; None when it is not a valid one."""
     if said is None or said.kind != OK_KIND:
         return None
     polled = read_polled(Done(body(said)))
@@ -314,6 +314,6 @@ def _messages(said: Answer | None) -> tuple[Message, ...] | None:
 
 
 def _readings(message: Message) -> tuple[bytes, bytes]:
-    """Return what a message may be known by: with its number, or with any."""
+    """Return both fingerprints of a message: with its number, and with number 0."""
     headers, payload = message.headers, message.payload
     return stored(message.id, headers, payload), stored(0, headers, payload)

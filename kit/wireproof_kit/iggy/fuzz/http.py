@@ -1,4 +1,4 @@
-"""Right requests to the HTTP API, drawn by the same rules as commands."""
+"""Strategies for valid requests to the Iggy HTTP API."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,19 +26,19 @@ _NO_QUERY: st.SearchStrategy[Query] = st.just(())
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the requests."""
+    """Yield the kinds of HTTP requests."""
     for kind, made in {**_asking(there), **_changing(there)}.items():
         yield Kind(kind, HTTP, made.map(_Written(kind)), (HTTP,))
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """Writes requests of one kind."""
+    """Builds HTTP requests of one kind."""
 
     kind: str
 
     def __call__(self, request: Request) -> Frame:
-        """Write a request."""
+        """Build an HTTP request from a drawn value."""
         return http_frame(self.kind, request, _ROLES)
 
 

@@ -1,4 +1,4 @@
-"""What cases name on a target."""
+"""The streams and topics that fuzz cases use on a target."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ CASES_PREFIX = "wp_"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What was made for a campaign: a stream with a topic that is kept, and one to play with.
+    """The stream and topic of a campaign that are kept, and a stream that cases may change.
 
     The topic has `partitions`, and a group that connections join. What cases delete, or make
     partitions in, lies in the scratch stream alone, which may also be missing.

@@ -1,4 +1,4 @@
-"""What a server owes for the bytes of a connection, read as liberally as the text allows.
+"""The answers required of an Iggy server for the bytes of a connection, read liberally.
 
 Every request is answered once and in its turn; one that cannot be read may end the connection.
 """
@@ -105,7 +105,7 @@ def _owed(there: Homes, code: int, payload: bytes) -> Owed:
 
 @lru_cache(maxsize=2048)
 def _read(code: int, payload: bytes) -> Payload | WireError | None:
-    """Read a payload; None where brokers may differ about whether it is one."""
+    """Decode a payload; return None when servers may disagree about its validity."""
     try:
         return decode(payload_schema(code), payload)
     except WireError as error:
@@ -134,7 +134,7 @@ def _sent(there: Homes, request: SendMessages) -> Owed:
 
 
 def is_first(partitioning: Partitioning) -> bool:
-    """Tell whether the choice is the only partition there is."""
+    """Return True if the partitioning selects the only partition of the topic."""
     if partitioning.kind == PARTITION_ID:
         return partitioning.value == FIRST_PARTITION
     return partitioning.kind == BALANCED or (

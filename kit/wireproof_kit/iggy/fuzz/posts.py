@@ -1,4 +1,4 @@
-"""Which messages a request to the HTTP API stores, and whether it must be taken."""
+"""The messages that an HTTP request must store if accepted, and whether it must be accepted."""
 
 import base64
 import binascii
@@ -28,7 +28,7 @@ _KEY: Final = re.compile(r"[!-~]{1,255}")
 
 
 def posted(there: Homes, data: bytes) -> Promise:
-    """Return what it means for a request that it is taken, and whether it must be.
+    """Return the messages that a request stores if accepted, and whether it must be accepted.
 
     Nothing when it goes elsewhere, or servers may differ about where, or about its messages.
     """
@@ -54,7 +54,7 @@ def _known(message: SentMessage) -> bytes:
 
 
 def _is_right(message: SentMessage) -> bool:
-    """Tell whether every header is what its kind says; some servers look."""
+    """Return True if every header value is valid for its kind; some servers check this."""
     try:
         for header in message.headers:
             header_value(header.kind, header.value)
@@ -64,7 +64,7 @@ def _is_right(message: SentMessage) -> bool:
 
 
 class _Differs(Exception):
-    """Servers may differ about it."""
+    """Servers may disagree about whether the request is valid."""
 
 
 def _identifier(part: str) -> Identifier:
@@ -115,7 +115,7 @@ def _header(key: str, value: JsonValue) -> Header:
 
 
 def _octets(value: JsonValue) -> bytes:
-    """Return what base64 spells in the one way that all readers take."""
+    """Decode base64 that all readers accept; servers may disagree about any other spelling."""
     try:
         octets = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""The states of a connection that cases begin in, and what brings one there."""
+"""The connection states in which fuzz cases begin, and the requests that lead to them."""
 
 from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ ALL = (FRESH, GREETED, JOINED)
 
 
 def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
-    """Return what brings a connection into each state; every step is answered with status 0."""
+    """Return the requests that lead to each state; each must be answered with status 0."""
     group = GroupRequest(numeric(there.stream_id), numeric(there.topic_id), there.group_id)
     joining = request(commands.JOIN_CONSUMER_GROUP, encode(GROUP_REQUEST, group))
     return {
@@ -39,6 +39,6 @@ MOVES: Mapping[str, Mapping[str, str]] = {
 
 
 def moves(state: str, frame: Frame) -> str | None:
-    """Return the state behind a right request; requests that fail end no connection."""
+    """Return the connection state after a valid request; a failed one closes nothing."""
     staying = GREETED if state == FRESH else state
     return MOVES[state].get(frame.kind, staying)

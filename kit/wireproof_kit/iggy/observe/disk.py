@@ -1,4 +1,4 @@
-"""The segments of a partition in the target's data directory, read as they are."""
+"""Reads the segment files of a partition in the target's data directory."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ CONSUMERS = "offsets/consumers"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The three files of a segment; an index that is not there has no bytes."""
+    """The three files of a segment; a missing index file is empty."""
 
     start: int
     log: bytes
@@ -28,7 +28,7 @@ class Segment:
 
 
 class Stored:
-    """Partitions in the data directory that the user gave for the target."""
+    """Reads partitions in the data directory that the user named."""
 
     def __init__(self, root: Path | None, seconds: float) -> None:
         if root is None:
@@ -37,11 +37,11 @@ class Stored:
         self._seconds = seconds
 
     def folder(self, topic: Topic, partition: int = FIRST_PARTITION) -> Path:
-        """Return the folder of a partition."""
+        """Return the directory of a partition."""
         return self._root / partition_path(topic.stream.number, topic.number, partition)
 
     def segments(self, topic: Topic, partition: int = FIRST_PARTITION) -> list[Segment]:
-        """Return the segments that stand there now, in their order.
+        """Return the segments present now, in order.
 
         Raises:
             ArrangementFailed: a file cannot be read.
@@ -54,7 +54,7 @@ class Stored:
     def wait_for(
         self, topic: Topic, end: bytes, partition: int = FIRST_PARTITION
     ) -> list[Segment]:
-        """Return the segments once a log holds some bytes, or when patience has passed.
+        """Wait until a log holds data or patience has passed; return the segments.
 
         A server may keep messages in memory for a while.
         """
@@ -67,7 +67,7 @@ class Stored:
         return self.segments(topic, partition) if found is None else found
 
     def offset_file(self, topic: Topic, consumer: int, partition: int = FIRST_PARTITION) -> bytes:
-        """Return the file of a consumer's offset once it is there; else nothing."""
+        """Return the content of a consumer's offset file once it exists; else empty bytes."""
         path = self.folder(topic, partition) / CONSUMERS / str(consumer)
 
         def look() -> bytes | None:

@@ -1,4 +1,4 @@
-"""From what came to the words of the catalogue.
+"""Turns responses and polled messages into observation tokens of the catalogue.
 
 Answers: ``ok``, ``error:STATUS``, ``closed``, ``silence``, ``nonsense``; then perhaps ``open``,
 ``closed``, ``broken`` or ``stuck`` for this connection, ``others-open`` for another one.
@@ -32,7 +32,7 @@ MISSING = "missing"
 
 
 def observe(answer: Answer, *, then: str | None = None) -> Observation:
-    """Name an answer, and what became of the connection; a close needs no word behind it."""
+    """Return the observation for a response and the state of the connection after it."""
     observation = _observe(answer)
     if then is None or answer.kind == "closed":
         return observation
@@ -51,7 +51,7 @@ def _observe(answer: Answer) -> Observation:
 
 
 def observe_http(answer: Transferred) -> Observation:
-    """Name an HTTP answer by its status and, where it is an error, the error's name."""
+    """Return the observation for an HTTP response: its status and the name of an error."""
     if answer.failure is not None:
         return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
     name = error_of(answer)[1]
@@ -60,7 +60,7 @@ def observe_http(answer: Transferred) -> Observation:
 
 
 def observe_unread(polled: Polled) -> Observation | None:
-    """Name what came of a poll that brought no messages that can be read; None when it did."""
+    """Return the observation for an unreadable poll response; None when it is readable."""
     if polled.is_readable:
         return None
     if polled.fault is not None:
@@ -73,7 +73,7 @@ def observe_messages(
     sent: Sequence[SentMessage],
     compare: Callable[[int, SentMessage, Seen], Difference | None] | None = None,
 ) -> Observation:
-    """Compare messages with what was sent, one by one; ``missing`` when there are too few.
+    """Compare polled messages with sent ones; ``missing`` when there are too few.
 
     ``compare`` gets the number of the message; left out, what was sent is compared.
     """
@@ -94,7 +94,7 @@ def observe_messages(
 
 
 def as_sent(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
-    """Return the first field that is not as it was sent: id (unless 0), headers, payload."""
+    """Return the first field that differs from what was sent: id (unless 0), headers, payload."""
     message = seen.message
     if sent.id and sent.id != message.id:
         return differing("id", seen, str(sent.id), str(message.id))
@@ -108,7 +108,7 @@ def as_sent(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
 
 
 def as_drawn(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
-    """Return the first field, in the drawn order, that is not what it must be.
+    """Return the first field that has a wrong value, in the order of the published layout.
 
     The offset is the number of the message, the state available, the checksum the payload's.
     """
@@ -124,7 +124,7 @@ def as_drawn(number: int, sent: SentMessage, seen: Seen) -> Difference | None:
 
 
 def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: bytes) -> Observation:
-    """Say whether unwanted payloads are stored, once a sentinel sent after them is."""
+    """Return whether unwanted payloads were stored before the sentinel sent after them."""
     unread = observe_unread(polled)
     if unread is not None:
         return unread
@@ -136,22 +136,22 @@ def observe_absence(polled: Polled, *, unwanted: Iterable[bytes], sentinel: byte
 
 
 def differing(field: str, seen: Seen, expected: str, found: str) -> Difference:
-    """Return a difference in a message; the offset counts from the body's first byte."""
+    """Return a difference in a message, with its offset from the start of the response body."""
     return Difference(field, seen.position + _place(field, seen.message), expected, found)
 
 
 def difference_of(fault: WireError) -> Difference:
-    """Return what a decoder found wrong."""
+    """Return the difference that a decoding error describes."""
     return Difference(fault.field, fault.offset, fault.expected, fault.found)
 
 
 def as_set(headers: Sequence[Header]) -> list[tuple[str, int, bytes]]:
-    """Return headers in an order of our own, for theirs means nothing."""
+    """Return headers in a fixed order, since their order has no meaning."""
     return sorted((header.key, header.kind, header.value) for header in headers)
 
 
 def headers_text(headers: Sequence[Header]) -> str:
-    """Return headers as short text for people."""
+    """Return headers as short text for display."""
     if not headers:
         return "none"
     shown_ones = [f"{key}:{kind}={value[:8].hex()}" for key, kind, value in as_set(headers)[:3]]
@@ -160,12 +160,12 @@ def headers_text(headers: Sequence[Header]) -> str:
 
 
 def state_text(code: int | None) -> str:
-    """Return a state's name, or its number where it has none."""
+    """Return the name of a state, or its number if it has no name."""
     return "no state" if code is None else state_name(code) or str(code)
 
 
 def _place(field: str, message: Message) -> int:
-    """Return where a field begins in a message of the published layout."""
+    """Return the offset of a field in a message of the published layout."""
     places = {"offset": 0, "state": 8, "timestamp": 9, "id": 17, "checksum": 33, "headers": 37}
     if field in places or message.state is None:
         return places.get(field, 0)

@@ -1,4 +1,4 @@
-"""The body of a poll, read whatever head and layout it turns out to have.
+"""Decodes the body of a poll response in any of the known layouts.
 
 Heads and layouts are tried in turn; one under which the messages fill the body to its last byte,
 as many as are declared, is what was sent. So a case learns what came, and not only that it was
@@ -30,7 +30,7 @@ LAYOUTS: Final[dict[Layout, Schema[Message]]] = {"published": MESSAGE, "old": OL
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A polled message, its bytes, and where they begin in the body."""
+    """A polled message, its bytes, and its offset in the response body."""
 
     message: Message
     raw: bytes
@@ -39,7 +39,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """What a poll brought.
+    """The decoded response to a poll.
 
     ``declared`` is the count in the head, ``size`` that of the whole body. Without messages that
     could be read ``fault`` says why; without a body the answer was no success.
@@ -55,17 +55,17 @@ class Polled:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Return the messages alone."""
+        """Return the decoded messages without their positions."""
         return tuple(each.message for each in self.seen)
 
     @property
     def is_readable(self) -> bool:
-        """Tell whether the answer was a success and its body could be read."""
+        """Return True if the response was a success and its body could be decoded."""
         return isinstance(self.answer, Done) and self.fault is None
 
 
 def read_polled(answer: Answer, due: Head = "count") -> Polled:
-    """Read the answer to a poll; ``due`` is the head that is tried first."""
+    """Decode the response to a poll; ``due`` is the header layout that is tried first."""
     if not isinstance(answer, Done):
         return Polled(answer)
     tried = list(_tried(answer, due))
@@ -117,7 +117,7 @@ def _bounded(messages: Iterator[Seen]) -> tuple[Seen, ...]:
 
 
 def walk(data: bytes, schema: Schema[Message] = MESSAGE, *, base: int = 0) -> Iterator[Seen]:
-    """Read messages back to back, to the last byte; positions count from ``-base``.
+    """Decode consecutive messages up to the last byte; offsets start at ``-base``.
 
     Raises:
         WireError: a message breaks the shape, or the bytes end within one.

@@ -1,4 +1,4 @@
-"""The five things that can come of waiting for the answer to a request."""
+"""The five possible results of waiting for a response."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +10,7 @@ __all__ = ["Answer", "Closed", "Done", "Nonsense", "Refused", "Silent"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Status 0, and a body."""
+    """A response with status 0, and its body."""
 
     kind: ClassVar[str] = "done"
     body: bytes
@@ -18,7 +18,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Another status; ``body`` is empty from real servers."""
+    """A response with another status; ``body`` is empty from real servers."""
 
     kind: ClassVar[str] = "refused"
     status: int

@@ -1,4 +1,4 @@
-"""One connection to a server: blocking, with deadlines, every byte recorded.
+"""One blocking connection to an Iggy server, with deadlines and a transcript of every byte.
 
 A send to a peer that has gone does not raise: the next receive says Closed.
 """
@@ -25,7 +25,7 @@ CHECK = "one more ping, to see whether the connection goes on"
 
 
 class Connection:
-    """A client connection of one case; not for several threads."""
+    """A client connection of one case; not thread-safe."""
 
     def __init__(
         self, sock: socket, *, transcript: Transcript, patience: Patience, address: Address
@@ -49,7 +49,7 @@ class Connection:
         self.close()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write all bytes in one go; a peer that has gone is noticed at the next receive."""
+        """Send all bytes; a connection closed by the peer is reported by the next receive."""
         self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
         self._write(outgoing.data)
 
@@ -63,12 +63,12 @@ class Connection:
         return self.receive_within(self.seconds(wait))
 
     def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
-        """Send, and return what is answered."""
+        """Send a request and return the response."""
         self.send(outgoing)
         return self.receive(wait)
 
     def goes_on(self) -> str:
-        """Ping once more on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Ping again on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
 
         ``broken`` means that the answer is not that of a ping.
         """
@@ -79,25 +79,25 @@ class Connection:
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether the connection is known to be over, by either side."""
+        """Return True if either side is known to have closed the connection."""
         return self._wire.has_ended
 
     def receive_within(self, seconds: float) -> Answer:
-        """Return the next answer that comes within so many seconds."""
+        """Return the next response that arrives within the given seconds."""
         response = next(self._wire.values(seconds), None)
         if response is None:
             return self._wire.nothing(seconds, self._cut_off)
         return self._answer(response)
 
     def seconds(self, wait: Wait) -> float:
-        """Return the budget of one wait, which is more while this machine is busy.
+        """Return the time limit of one wait in seconds, longer while this machine is busy.
 
         Whatever is waited for on a connection is an answer: nothing comes by itself.
         """
         return self._patience.seconds(wait) * machine_load()
 
     def close(self) -> None:
-        """End the connection, and record what was left unread; again does nothing."""
+        """Close the connection and record unread bytes; a second call does nothing."""
         self._wire.close(self._record_unread)
 
     def _answer(self, response: Response) -> Answer:

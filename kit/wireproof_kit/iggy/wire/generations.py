@@ -1,4 +1,4 @@
-"""Where the generations of Iggy part: the payloads of some requests and answers."""
+"""Differences between the generations of Iggy in request and response payloads."""
 
 from wireproof_spec.decoding import Schema, decode
 from wireproof_spec.iggy.bodies.consumer import Consumer
@@ -39,12 +39,12 @@ ONE_REPLICA = 1
 
 
 def consumer(number: int, generation: Generation, *, kind: int = CONSUMER_KIND) -> Consumer:
-    """Return the consumer (or the group) of a number."""
+    """Return the identifier of a consumer, or of a consumer group, with this number."""
     return Consumer(kind, number if generation == "published" else numeric(number))
 
 
 def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
-    """Return the request with what a tagged server must be told, too."""
+    """Return the create_topic request, with the extra fields that a tagged server requires."""
     if generation == "published":
         return wanted
     return CreateTopic(
@@ -60,7 +60,7 @@ def topic_to_create(wanted: CreateTopic, generation: Generation) -> CreateTopic:
 
 
 def stored_offset(body: bytes, generation: Generation) -> int:
-    """Return the offset that an answer says is stored.
+    """Return the stored offset that a response contains.
 
     Raises:
         WireError: the answer is not of its shape.
@@ -71,30 +71,30 @@ def stored_offset(body: bytes, generation: Generation) -> int:
 
 
 def streams_schema(generation: Generation) -> Schema[Streams]:
-    """Return the shape of the list of streams."""
+    """Return the schema of the list of streams."""
     return STREAMS if generation == "published" else STREAMS_TAGGED
 
 
 def stream_schema(generation: Generation) -> Schema[StreamDetails]:
-    """Return the shape of what is told of one stream."""
+    """Return the schema of one stream's details."""
     return STREAM_DETAILS if generation == "published" else STREAM_DETAILS_TAGGED
 
 
 def topics_schema(generation: Generation) -> Schema[Topics]:
-    """Return the shape of the list of topics."""
+    """Return the schema of the list of topics."""
     return TOPICS if generation == "published" else TOPICS_TAGGED
 
 
 def topic_schema(generation: Generation) -> Schema[TopicDetails]:
-    """Return the shape of what is told of one topic."""
+    """Return the schema of one topic's details."""
     return TOPIC_DETAILS if generation == "published" else TOPIC_DETAILS_TAGGED
 
 
 def client_schema(generation: Generation) -> Schema[ClientDetails]:
-    """Return the shape of what is told of one client."""
+    """Return the schema of one client's details."""
     return CLIENT_DETAILS if generation == "published" else CLIENT_DETAILS_TAGGED
 
 
 def clients_schema(generation: Generation) -> Schema[Clients]:
-    """Return the shape of the list of clients."""
+    """Return the schema of the list of clients."""
     return CLIENTS if generation == "published" else CLIENTS_TAGGED

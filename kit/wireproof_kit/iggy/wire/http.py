@@ -1,4 +1,4 @@
-"""Requests to the HTTP API and to the control API: every byte recorded, JSON in and out."""
+"""A JSON client for Iggy's HTTP API and the control API, which records every byte."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class HttpClient:
-    """Requests to one address, each on a connection of its own; ``token`` is shown with each."""
+    """Sends each request to one address on a new connection, with ``token`` as authorization."""
 
     def __init__(
         self, address: Address, *, transcript: Transcript, seconds: float, token: str = ""
@@ -50,7 +50,7 @@ class HttpClient:
         body: Body = None,
         headers: Headers | None = None,
     ) -> Transferred:
-        """Send one request and return what is answered; a body is sent as JSON, bytes as given.
+        """Send one request and return the response; a bytes body is sent as it is, other as JSON.
 
         ``headers`` stand in the place of the content type.
         """
@@ -75,21 +75,21 @@ class HttpClient:
         return answer
 
     def get(self, path: str, query: Query | str = "") -> Transferred:
-        """GET a path."""
+        """Send a GET request and return the response."""
         return self.request("GET", path, query=query)
 
     def post(self, path: str, body: Body = None, query: Query | str = "") -> Transferred:
-        """POST JSON."""
+        """Send a POST request with a JSON body and return the response."""
         return self.request("POST", path, query=query, body=body)
 
     def put(self, path: str, body: Body) -> Transferred:
-        """PUT JSON."""
+        """Send a PUT request with a JSON body and return the response."""
         return self.request("PUT", path, body=body)
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPolled:
-    """What a poll over HTTP brought: ``shape`` is ``array``, ``object`` or ``other``."""
+    """The result of a poll over HTTP: ``shape`` is ``array``, ``object`` or ``other``."""
 
     answer: Transferred
     shape: str
@@ -97,17 +97,17 @@ class JsonPolled:
 
     @property
     def is_readable(self) -> bool:
-        """Tell whether the answer was a success in one of both shapes."""
+        """Return True if the response was a success in one of the two shapes."""
         return self.shape != "other"
 
 
 def is_success(answer: Transferred) -> bool:
-    """Tell whether a request was answered with a status of 2xx."""
+    """Return True if the status of an HTTP response is 2xx."""
     return 200 <= answer.status < 300
 
 
 def json_polled(answer: Transferred) -> JsonPolled:
-    """Read the answer to a poll, in whichever of both shapes it is."""
+    """Decode the response to a poll in either of its two JSON shapes."""
     value = answer.json.value if answer.json is not None and is_success(answer) else None
     shape = "array" if isinstance(value, list) else "object" if _holds(value) else "other"
     listed = value["messages"] if shape == "object" and isinstance(value, dict) else value
@@ -116,7 +116,7 @@ def json_polled(answer: Transferred) -> JsonPolled:
 
 
 def error_of(answer: Transferred) -> tuple[int | None, str]:
-    """Return number and name of the error that an answer tells, as far as it does."""
+    """Return the error number and name in a response, as far as it contains them."""
     value = answer.json.value if answer.json is not None else None
     if not isinstance(value, dict):
         return None, ""
@@ -130,7 +130,7 @@ def error_of(answer: Transferred) -> tuple[int | None, str]:
 def messages_body(
     messages: Sequence[SentMessage | Mapping[str, object]], partitioning: Partitioning
 ) -> dict[str, object]:
-    """Return the body of a request to send; messages may be objects of the case's own."""
+    """Return the JSON body that sends messages; a case may give its own JSON objects."""
     return {
         "partitioning": {
             "kind": PARTITIONING_NAMES[partitioning.kind],
@@ -143,7 +143,7 @@ def messages_body(
 
 
 def message_object(message: SentMessage) -> dict[str, object]:
-    """Return a message to send as JSON; without an id or headers there are no such fields."""
+    """Return a message as JSON; without an id or headers these fields are left out."""
     fields: dict[str, object] = {"payload": base64_text(message.payload)}
     if message.id:
         fields["id"] = message.id
@@ -153,7 +153,7 @@ def message_object(message: SentMessage) -> dict[str, object]:
 
 
 def headers_object(headers: Sequence[Header]) -> dict[str, dict[str, str]]:
-    """Return headers as JSON."""
+    """Return message headers as JSON."""
     return {
         header.key: {"kind": HEADER_KINDS[header.kind], "value": base64_text(header.value)}
         for header in headers
@@ -161,7 +161,7 @@ def headers_object(headers: Sequence[Header]) -> dict[str, dict[str, str]]:
 
 
 def base64_text(data: bytes) -> str:
-    """Return bytes in base64 with padding."""
+    """Return bytes encoded as base64 with padding."""
     return base64.b64encode(data).decode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""The answers a server sends on one connection, and how much of them a case is owed.
+"""Splits the bytes of one connection into responses, with a limit on their number.
 
 A target owes a case what the case sent, told in polls, and small answers beside it. So the bounds
 grow with what was sent, and a target that never stops costs little of either memory or time.
@@ -20,7 +20,7 @@ POLLS: Final = 4
 
 
 class Answers:
-    """Reads answers; how much is owed grows with what the case has sent."""
+    """Reads responses; the limit on received bytes grows with the bytes sent."""
 
     values = "answers"
 
@@ -32,31 +32,31 @@ class Answers:
 
     @property
     def bytes_limit(self) -> int:
-        """Return how many bytes may have come by now."""
+        """Return the number of bytes that may have arrived by now."""
         if self._most_unasked is not None:
             return self._most_unasked
         return BYTES_LIMIT + POLLS * GROWTH * self._transcript.sent
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of an answer that is not whole yet."""
+        """Return the bytes of an incomplete response."""
         return self._reader.pending
 
     def expect_little(self) -> None:
-        """Bound what comes while a request is on its way, for which nothing is owed yet."""
+        """Allow few bytes while a request is being sent, since no response is due yet."""
         self._most_unasked = self._bytes + BODY_LIMIT
 
     def expect_answers(self) -> None:
-        """Bound what comes by what was sent, from now on."""
+        """From now on, allow as many bytes as the requests sent so far can cause."""
         self._most_unasked = None
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes."""
+        """Add received bytes."""
         self._bytes += len(data)
         self._reader.feed(data)
 
     def next(self) -> Response | NeedMore:
-        """Return the next answer, or NEED_MORE.
+        """Return the next response, or NEED_MORE.
 
         Raises:
             WireError: the body is longer than any that is owed.

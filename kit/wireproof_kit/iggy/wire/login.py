@@ -1,4 +1,4 @@
-"""How every connection of a session gets in: no login at all, or a name and a password.
+"""The login of every connection in a session: none, or a name and a password.
 
 The password is sent by one function, which keeps it out of the transcript.
 """
@@ -28,7 +28,7 @@ LOGIN_NOTE = "logs in as "
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who logs in."""
+    """The name and password of a login."""
 
     name: str = DEFAULT_NAME
     password: str = field(default=DEFAULT_PASSWORD, repr=False)
@@ -36,7 +36,7 @@ class Credentials:
 
 @dataclass(slots=True)
 class Door:
-    """Lets connections in; a published server asks for nothing."""
+    """Logs connections in; a server of the published generation needs no login."""
 
     generation: Generation = "published"
     credentials: Credentials = Credentials()
@@ -44,13 +44,13 @@ class Door:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, connection: Connection, wait: Wait) -> Answer | None:
-        """Log in where that is asked for; return the answer, None where nothing was asked."""
+        """Log in if the server requires it; return the response, or None if it does not."""
         if self.generation == "published":
             return None
         return log_in(connection, self.credentials, wait)
 
     def token(self, address: Address) -> str:
-        """Return the token that HTTP requests show; empty where none is given."""
+        """Return the token for HTTP requests; empty when the server issues none."""
         if self.generation == "published":
             return ""
         with self._lock:
@@ -60,13 +60,13 @@ class Door:
 
 
 def log_in(connection: Connection, credentials: Credentials, wait: Wait) -> Answer:
-    """Log in on a connection; what is recorded of it is only that it was done."""
+    """Log in on a connection; the transcript does not contain the credentials."""
     log_in_with(connection, credentials)
     return connection.receive(wait)
 
 
 def log_in_with(connection: Connection, credentials: Credentials) -> None:
-    """Send a login, whose answer is yet to be received."""
+    """Send a login request without waiting for its response."""
     payload = LoginUser(credentials.name, credentials.password, "", "")
     connection.send_unrecorded(
         requests.request(commands.LOGIN_USER, payload, "tagged"),
@@ -75,7 +75,7 @@ def log_in_with(connection: Connection, credentials: Credentials) -> None:
 
 
 def credentials_from(variable: str | None) -> Credentials:
-    """Read NAME:PASSWORD from an environment variable; without one the defaults.
+    """Read NAME:PASSWORD from an environment variable; return the defaults without one.
 
     Raises:
         UsageFault: the variable is not set, or holds no colon.

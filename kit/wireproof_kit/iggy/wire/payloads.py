@@ -1,4 +1,4 @@
-"""Payloads of right requests, as the generation of the target has them."""
+"""Payloads of valid requests in the generation of the target."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from wireproof_spec.iggy.kinds import CONSUMER_KIND, OFFSET
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """What a poll asks for; the first hundred messages of the first partition unless said."""
+    """The parameters of a poll; by default the first hundred messages of the first partition."""
 
     consumer: int = 1
     kind: int = CONSUMER_KIND
@@ -34,7 +34,7 @@ def poll_payload(
     *,
     by: tuple[Identifier, Identifier] | None = None,
 ) -> PollMessages:
-    """Return the payload of a poll; ``by`` names stream and topic otherwise than by number."""
+    """Return the payload of a poll; ``by`` identifies stream and topic other than by number."""
     stream, name = by or (topic.stream.id, topic.id)
     return PollMessages(
         consumer=generations.consumer(polling.consumer, generation, kind=polling.kind),
@@ -49,7 +49,7 @@ def poll_payload(
 
 
 def topic_to_create(topic: Topic, generation: Generation) -> CreateTopic:
-    """Return the payload of a request to make a topic."""
+    """Return the payload of a create_topic request."""
     wanted = CreateTopic(
         stream=topic.stream.id,
         topic_id=topic.number,

@@ -1,4 +1,4 @@
-"""Requests about to be sent, each range of their bytes named as the grammar names it.
+"""Requests to send, with every byte range labelled by the field names of the grammar.
 
 Every builder returns a right request. What a case makes wrong on purpose it changes afterwards:
 ``overwritten`` puts another number into a field, ``Outgoing.replace`` other bytes, ``resized``
@@ -23,18 +23,18 @@ LENGTH_SIZE = 4
 
 
 def request(code: int, payload: Payload, generation: Generation = "published") -> Outgoing:
-    """Return the request of a command with a right payload."""
+    """Return the request of a command with a valid payload."""
     built = from_grammar(payload_schema(code, generation), payload)
     return framed(code, built, what=COMMANDS[code])
 
 
 def ping() -> Outgoing:
-    """Return a ping, which is the same in every generation."""
+    """Return a ping request, which is the same in every generation."""
     return framed(commands.PING, from_grammar(NOTHING, Nothing()), what="ping")
 
 
 def framed(code: int, payload: Outgoing, *, what: str = "") -> Outgoing:
-    """Return any bytes as the payload of a command, whatever its code."""
+    """Return a request with any command code and any payload bytes."""
     data = encode(REQUEST, Request(code, payload.data))
     name = what or f"command {code}"
 
@@ -49,22 +49,22 @@ def framed(code: int, payload: Outgoing, *, what: str = "") -> Outgoing:
 
 
 def raw(data: bytes, what: str) -> Outgoing:
-    """Return any bytes."""
+    """Return any bytes as an unlabelled request."""
     return Outgoing(data, (), what)
 
 
 def overwritten(built: Outgoing, field: str, number: int) -> Outgoing:
-    """Put another number into a field, modulo its width, and leave all else as it is."""
+    """Return a request with one field overwritten by a number, modulo the field's width."""
     return _overwritten(built, field, number, "little")
 
 
 def payload_of(built: Outgoing) -> Outgoing:
-    """Return the payload of a request alone."""
+    """Return the payload of a request."""
     return built.split(HEAD_SIZE)[1]
 
 
 def cut(built: Outgoing, at: int) -> Outgoing:
-    """Return a request whose payload ends after so many bytes, its length made right for that."""
+    """Return a request whose payload is cut to a size, with the length field adjusted."""
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     shorter = payload_of(built).cut(at)
     what = f"{built.what}, {len(shorter.data)} of {len(built.data) - HEAD_SIZE} bytes of payload"
@@ -72,13 +72,13 @@ def cut(built: Outgoing, at: int) -> Outgoing:
 
 
 def resized(built: Outgoing) -> Outgoing:
-    """Return a request whose payload was changed, its length made right again."""
+    """Return a request with a changed payload and the length field adjusted."""
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     return framed(code, payload_of(built), what=built.what)
 
 
 def lengthened(built: Outgoing, more: bytes) -> Outgoing:
-    """Return a request with more bytes behind its payload, its length counting them."""
+    """Return a request with bytes appended to its payload and the length field adjusted."""
     stray = Outgoing(more, (Part(0, len(more), f"{len(more)} bytes more", wrong=True),))
     code = int.from_bytes(built.data[LENGTH_SIZE:HEAD_SIZE], "little")
     what = f"{built.what}, {len(more)} bytes behind it"
@@ -86,7 +86,7 @@ def lengthened(built: Outgoing, more: bytes) -> Outgoing:
 
 
 def fields_of(built: Outgoing) -> Sequence[Part]:
-    """Return the parts of a request's payload, offsets counted from its first byte."""
+    """Return the labelled parts of a request's payload, with offsets from its first byte."""
     return payload_of(built).parts
 
 

@@ -1,4 +1,4 @@
-"""Spans of the grammar as labelled parts of a dump: ``field = value``, for people."""
+"""Labels the fields of decoded bytes for a hex dump, as ``field = value``."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ SHOWN_BYTES = 4000
 
 
 def parts_of(spans: Iterable[Span], data: bytes, *, shift: int = 0) -> list[Part]:
-    """Return the parts of data that stands ``shift`` bytes into what is dumped."""
+    """Return the labelled parts of decoded data, moved by ``shift`` bytes within the dump."""
     return [
         Part(shift + span.offset, span.length, _label(span, data))
         for span in spans
@@ -39,7 +39,7 @@ def parts_of(spans: Iterable[Span], data: bytes, *, shift: int = 0) -> list[Part
 def fault_parts(
     spans: Sequence[Span], data: bytes, error: WireError, *, shift: int = 0
 ) -> list[Part]:
-    """Return the parts up to a fault, and the reason at the field that was refused."""
+    """Return the parts before a decoding fault, with its reason at the field that failed."""
     if not spans:
         return []
     *whole, last = spans
@@ -52,7 +52,7 @@ def fault_parts(
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes as text for a label: JSON bare, other text quoted, else their number."""
+    """Return bytes as label text: JSON as it is, other text quoted, else their number."""
     if not data:
         return "(empty)"
     try:
@@ -65,7 +65,7 @@ def text_of(data: bytes) -> str:
 
 
 def moment(timestamp_ns: int) -> str:
-    """Return a time as text in UTC; empty when no calendar has it."""
+    """Return a time as UTC text; empty when it is outside the calendar."""
     try:
         time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=timestamp_ns // 1000)
     except OverflowError:

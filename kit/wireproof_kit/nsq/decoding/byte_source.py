@@ -1,4 +1,4 @@
-"""Bytes of any number, read once from front to back, a value at a time."""
+"""Reads a file, pipe or string from front to back, one value at a time."""
 
 from typing import BinaryIO, TypeVar
 
@@ -30,16 +30,16 @@ class ByteSource:
 
     @property
     def left(self) -> int | None:
-        """How many bytes follow; None where only reading can tell."""
+        """The number of bytes that follow; None when only reading can tell."""
         return None if self._size is None else max(0, self._size - self.offset)
 
     def peek(self, count: int) -> bytes:
-        """Return the next bytes and leave them where they are."""
+        """Return the next bytes without consuming them."""
         self._ahead += self._read(count - len(self._ahead))
         return self._ahead[:count]
 
     def take(self, count: int) -> bytes:
-        """Return the next bytes; fewer only at the end."""
+        """Return and consume the next bytes; fewer only at the end."""
         taken, self._ahead = self._ahead[:count], self._ahead[count:]
         taken += self._read(count - len(taken))
         self.offset += len(taken)
@@ -55,7 +55,7 @@ class ByteSource:
 
 
 def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broken:
-    """Return the next value led by its size, and its bytes; or what stands there instead."""
+    """Return the next length-prefixed value and its bytes, or a description of the fault."""
     start = source.offset
     try:
         size = _declared(source, schema)
@@ -69,7 +69,7 @@ def take_value(source: ByteSource, schema: Schema[T]) -> tuple[T, bytes] | Broke
 
 
 def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[bytes], list[int]]:
-    """Take the values that are whole and right in the next bytes: values, bytes, offsets.
+    """Return the values, bytes and offsets of all complete valid values that come next.
 
     None where the next one is neither, or longer than a batch, or the end is not known: a pipe
     would have to be waited for. Three lists, not a list of three each: files hold millions.
@@ -88,7 +88,7 @@ def take_many(source: ByteSource, schema: Schema[T]) -> tuple[list[T], list[byte
 
 
 def broken(schema: Schema[T], data: bytes, *, start: int, error: WireError) -> Broken:
-    """Return bytes that break a shape, with the fields before the fault."""
+    """Return a Broken for bytes that violate a schema, with the fields before the fault."""
     return Broken(
         start, data, error.at(start), lambda: fault_parts(spans(schema, data), data, error)
     )

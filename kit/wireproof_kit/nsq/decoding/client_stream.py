@@ -1,4 +1,4 @@
-"""What a client sent on one connection: the magic, then commands with their bodies."""
+"""Decodes the bytes of a client on one connection: the magic, then commands and bodies."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ TITLE = 60
 
 
 def client_commands(source: ByteSource) -> Iterator[Entry]:
-    """Return the magic, if the bytes begin with it, and each command; after a fault, nothing."""
+    """Yield the magic, if present, and each command, up to the first fault."""
     if source.peek(len(names.MAGIC)) == names.MAGIC:
         source.take(len(names.MAGIC))
         yield _magic()
@@ -123,7 +123,7 @@ def _broken(data: bytes, start: int, error: WireError) -> Broken:
 
 
 def _cut(data: bytes) -> WireError:
-    """Return why bytes at the end are no whole command."""
+    """Return the fault of an incomplete command at the end of the bytes."""
     size = _line_size(data)
     schema = BODIES.get(_name(data))
     if size and schema is not None:
@@ -141,7 +141,7 @@ def _cut(data: bytes) -> WireError:
 
 
 def _line_size(data: bytes) -> int:
-    """Return the bytes of the command line at the beginning; 0 when it is not whole."""
+    """Return the size of the command line at the beginning; 0 when it is incomplete."""
     return 0 if _name(data) in ACKNOWLEDGEMENTS else data.find(b"\n") + 1
 
 

@@ -1,4 +1,4 @@
-"""Commands as JSON objects: one for each message that is published, one for any other."""
+"""Commands as JSON objects: one per published message, one for any other command."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ ID = 8
 
 
 def published(command: Command) -> Sequence[JsonObject]:
-    """Return the messages that a command publishes; none when it does something else."""
+    """Return the messages that a command publishes; none for any other command."""
     line = command.line.value
     if command.body is None or not isinstance(line, CommandLine):
         return []
@@ -43,7 +43,7 @@ def published(command: Command) -> Sequence[JsonObject]:
 
 
 def described(command: Command) -> JsonObject:
-    """Return a command that publishes nothing."""
+    """Return the JSON object of a command that publishes nothing."""
     line = command.line.value
     fields: dict[str, JsonValue] = {"kind": "command"}
     if isinstance(line, CommandLine):

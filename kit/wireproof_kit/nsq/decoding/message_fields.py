@@ -6,7 +6,7 @@ from wireproof_spec.wire_error import WireError
 
 
 def message_fields(message: Message) -> dict[str, JsonValue]:
-    """Return what a message says of itself."""
+    """Return the fields of a message as a JSON object."""
     extend = message.extend
     return {
         "timestamp_ns": str(message.timestamp_ns),
@@ -20,7 +20,7 @@ def message_fields(message: Message) -> dict[str, JsonValue]:
 
 
 def header_fields(header: bytes | None, *, name: str = "ext") -> dict[str, JsonValue]:
-    """Return a json header: parsed (null where it is none, or no JSON) and as its bytes.
+    """Return a JSON header as parsed JSON (null when absent or invalid) and as its bytes.
 
     ``ext_faults`` is there only when the header is no JSON, or not strictly.
     """

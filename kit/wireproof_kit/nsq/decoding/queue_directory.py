@@ -1,4 +1,4 @@
-"""The queues in a directory: a topic's own, or a data directory with several topics."""
+"""Finds the queue files in the directory of a topic, or in a whole data directory."""
 
 import json
 import os
@@ -24,14 +24,14 @@ LAYOUT = "<topic>-<partition>.diskqueue.<number>.dat"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One file of records; ``name`` is its path as seen from the directory that was given."""
+    """One file of queue records; ``name`` is its path relative to the given directory."""
 
     path: Path
     name: str
     queue: QueueFile
 
     def offset_meta(self) -> OffsetMeta | None:
-        """Return what was noted when the file was finished.
+        """Return the metadata written when the file was completed.
 
         Raises:
             WireError: the note is not in its shape.
@@ -43,7 +43,7 @@ class StoredFile:
             return None
 
     def start_offset(self) -> int | None:
-        """Return the virtual offset at which it begins; None when nothing beside it says so."""
+        """Return the virtual offset of the file's first byte; None when no metadata gives it."""
         if self.queue.number == 0:
             return 0
         before = offset_meta_name(*self._key(), self.queue.number - 1)
@@ -73,13 +73,13 @@ class StoredFile:
 
 
 def stored_file(path: Path) -> StoredFile | None:
-    """Return a file by its path; None when its name is no queue file's."""
+    """Return the StoredFile of a path; None when its name is not that of a queue file."""
     queue = read_queue_file_name(path.name)
     return None if queue is None else StoredFile(path, path.name, queue)
 
 
 def stored_queues(directory: Path) -> Iterator[tuple[str, int, Sequence[StoredFile]]]:
-    """Return topic, partition and files of each queue, all in order.
+    """Return topic, partition and files of each queue, in order.
 
     Raises:
         UsageFault: there is no queue in the directory.

@@ -1,4 +1,4 @@
-"""The records of queues on disk, file after file, with the offsets that run across files."""
+"""Decodes the records of queues on disk, with the virtual offsets that span files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ Batch: TypeAlias = Sequence[Entry]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where records come from; ``start`` is the virtual offset of the first byte."""
+    """The source of records; ``start`` is the virtual offset of its first byte."""
 
     topic: str | None = None
     partition: int | None = None
@@ -33,7 +33,7 @@ class Origin:
 
 @dataclass(slots=True)
 class Reached:
-    """How far a queue has been read; ``count`` is None when its first files are not there.
+    """The position reached in a queue; ``count`` is None when its first files are missing.
 
     ``broken``: something in it could not be read, and nothing behind that was.
     """
@@ -45,17 +45,17 @@ class Reached:
 
 
 def directory_records(directory: Path, schema: Records) -> Iterator[Entry]:
-    """Return the records of all queues in a directory, topic by topic, partition by partition."""
+    """Yield the records of all queues in a directory, by topic and partition."""
     return chain.from_iterable(_directory_records(directory, schema))
 
 
 def file_records(file: StoredFile, schema: Records) -> Iterator[Entry]:
-    """Return the records of one file of a queue."""
+    """Yield the records of one file of a queue."""
     return chain.from_iterable(_file_records(file, schema, _beginning(file)))
 
 
 def source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Entry]:
-    """Return each record; after a broken one, nothing."""
+    """Yield the records of a source, up to and including the first broken one."""
     return chain.from_iterable(_source_records(source, schema, origin))
 
 
@@ -63,7 +63,7 @@ def source_records(source: ByteSource, schema: Records, origin: Origin) -> Itera
 
 
 def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Batch]:
-    """Return the records, at last perhaps a broken one alone."""
+    """Yield the records of a source, followed by a broken one if there is one."""
     teller = RecordTeller(schema, origin)
     while source.peek(1):
         records, pieces, starts = take_many(source, schema)
@@ -133,7 +133,7 @@ def _file_records(file: StoredFile, schema: Records, reached: Reached) -> Iterat
 
 
 def _compared(file: StoredFile, start: int, reached: Reached) -> Iterator[Note]:
-    """Note when what was noted of a finished file is not what stands in it."""
+    """Yield a note when the metadata of a completed file does not match its content."""
     try:
         meta = file.offset_meta()
     except WireError as error:
@@ -164,19 +164,19 @@ def _gap(file: StoredFile, due: int, offset: int) -> Broken:
 
 @dataclass(frozen=True, slots=True)
 class RecordTeller:
-    """What tells of the records of one source."""
+    """Formats the records of one source as titles, dump parts and JSON."""
 
     schema: Records
     origin: Origin
 
     def title(self, entry: Decoded) -> str:
-        """Return the offset in the queue, the size and the ids."""
+        """Return the record's offset in the queue, its size and its ids."""
         message = _record(entry).message
         ids = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
         return f"offset {self.origin.start + entry.offset}   {len(entry.data)} bytes   {ids}"
 
     def parts(self, entry: Decoded) -> Sequence[Part]:
-        """Return the fields with their bytes."""
+        """Return the fields of the record with their bytes."""
         return parts_of(spans(self.schema, entry.data), entry.data)
 
     def objects(self, entry: Decoded) -> Sequence[JsonObject]:

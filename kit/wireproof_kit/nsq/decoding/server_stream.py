@@ -1,4 +1,4 @@
-"""What a broker sent on one connection: frames, and what each holds."""
+"""Decodes the frames that a broker sent on one connection."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ SHOWN = 60
 
 @dataclass(slots=True)
 class Deliveries:
-    """Which layout the messages of one connection have.
+    """The layout of the messages on one connection.
 
     ``topic_kind`` None means: ext from the first message on that shows it beyond doubt, with
     version 4 and a JSON object as its header.
@@ -48,7 +48,7 @@ class Deliveries:
     _seen: TopicKind = field(default="plain", init=False)
 
     def schema(self, data: bytes) -> Schema[Message]:
-        """Return the shape of one message frame's data."""
+        """Return the schema of a message frame's data."""
         kind = self.topic_kind or self._shown(data)
         return self._of(kind)
 
@@ -73,7 +73,7 @@ class Deliveries:
 
 
 def server_frames(source: ByteSource, deliveries: Deliveries) -> Iterator[Entry]:
-    """Return each frame; after a broken one, nothing."""
+    """Yield each frame, up to and including the first broken one."""
     while source.peek(1):
         start = source.offset
         taken = take_value(source, SERVER_FRAME)
@@ -169,7 +169,7 @@ def _head(kind: str, start: int, length: int) -> dict[str, JsonValue]:
 
 
 def _parts(data: bytes, *, inner: Callable[[], Sequence[Span]] | None = None) -> list[Part]:
-    """Return the parts of a frame; its data by the given spans when it has a shape of its own."""
+    """Return the labelled parts of a frame, using the given spans for its data."""
     of_frame = parts_of(spans(SERVER_FRAME, data), data)
     if inner is None:
         return of_frame

@@ -1,4 +1,4 @@
-"""Decoding bytes of the protocol wherever they come from: one connection's side, or a queue."""
+"""Decodes NSQ bytes of any source: one side of a connection, or a queue on disk."""
 
 import io
 import re
@@ -36,7 +36,7 @@ _COMMAND = re.compile(rb"([A-Z_]+)[ \r\n]")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How to read what the bytes themselves do not say; None: find out.
+    """Decoding options that the bytes do not reveal; None means: detect it.
 
     ``ordered``: deliveries carry offset and size. ``length_always``: extend version 0 has a
     length after it, as published; deployed brokers write it alone.
@@ -49,7 +49,7 @@ class Wanted:
 
     @property
     def records(self) -> Records:
-        """The shape of records on disk.
+        """Return the schema of records on disk.
 
         A topic with the extend feature may hold records from before it had it, so each record
         tells for itself; only a plain topic must have none with an extend part.
@@ -59,7 +59,7 @@ class Wanted:
 
 
 def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
-    """Decode a file or a directory of queues.
+    """Decode a file, or a directory of queues.
 
     Raises:
         UsageFault: there is nothing in it, or nothing tells what it is.
@@ -78,7 +78,7 @@ def decode_path(path: Path, wanted: Wanted) -> Iterator[Entry]:
 
 
 def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
-    """Decode bytes given as such.
+    """Decode bytes held in memory.
 
     Raises:
         UsageFault: there are none, or nothing tells what they are.
@@ -87,7 +87,7 @@ def decode_bytes(data: bytes, wanted: Wanted) -> Iterator[Entry]:
 
 
 def decode_pipe(pipe: BinaryIO, wanted: Wanted) -> Iterator[Entry]:
-    """Decode bytes as they come, to the end.
+    """Decode bytes from a pipe as they arrive, until it ends.
 
     Raises:
         UsageFault: there are none, or nothing tells what they are.
@@ -116,7 +116,7 @@ def _decode(source: ByteSource, wanted: Wanted, name: str) -> Iterator[Entry]:
 
 
 def recognised(head: bytes) -> Side | None:
-    """Return which side's bytes begin like this; None when nothing tells."""
+    """Return the side whose bytes begin like these; None when this cannot be detected."""
     command = _COMMAND.match(head)
     if head.startswith(MAGIC) or (command is not None and command[1] in WORDS):
         return "client"

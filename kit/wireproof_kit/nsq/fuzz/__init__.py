@@ -1,1 +1,1 @@
-"""NSQ: which frames there are, in which states, and what a broker owes for them."""
+"""Fuzzing of NSQ: its frame kinds, connection states and required answers."""

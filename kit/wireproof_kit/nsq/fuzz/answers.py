@@ -1,4 +1,4 @@
-"""Reading what a broker sends, fast: frames and their kinds, and messages as they were stored."""
+"""A fast reader of frames from a broker, and fingerprints of stored messages."""
 
 import re
 from collections.abc import Sequence
@@ -45,14 +45,14 @@ _CODE = re.compile(rb"[A-Z_]+")
 
 
 class FrameReader:
-    """Frames out of a stream, whatever pieces it arrives in."""
+    """Splits a byte stream into frames."""
 
     def __init__(self) -> None:
         self.fault = ""
         self.pending: bytes = b""
 
     def feed(self, data: bytes) -> Sequence[Answer]:
-        """Take bytes; return the answers that are whole now."""
+        """Add received bytes; return the frames that are complete now."""
         if self.fault or not data:
             return ()
         if self.pending:
@@ -113,22 +113,22 @@ _ID = slice(_HEAD_SIZE + 10, _HEAD_SIZE + 26)
 
 
 def message_id(frame: bytes) -> bytes:
-    """Return the id by which a delivered message is finished."""
+    """Return the id of a delivered message, as FIN needs it."""
     return frame[_ID]
 
 
 def stored(header: bytes, body: bytes) -> bytes:
-    """Return what a message is known by: its JSON header, or none, and its body."""
+    """Return the fingerprint of a stored message: its JSON header, if any, and its body."""
     return len(header).to_bytes(HEADER_LENGTH_SIZE) + header + body
 
 
 def any_header(body: bytes) -> bytes:
-    """Return what a message is known by when nobody can tell how its header is written."""
+    """Return the fingerprint of a message whose header spelling is unspecified."""
     return _ANY_LENGTH + body
 
 
 def delivered(frame: bytes, *, extend: bool) -> tuple[bytes, ...]:
-    """Return what a delivered message may be known by; none when it breaks its shape.
+    """Return the possible fingerprints of a delivered message; none when it is malformed.
 
     Deployed brokers write version 0 without a length, published ones with it.
     """

@@ -1,4 +1,4 @@
-"""What a broker owes a client for all that publishes nothing: who it is, and what it wants."""
+"""The answers required of a broker for commands that publish nothing."""
 
 from dataclasses import replace
 from typing import Final
@@ -15,7 +15,7 @@ _NAMED_OR_NOT: Final = ERRORS | IDENTIFIED
 
 
 def subscribe(walk: Walk, words: list[bytes]) -> None:
-    """Owe for SUB and its like."""
+    """Add the answer required for SUB and its variants."""
     state = walk.state
     sound = (
         words[0] == names.SUB
@@ -35,7 +35,7 @@ def subscribe(walk: Walk, words: list[bytes]) -> None:
 
 
 def identify(walk: Walk, words: list[bytes]) -> None:
-    """Owe for IDENTIFY; what it says may change what the stream is."""
+    """Add the answer required for IDENTIFY, which may change the encoding of the stream."""
     size = walk.take_size()
     if size is None:
         return
@@ -57,7 +57,7 @@ def identify(walk: Walk, words: list[bytes]) -> None:
 
 
 def auth(walk: Walk, words: list[bytes]) -> None:
-    """Owe for AUTH, which a broker may not know."""
+    """Add the answer required for AUTH, which a broker need not support."""
     size = walk.take_size()
     if size is None:
         return
@@ -70,7 +70,7 @@ def auth(walk: Walk, words: list[bytes]) -> None:
 
 
 def ready(walk: Walk, words: list[bytes]) -> None:
-    """Owe for RDY, which is answered only when it is wrong."""
+    """Add the answer required for RDY: none unless the command is invalid."""
     state = walk.state
     count = words[1] if len(words) == 2 else b""
     right = count.isdigit() and len(count) < 5 and int(count) <= limits.MAX_RDY_COUNT
@@ -80,7 +80,7 @@ def ready(walk: Walk, words: list[bytes]) -> None:
 
 
 def close(walk: Walk, words: list[bytes]) -> None:
-    """Owe for CLS."""
+    """Add the answer required for CLS."""
     state = walk.state
     if state.subscribed and state.sure:
         walk.owed.append(Owed(frozenset({CLOSING})))
@@ -90,9 +90,9 @@ def close(walk: Walk, words: list[bytes]) -> None:
 
 
 def do_nothing(walk: Walk, words: list[bytes]) -> None:
-    """Owe nothing for NOP."""
+    """Require no answer for NOP."""
 
 
 def create(walk: Walk, words: list[bytes]) -> None:
-    """Owe for INTERNAL_CREATE_TOPIC, which not every broker lets everybody do."""
+    """Add the answer allowed for INTERNAL_CREATE_TOPIC, which a broker may refuse."""
     walk.owed.append(Owed(_OK_OR_NOT, "may"))

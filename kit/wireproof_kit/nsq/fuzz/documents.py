@@ -1,4 +1,4 @@
-"""JSON that clients send, sorted by what every broker must make of it."""
+"""Classifies JSON sent by clients by how every broker must treat it."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _SHORT = 512
 
 
 class Header(Enum):
-    """What a JSON header is, when it asks for no trace."""
+    """The classes of a JSON header that requests no trace."""
 
     SOUND = auto()
     DOUBTFUL = auto()
@@ -43,7 +43,7 @@ _SWITCHES = frozenset({"feature_negotiation", "extend_support"})
 
 
 def read_header(data: bytes) -> Header | int:
-    """Sort a JSON header; a number is the trace id that it asks to be answered with."""
+    """Return the class of a JSON header, or the trace id that it contains."""
     return _read_short(data) if len(data) <= _SHORT else _read(data)
 
 
@@ -76,7 +76,7 @@ def _is_text(value: str) -> bool:
 
 
 def _pairs(data: bytes) -> list[tuple[str, object]] | None:
-    """Return the members of a JSON object; None when it is none, or none to everybody."""
+    """Return the members of a JSON object; None when readers may disagree about them."""
     try:
         text = data.decode()
         # Beyond what is called deep anywhere, without asking the parser to go there.
@@ -92,13 +92,13 @@ _PAIRS = json.JSONDecoder(object_pairs_hook=lambda pairs: pairs, strict=True)
 
 
 def may_change_the_stream(data: bytes) -> bool:
-    """Tell whether bytes may ask for another encoding of what follows, whatever else they are."""
+    """Return True if the bytes may request another encoding of the stream."""
     lowered = data.lower()
     return any(name.encode() in lowered for name in _CHANGING) or b"\\u" in lowered
 
 
 def read_identity(data: bytes) -> Identity:
-    """Sort the JSON of IDENTIFY."""
+    """Return the class of the JSON of IDENTIFY."""
     if may_change_the_stream(data):
         return Identity.OPAQUE
     pairs = _pairs(data)

@@ -1,4 +1,4 @@
-"""Where a request ends, as far as its own bytes tell, and what it may touch."""
+"""The length of a request as its own bytes declare it, and what the request may modify."""
 
 import json
 import re
@@ -19,7 +19,7 @@ _BATCHES = frozenset((names.MPUB, names.MPUB_TRACE, names.MPUB_EXT))
 
 
 def is_delimited(kind: str, data: bytes) -> bool:
-    """Tell whether the bytes are one whole request, so that the next one's beginning is known.
+    """Return True if the bytes are exactly one whole request.
 
     A batch must be right within, as brokers read it item by item; behind an IDENTIFY that asks
     for another encoding of the stream, no plain request may follow.
@@ -39,7 +39,7 @@ def is_delimited(kind: str, data: bytes) -> bool:
 
 
 def is_hazardous(kind: str, data: bytes) -> bool:
-    """Tell whether a request may create what does not bear the prefix of the kit's own topics."""
+    """Return True if a request may create a topic whose name lacks the kit's prefix."""
     return names.INTERNAL_CREATE_TOPIC in data and _CREATES.match(data) is None
 
 
@@ -63,7 +63,7 @@ def _is_body(name: bytes, body: bytes) -> bool:
 
 @lru_cache(maxsize=4096)
 def _extent(name: bytes, head: bytes) -> int | None:
-    """Return the size that a body's first bytes declare; None where none is declared."""
+    """Return the size that the first bytes of a body declare; None if they declare none."""
     try:
         return extent(BODIES[name], head)
     except WireError:
@@ -71,7 +71,7 @@ def _extent(name: bytes, head: bytes) -> int | None:
 
 
 def _is_read_to_its_end(batch: object) -> bool:
-    """Tell whether a batch has no header that lets a broker stop in the middle of it."""
+    """Return True if no header lets a broker stop reading in the middle of a batch."""
     if not isinstance(batch, MpubExtBody):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Right frames of every command, drawn by their schemas and by the rules for names and numbers."""
+"""Strategies for valid frames of every command, derived from their schemas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -66,7 +66,7 @@ _PUBLISHING = frozenset(
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the commands, and the magic."""
+    """Yield the frame kind of each command, and of the magic."""
     yield Kind("magic", TCP, st.just(field_map.frame("magic", MAGIC, Magic())), (FRESH,))
     for name in PARAMETERS:
         made = _command(name, there)
@@ -77,31 +77,31 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 
 def framed_values(kind: str, schema: Schema[Any]) -> st.SearchStrategy[Frame]:
-    """Draw right values of a schema, as frames of a kind."""
+    """Draw valid values of a schema as frames of a kind."""
     return values(outline(schema), _rules()).map(_Framing(kind, schema))
 
 
 @dataclass(frozen=True, slots=True)
 class _Calm:
-    """Tells which publishes say clearly where they go: brokers differ over other words."""
+    """Recognises publish lines whose destination every broker reads in the same way."""
 
     partition: int
 
     def is_calm(self, frame: Frame) -> bool:
-        """Tell whether the line has a topic and the partition that it has."""
+        """Return True if the line names a topic and one of its partitions."""
         words = frame.data.partition(b"\n")[0].rstrip(b"\r").split(b" ")
         return words[2:] == [b"%d" % self.partition]
 
 
 @dataclass(frozen=True, slots=True)
 class _Framing:
-    """Makes frames of one kind out of values of its schema."""
+    """Builds frames of one kind from values of its schema."""
 
     kind: str
     schema: Schema[Any]
 
     def __call__(self, value: object) -> Frame:
-        """Build the value and map its fields."""
+        """Build the frame and locate its fields."""
         return field_map.frame(self.kind, self.schema, value, _ROLES)
 
 
@@ -119,7 +119,7 @@ def _command(name: bytes, there: Names) -> st.SearchStrategy[Frame]:
 
 
 def _line(value: CommandLine) -> Frame:
-    """Build a command line; its words bear the names of the parameters that they are."""
+    """Build a command line whose words are labelled with their parameter names."""
     kind = value.name.decode()
     built = field_map.frame(kind, COMMAND_LINE, value, _LINE_ROLES)
     titles = {f"parameters[{n}]": each.name for n, each in enumerate(PARAMETERS[value.name])}
@@ -149,7 +149,7 @@ def _words(parameter: Parameter, there: Names) -> st.SearchStrategy[bytes]:
 
 
 def headers() -> st.SearchStrategy[bytes]:
-    """Draw JSON headers as the text asks for them."""
+    """Draw JSON headers that conform to the published text."""
     trace_id = st.integers(0, 2**64 - 1).map(str)
     return texts("nsq/ext-header", {names.CLIENT_DISPATCH_TAG: _TAG, names.TRACE_ID: trace_id})
 

@@ -1,4 +1,4 @@
-"""An NSQ broker as fuzzing meets it: topics for the cases, twins of them for reading along."""
+"""A fuzz session with an NSQ broker: topics for the cases, and copies to watch."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ GREATER_LIMITS = (1 << 24, 1 << 27, (1 << 30) - 4096, (1 << 31) - 4097)
 
 @dataclass(frozen=True, slots=True)
 class NsqOracle:
-    """What an NSQ broker owes; `names` are the cases', `twin` is watched in place of the first."""
+    """Computes the answers required of an NSQ broker; ``twin`` is the topic that is watched."""
 
     target_state: TargetState
     tcp: Address
@@ -56,29 +56,29 @@ class NsqOracle:
     can_trace: bool
 
     def address(self, case: Case) -> Address:
-        """Return where a case goes."""
+        """Return the address that a case connects to."""
         return self.http if self.http is not None and is_http(case) else self.tcp
 
     def reader(self, case: Case) -> AnswerReader:
-        """Return a reader for a new connection of a case."""
+        """Return a frame reader for a new connection of a case."""
         return reader(case) if is_http(case) else FrameReader()
 
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
-        """Return what is owed for bytes on a connection of a case, behind those that opened it."""
+        """Return the answers required for bytes that follow the opening bytes of a connection."""
         if case is not None and is_http(case):
             return promising(expect_http(data, case), posted(self.target_state, data), case)
         return expect(self.target_state, before, data)
 
     def is_pushed(self, kind: str) -> bool:
-        """Tell whether answers of a kind come unasked."""
+        """Return True if a broker pushes frames of this kind."""
         return kind in (BEAT, MESSAGE)
 
     def unasked(self, answer: Answer) -> bytes:
-        """Send nothing: in the midst of a case, an answer to a heartbeat would be part of it."""
+        """Return no bytes: a reply to a heartbeat would become part of the case."""
         return b""
 
     def sentinel(self, case: Case, number: int) -> Sentinel | None:
-        """Publish with a trace id of its own."""
+        """Return a publish with its own trace id, whose answer shows the end of earlier ones."""
         if is_http(case) or not self.can_trace:
             return None
         trace_id = (_TOKENS + number).to_bytes(8)
@@ -87,7 +87,7 @@ class NsqOracle:
         return Sentinel(data, lambda answer: answer.kind == TRACE and trace_id in answer.data)
 
     def watched(self, case: Case) -> Case:
-        """Return the case with the watched topic in place of the other extended one."""
+        """Return the case with its extended topic replaced by the watched one."""
         old, new = self.names.extended.encode(), self.twin.encode()
         if not any(old in step.data for step in case.steps):
             return case
@@ -96,7 +96,7 @@ class NsqOracle:
 
 
 def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
-    """Make topics on a target that answers, and measure how patient to be.
+    """Create the topics on a running target and measure the patience it needs.
 
     Raises:
         UsageFault: the target is one that fuzzing does not speak to.
@@ -173,7 +173,7 @@ def _generation(there: Names, choice: Choice) -> Generation:
 
 
 def _limit(topic: Topic, line: bytes, usual: int, seconds: float) -> int:
-    """Return a limit above which sizes are refused at once; 0 when none is seen to be.
+    """Return a size limit above which the broker rejects at once; 0 when none is observed.
 
     The size tried is a little above the limit: a broker may be wrong about the one above it.
     """

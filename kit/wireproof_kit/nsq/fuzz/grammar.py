@@ -1,4 +1,4 @@
-"""The grammar that cases are made from."""
+"""The grammar from which fuzz cases for NSQ are generated."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ LIMITS = {
 
 
 def grammar(there: Names, *, scapy: bool = False) -> Grammar:
-    """Return what requests there are to a broker with these names.
+    """Return the kinds of requests that can be sent to a broker with these names.
 
     With `scapy` also those that its `fuzz()` makes; they need the extra ``pcap``.
     """

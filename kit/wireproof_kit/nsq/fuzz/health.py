@@ -1,4 +1,4 @@
-"""The bystanders of NSQ cases: a publisher, its subscriber, one who idles, and who reads along."""
+"""Bystanders of NSQ fuzz cases: a publisher, its subscriber, an idle client and a watcher."""
 
 import itertools
 import time
@@ -50,7 +50,7 @@ class Places:
 
 
 class _Attentive:
-    """What bystanders do unasked: they answer heartbeats; messages are what they wait for."""
+    """Handles unrequested frames: answers heartbeats, and treats messages as expected."""
 
     def is_pushed(self, kind: str) -> bool:
         return kind == BEAT
@@ -64,7 +64,7 @@ _ATTENTIVE = _Attentive()
 
 @dataclass(slots=True)
 class Bystanders:
-    """Clients beside the cases; opened when first asked, and again after a disturbance."""
+    """Clients beside the fuzzed connection; opened on first use and after each disturbance."""
 
     places: Places
     token: str
@@ -76,7 +76,7 @@ class Bystanders:
     _awaiting: dict[bytes, float] = field(default_factory=dict[bytes, float])
 
     def check(self, *, patient: bool = True) -> Trouble | None:
-        """Let neighbours and a fresh connection complete a round trip; say what went wrong.
+        """Make a round trip on the bystanders' and on a new connection; return what went wrong.
 
         Some brokers deliver to a quiet channel seconds late; unless `patient`, a later check
         waits for that.
@@ -88,11 +88,11 @@ class Bystanders:
         return or_dead(trouble, self._address)
 
     def lingering(self, ends: Collection[End]) -> Collection[End]:
-        """Return none: brokers tell of clients by channel only."""
+        """Return no connections: brokers list clients by channel only."""
         return ()
 
     def begin_watch(self) -> Trouble | None:
-        """Begin to receive what is stored under the watched name."""
+        """Subscribe to the watched topic to receive what a case stores there."""
         if self._watcher is None or self._watcher.ended:
             try:
                 self._watcher = self._subscribed(self.places.watched, extend=True)
@@ -103,7 +103,7 @@ class Bystanders:
         return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
-        """Wait until all these were delivered unchanged; say which was not.
+        """Wait until all expected messages arrived unchanged; return the first that did not.
 
         What has not come soon after a message published behind them is lost.
         """
@@ -124,7 +124,7 @@ class Bystanders:
         )
 
     def _awaited(self, watcher: CaseConnection, missing: Missing) -> int:
-        """Strike off what comes, for as long as it may come; count what nobody waited for.
+        """Read expected messages until the time limit; count messages that were not expected.
 
         There is as much time again whenever something came that was waited for.
         """
@@ -148,7 +148,7 @@ class Bystanders:
         return strange
 
     def _last_message(self) -> bytes:
-        """Publish one more message under the watched name; return what it is known by."""
+        """Publish one more message to the watched topic and return its fingerprint."""
         body = self._body()
         fresh = CaseConnection(self.places.watched.address, FrameReader(), _ATTENTIVE)
         fresh.send(names.MAGIC + self._pub(body, self.places.watched))
@@ -157,7 +157,7 @@ class Bystanders:
         return stored(b"", body)
 
     def close(self) -> None:
-        """End the bystanders' connections."""
+        """Close the connections of the bystanders."""
         for client in (self._publisher, self._subscriber, self._idle, self._watcher):
             if client is not None:
                 client.close()
@@ -271,7 +271,7 @@ class Bystanders:
         return None
 
     def _received(self, client: CaseConnection) -> list[bytes]:
-        """Return the messages that have come, and finish them."""
+        """Finish the messages that have arrived and return them."""
         client.read()
         frames_in = [answer.data for answer in client.answers if answer.kind == MESSAGE]
         if frames_in:
@@ -289,7 +289,7 @@ class Bystanders:
 
 
 class _Disturbed(Exception):
-    """A bystander does not get in."""
+    """A bystander could not connect."""
 
     def __init__(self, words: str, violated: str = ROUND_TRIP) -> None:
         super().__init__(words)

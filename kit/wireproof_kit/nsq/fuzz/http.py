@@ -1,4 +1,4 @@
-"""Right requests to the HTTP API, drawn by the same rules as commands."""
+"""Strategies for valid requests to the NSQ HTTP API."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ Query = tuple[tuple[str, str], ...]
 
 
 def kinds(there: Names) -> Iterator[Kind]:
-    """Yield the requests that publish, and some that only ask."""
+    """Yield the kinds of HTTP requests: those that publish, and some queries."""
     made: Mapping[str, Made] = {
         "POST /pub": _publishing("/pub", _bodies(), _topic(there)),
         "POST /pub_ext": _extended(there),
@@ -40,12 +40,12 @@ def kinds(there: Names) -> Iterator[Kind]:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """Writes requests of one kind."""
+    """Builds HTTP requests of one kind."""
 
     kind: str
 
     def __call__(self, request: Request) -> Frame:
-        """Write a request."""
+        """Build an HTTP request from a drawn value."""
         return http_frame(self.kind, request, _ROLES)
 
 

@@ -1,4 +1,4 @@
-"""What cases name on a target."""
+"""The topics and channels that fuzz cases use on a target."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ CASES_PREFIX = "wp_"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The topics that were made for a campaign, and channels that cases may use of them."""
+    """The topics created for a campaign, and the channels that cases may use."""
 
     extended: str
     plain: str
@@ -17,5 +17,5 @@ class Names:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, the one with headers first."""
+        """The topics; the one with extend headers comes first."""
         return self.extended, self.plain

@@ -1,4 +1,4 @@
-"""What a broker owes for the bytes of a connection, read as liberally as the texts allow.
+"""The answers required of a broker for the bytes of a connection, read liberally.
 
 The walk goes command by command. Where brokers may differ about where the next command begins
 (after a size that lies, after a refused body) it stops: what follows is owed nothing certain.
@@ -39,7 +39,7 @@ _COMMANDS: Mapping[bytes, Callable[[Walk, list[bytes]], None]] = {
 
 
 def expect(target_state: TargetState, before: bytes, data: bytes) -> Expectation:
-    """Return what is owed for bytes that come behind others."""
+    """Return the answers required for bytes that follow earlier ones on a connection."""
     start = target_state.starts.get(before)
     if start is None:
         start = Walk(target_state, before)
@@ -64,7 +64,7 @@ def expect(target_state: TargetState, before: bytes, data: bytes) -> Expectation
 
 
 def _go(walk: Walk) -> None:
-    """Go on until the bytes end, or their meaning does."""
+    """Read command after command until the bytes end or become ambiguous."""
     if not walk.state.opened:
         _open(walk)
     while walk.certain and not walk.waits and walk.at < len(walk.data):
@@ -119,7 +119,7 @@ def _unknown(walk: Walk, name: bytes) -> None:
 
 
 def _acknowledgement(walk: Walk, name: bytes) -> None:
-    """Owe at most an error, where id and line end stand in their places."""
+    """Allow at most an error for an acknowledgement with a well-placed id and line end."""
     start = walk.at + len(name) + 1
     end = start + MESSAGE_ID_SIZE
     line_end = walk.data.find(b"\n", end, walk.at + limits.MAX_LINE_SIZE)

@@ -1,4 +1,4 @@
-"""Which messages a request to the HTTP API stores, and whether it must be taken."""
+"""The messages that an HTTP request must store if accepted, and whether it must be accepted."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 
 
 def posted(target_state: TargetState, data: bytes) -> Promise:
-    """Return what it means for a request that it is taken, and whether it must be.
+    """Return the messages that a request stores if accepted, and whether it must be accepted.
 
     Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. One
     that names no partition may go to any, and there may be more than were made for the campaign:
@@ -58,7 +58,7 @@ def _lines(body: bytes) -> list[bytes]:
 
 
 def _is_told_right(path: str, query: Mapping[str, str]) -> bool:
-    """Tell whether nothing in a query can be wrong; of headers only `/pub_ext` itself knows."""
+    """Return True if the query has only valid parameters; only `/pub_ext` knows headers."""
     if path == "/pubtrace":
         return _TRACE_ID.fullmatch(query.get("trace_id", "")) is not None
     return path != "/pub_ext"

@@ -1,4 +1,4 @@
-"""What a broker owes for messages that are published, one or many at a time."""
+"""The answers required of a broker for publishes of one message or a batch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ _TRACE_ID_SIZE: Final = 8
 
 
 def publish(walk: Walk, words: list[bytes]) -> None:
-    """Owe for PUB, PUB_TRACE or PUB_EXT."""
+    """Add the answer required for PUB, PUB_TRACE or PUB_EXT."""
     extend = walk.topic(words)
     if extend is None:
         return
@@ -74,7 +74,7 @@ _MESSAGES: Mapping[bytes, Callable[[bytes, bool, bool], Owed]] = {
 
 
 def publish_many(walk: Walk, words: list[bytes]) -> None:
-    """Owe for MPUB, MPUB_TRACE or MPUB_EXT."""
+    """Add the answer required for MPUB, MPUB_TRACE or MPUB_EXT."""
     extend = walk.topic(words)
     if extend is None:
         return
@@ -104,7 +104,7 @@ def publish_many(walk: Walk, words: list[bytes]) -> None:
 
 
 def batch(body: bytes) -> list[bytes] | None:
-    """Take a batch apart; None when count and sizes do not come to the body."""
+    """Split a batch into messages; return None when count and sizes do not match the body."""
     if len(body) < 4:
         return None
     count: int = SIZE.unpack_from(body)[0]

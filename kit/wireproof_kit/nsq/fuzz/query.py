@@ -1,4 +1,4 @@
-"""Asking a broker one thing on a connection of its own."""
+"""Sends one request to a broker on a new connection."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ CHUNK = 65536
 
 
 def asked(address: Address, data: bytes, seconds: float) -> Answer | None:
-    """Send bytes and return the first answer; None when none comes in so many seconds."""
+    """Send bytes and return the first answer; None when none arrives in the given seconds."""
     deadline = time.monotonic() + seconds
     reader = FrameReader()
     with contextlib.suppress(OSError), socket.create_connection(address, seconds) as sock:

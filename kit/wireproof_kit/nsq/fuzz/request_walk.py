@@ -1,4 +1,4 @@
-"""What cases' names mean on a target, and a walk over a connection's bytes there."""
+"""Reads the requests on a connection and collects the answers that a broker owes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ SIZE: Final = Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class TargetState:
-    """What the cases' names mean on a target: topic → whether it is an extended one.
+    """The kind of each topic on the target: topic name → True if it is an extended one.
 
     What goes to the `watched` one is delivered to the kit. `message_limit` and `body_limit` are
     the bytes above which the target was seen to refuse a publish or an IDENTIFY at once; 0 when
@@ -39,7 +39,7 @@ class TargetState:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known of a connection: `sure` while no answer may have changed it unseen."""
+    """The assumed state of a connection; ``sure`` means that no answer can have changed it."""
 
     opened: bool = False
     subscribed: bool = False
@@ -49,7 +49,7 @@ class State:
 
 @dataclass(slots=True)
 class Walk:
-    """One walk over the bytes of a connection, and what is owed for those behind it.
+    """A reader of connection bytes that collects the answers required for them.
 
     Not `certain`: what stands from `at` on has no known meaning. `waits`: the bytes end within a
     request. `opaque`: what is answered from here on cannot be read.
@@ -65,11 +65,11 @@ class Walk:
     opaque: bool = False
 
     def refuse(self, *, ends: Ends = "may") -> None:
-        """Owe an error."""
+        """Require an error as the answer."""
         self.owed.append(Owed(ERRORS, ends))
 
     def leave(self) -> None:
-        """Owe nothing certain for what follows."""
+        """Require nothing definite for the bytes that follow."""
         self.owed.append(UNCLEAR)
         self.certain = False
 
@@ -90,7 +90,7 @@ class Walk:
         return None
 
     def is_within(self, size: int, *, limit: int, usual: int) -> bool:
-        """Tell whether a size is within a limit, or the usual one if 0; owe an error if not."""
+        """Return True if a size is within a limit (0: the default one); else require an error."""
         if size <= (limit or usual):
             return True
         self.owed.append(Owed(ERRORS, "may", optional=not limit))
@@ -98,7 +98,7 @@ class Walk:
         return False
 
     def take_body(self, size: int, *, limit: int, usual: int) -> bytes | None:
-        """Take a body; None, with what is owed, when it is too big or not here."""
+        """Read a body; return None when it is too big or incomplete."""
         if not self.is_within(size, limit=limit, usual=usual):
             return None
         if len(self.data) - self.at < size:
@@ -111,7 +111,7 @@ class Walk:
         return body
 
     def topic(self, words: list[bytes]) -> bool | None:
-        """Tell whether the topic that a publish names is an extended one.
+        """Return True if the topic named by a publish is an extended one.
 
         None, with what is owed, when it names none for certain.
         """
@@ -129,7 +129,7 @@ class Walk:
         return None
 
     def _refuse_for_good(self) -> None:
-        """Owe an error, behind which a broker may read the body or take it for commands.
+        """Require an error; a broker may then read the body as commands.
 
         Some look at the names only once they have the body.
         """
@@ -137,7 +137,7 @@ class Walk:
         self.certain = False
 
     def _is_body_here(self) -> bool:
-        """Tell whether a size follows that is none, or one with all of its bytes."""
+        """Return True if the size that follows is invalid, or its whole body is present."""
         begin = self.at + SIZE.size
         if len(self.data) < begin:
             return False

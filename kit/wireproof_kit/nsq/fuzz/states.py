@@ -1,4 +1,4 @@
-"""The states of a connection that cases begin in, and what brings one there."""
+"""The connection states in which fuzz cases begin, and the frames that lead to them."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ TCP_STATES = (FRESH, *ALL)
 
 
 def entry(there: Names) -> Mapping[str, tuple[Step, ...]]:
-    """Return what brings a connection into each state; every step but the magic is answered."""
+    """Return the frames that lead to each state; each but the magic must be answered."""
     opened = (Step(names.MAGIC, label="magic"),)
     named = (*opened, _identify(extend=True))
     plain = (*opened, _identify(extend=False))
@@ -78,13 +78,13 @@ _HOLDING_IDS = frozenset(("FIN", "REQ", "TOUCH"))
 
 
 class Moves:
-    """The states of a connection to a broker with these names, by what is sent in order."""
+    """The state machine of a connection: the next state for each valid frame."""
 
     def __init__(self, there: Names) -> None:
         self._extended = there.extended.encode()
 
     def moves(self, state: str, frame: Frame) -> str | None:
-        """Return the state behind a right frame; None when it may be the connection's end."""
+        """Return the state after a valid frame; None when the broker may close the connection."""
         if frame.kind in _STAYING:
             return state if state in _STAYING[frame.kind] else None
         if frame.kind in _HOLDING_IDS:
@@ -101,7 +101,7 @@ class Moves:
 
 
 def _may_be_an_id(frame: Frame) -> bool:
-    """Tell whether a broker may have given the id, so that not having it in flight is no fault."""
+    """Return True if the broker may have issued the id, so that an unknown id is no error."""
     identity = frame.data.partition(b" ")[2][:8]
     return 0 < int.from_bytes(identity, "big") < 1 << 63
 
@@ -114,7 +114,7 @@ def _said(text: bytes) -> str:
 
 
 def _identify(*, extend: bool) -> Step:
-    """Say who is there, with heartbeats as rare as may be."""
+    """Return an IDENTIFY that requests the longest heartbeat interval."""
     said = {
         "client_id": "wireproof",
         "heartbeat_interval": limits.MAX_HEARTBEAT_INTERVAL_MS,

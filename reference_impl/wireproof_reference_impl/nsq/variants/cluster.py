@@ -11,12 +11,12 @@ def _far_id(first: int, due: int) -> int:
 VARIANTS: tuple[Preset, ...] = (
     variant(
         "move-leaps-ids",
-        "a node that has come to lead leaves out a thousand internal ids",
+        "a node that became leader skips a thousand internal ids",
         {"cluster.next_id": _far_id},
     ),
     variant(
         "stranger-says-not-leader",
-        "a node says of a partition that it does not keep that another node leads it",
+        "a node that holds no copy of a partition refuses a publish as if another node led it",
         {"cluster.absent": error_codes.E_FAILED_ON_NOT_LEADER},
     ),
 )

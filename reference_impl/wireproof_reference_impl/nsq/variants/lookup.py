@@ -98,37 +98,37 @@ def _unknown_is_not_found(request: Request, data: object) -> object:
 VARIANTS: tuple[Preset, ...] = (
     variant(
         "lookup-names-backwards",
-        "the names in the JSON of lookup servers stand in the other order",
+        "JSON objects of lookup servers have their names in reverse order",
         {"lookup.sent": _spelled_backwards},
     ),
     variant(
         "lookup-spaced",
-        "the JSON of lookup servers has spaces and line feeds",
+        "JSON of lookup servers is indented",
         {"lookup.sent": _spaced},
     ),
     variant(
         "lookup-late",
-        "lookup servers take 150 ms for an answer",
+        "lookup servers answer 150 ms late",
         {"lookup.sent": _late},
     ),
     variant(
         "lookup-more-names",
-        "lookup answers have names nobody knows",
+        "lookup answers have additional unknown names",
         {"lookup.answer": _with_more},
     ),
     variant(
         "lookup-nodes-backwards",
-        "partitions and producers stand in the other order",
+        "lookup answers list partitions and producers in reverse order",
         {"lookup.answer": _nodes_backwards},
     ),
     variant(
         "lookup-other-texts",
-        "lookup servers refuse with other texts",
+        "lookup servers refuse requests with other texts",
         {"lookup.refusal": _other_text},
     ),
     variant(
         "lookup-unknown-not-found",
-        "a lookup of an unknown topic is answered 404, for reading too",
+        "a lookup of an unknown topic is answered with 404, also with access=r",
         {"lookup.answer": _unknown_is_not_found},
     ),
 )

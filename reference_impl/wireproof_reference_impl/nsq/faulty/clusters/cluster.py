@@ -164,7 +164,7 @@ def _other_command(role: Role) -> bool:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "follower-takes-messages",
-        "a follower takes messages as if it led",
+        "a follower of a partition accepts messages as if it were the leader",
         breaks=f"{_NOT_LEADER} {_OLD}",
         may_break=MOVED,
         overrides=_accepting(lambda role: not role.leads),
@@ -172,7 +172,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "follower-takes-batches",
-        "a follower refuses PUB only",
+        "a follower of a partition refuses PUB but accepts other publish commands",
         breaks=_NOT_LEADER,
         may_break=MOVED,
         overrides=_accepting(lambda role: not role.leads and _other_command(role)),
@@ -180,14 +180,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "follower-says-not-exist",
-        "a follower says of a topic that it does not exist",
+        "a follower refuses a publish as if the topic did not exist",
         breaks=_NOT_LEADER,
         overrides=_refusing(lambda role: not role.leads, error_codes.E_TOPIC_NOT_EXIST),
         way=WRONG_VALUE,
     ),
     fault(
         "follower-says-invalid",
-        "a follower refuses messages with E_INVALID",
+        "a follower refuses a publish with E_INVALID",
         breaks=f"{_NOT_LEADER} {_OLD}",
         may_break=f"{_WRITES} {_KEPT} {_GONE} {_IDS}",
         overrides=_refusing(lambda role: not role.leads, error_codes.E_INVALID),
@@ -195,7 +195,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "stranger-takes-messages",
-        "a node stores messages for a partition it does not keep in another one",
+        "a node that holds no copy of a partition stores messages for it in another partition",
         breaks=_ELSEWHERE,
         may_break=f"{_ABSENT} {_NAMED}",
         overrides=(Override(publish, "locate", _in_the_first_here),),
@@ -203,7 +203,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "stranger-says-bad-topic",
-        "a node says of a partition it does not keep that the topic's name is bad",
+        "a node that holds no copy of a partition refuses a publish as an invalid topic name",
         breaks=_ELSEWHERE,
         may_break=_ABSENT,
         settings={"cluster.absent": error_codes.E_BAD_TOPIC},
@@ -211,7 +211,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "stranger-says-failed",
-        "a node says of a partition it does not keep that publishing failed",
+        "a node that holds no copy of a partition refuses a publish as a failed publish",
         breaks=_ELSEWHERE,
         may_break=_ABSENT,
         settings={"cluster.absent": error_codes.E_PUB_FAILED},
@@ -219,21 +219,22 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "unwritable-takes-messages",
-        "a partition that may not be written takes messages",
+        "a partition that is not writable accepts messages",
         breaks=_NOT_WRITABLE,
         overrides=_accepting(lambda role: role.leads),
         way=MISSING,
     ),
     fault(
         "unwritable-takes-batches",
-        "a partition that may not be written refuses PUB only",
+        "a partition that is not writable refuses PUB but accepts other publish commands",
         breaks=_NOT_WRITABLE,
         overrides=_accepting(lambda role: role.leads and _other_command(role)),
         way=CONDITION,
     ),
     fault(
         "unwritable-says-not-leader",
-        "a partition that may not be written says that another node leads it",
+        "a partition that is not writable refuses a publish with the code of a node that is not "
+        "the leader",
         breaks=_NOT_WRITABLE,
         overrides=_refusing(
             lambda role: role.leads and not role.writable, error_codes.E_FAILED_ON_NOT_LEADER
@@ -242,14 +243,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "unwritable-for-ever",
-        "a partition that was unwritable once takes no messages any more",
+        "a partition that was not writable once never accepts messages again",
         breaks=_AGAIN,
         overrides=_refusing(lambda role: role.barred, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=MISSING,
     ),
     fault(
         "new-leader-unwritable",
-        "a node that has come to lead takes no messages",
+        "a node that became leader refuses messages as not writable",
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_WRITABLE),
@@ -257,7 +258,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "new-leader-denies",
-        "a node that has come to lead says that it does not",
+        "a node that became leader refuses messages as if it were not the leader",
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refusing(_is_new, error_codes.E_FAILED_ON_NOT_LEADER),
@@ -265,7 +266,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "new-leader-fails",
-        "a node that has come to lead fails to publish",
+        "a node that became leader refuses messages as failed publishes",
         breaks=_WRITES,
         may_break=MOVED,
         overrides=_refusing(_is_new, error_codes.E_PUB_FAILED),
@@ -273,7 +274,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "old-leader-goes-on",
-        "a node that leads no longer goes on taking messages",
+        "a node that is no longer leader keeps accepting messages",
         breaks=_OLD,
         may_break=MOVED,
         overrides=_accepting(_is_old),
@@ -281,7 +282,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "old-leader-says-unwritable",
-        "a node that leads no longer says that nothing may be written",
+        "a node that is no longer leader refuses messages as not writable",
         breaks=_OLD,
         overrides=_refusing(_is_old, error_codes.E_FAILED_ON_NOT_WRITABLE),
         way=WRONG_VALUE,

@@ -185,7 +185,7 @@ def _port(node: object) -> object:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "lookup-swaps-nodes",
-        "lookups name each partition's node for the next partition",
+        "lookup answers list each partition's node for the next partition",
         breaks=_NAMED,
         may_break=f"smart.lookup.partitions {MOVED} {_ELSEWHERE}",
         settings=_naming(_swapped),
@@ -193,7 +193,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-names-one-node",
-        "lookups name the first partition's node for all partitions",
+        "lookup answers list the first partition's node for every partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
         settings=_naming(_all_on_the_first),
@@ -201,7 +201,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-names-one-partition",
-        "lookups name the node of the first partition only",
+        "lookup answers list only the first partition",
         breaks=_NAMED,
         may_break="smart.lookup.partitions",
         settings=_naming(_only_the_first),
@@ -209,14 +209,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-names-nobody-of-several",
-        "lookups name nobody to consumers of a topic of several partitions",
+        "lookup answers list no node to consumers of a topic with several partitions",
         breaks=_NAMED,
         settings=_naming(_nobody_for_several),
         way=MISSING,
     ),
     fault(
         "lookup-keeps-old-leader",
-        "lookups go on naming the node that they named first",
+        "lookup answers keep listing the first leader after the leader has moved",
         breaks=f"{_LOOKUP} {_GONE}",
         may_break=MOVED,
         settings=_naming(_first_for_ever),
@@ -224,7 +224,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-keeps-old-leader-to-producers",
-        "lookups go on naming to producers the node that they named first",
+        "lookup answers for producers keep listing the first leader after the leader has moved",
         breaks=_LOOKUP,
         may_break=MOVED,
         settings=_naming(_first_for_ever_to_producers),
@@ -232,21 +232,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-moves-leader-nowhere",
-        "lookups name to producers, once a leader has moved, a port where nobody is",
+        "after a leader has moved, lookup answers for producers list a port where no node listens",
         breaks=_LOOKUP,
         settings=_naming(_nowhere_after_a_move),
         way=WRONG_VALUE,
     ),
     fault(
         "lookup-forgets-moved",
-        "lookups name nobody to producers for a partition whose leader has moved",
+        "lookup answers for producers list no node for a partition whose leader has moved",
         breaks=_LOOKUP,
         settings=_naming(_nobody_after_a_move),
         way=MISSING,
     ),
     fault(
         "move-forgets-messages",
-        "what waits in a channel is forgotten when another node comes to lead",
+        "messages that wait in a channel are lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
         overrides=_handing(_all_lost),
@@ -254,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-forgets-oldest",
-        "the oldest message of a channel is forgotten when another node comes to lead",
+        "the oldest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
         overrides=_handing(_oldest_lost),
@@ -262,7 +262,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-forgets-newest",
-        "the newest message of a channel is forgotten when another node comes to lead",
+        "the newest message of a channel is lost when another node becomes leader",
         breaks=f"{_KEPT} {_GONE}",
         may_break=MOVED,
         overrides=_handing(_newest_lost),
@@ -270,7 +270,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-cuts-messages",
-        "what waits in a channel loses its last byte when another node comes to lead",
+        "messages that wait in a channel lose their last byte when another node becomes leader",
         breaks=f"{_KEPT} {_ORDER} {_GONE}",
         may_break=MOVED,
         overrides=_handing(_cut),
@@ -278,7 +278,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-oldest-last",
-        "when another node comes to lead, a channel's oldest message goes last",
+        "when another node becomes leader, a channel's oldest message is delivered last",
         breaks=_ORDER,
         may_break=MOVED,
         overrides=_handing(_oldest_last),
@@ -286,7 +286,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-newest-first",
-        "when another node comes to lead, a channel's newest message goes first",
+        "when another node becomes leader, a channel's newest message is delivered first",
         breaks=_ORDER,
         may_break=MOVED,
         overrides=_handing(_newest_first),
@@ -294,7 +294,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-reversed",
-        "when another node comes to lead, a channel's messages go in the opposite order",
+        "when another node becomes leader, a channel's messages are delivered in reverse order",
         breaks=_ORDER,
         may_break=MOVED,
         overrides=_handing(_reversed),
@@ -302,7 +302,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-restarts-ids",
-        "a node that has come to lead does not go on with internal ids but begins anew",
+        "a node that became leader starts internal ids from the beginning again",
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _first_id},
@@ -310,7 +310,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-repeats-an-id",
-        "a node that has come to lead gives the last internal ids once more",
+        "a node that became leader assigns the last internal ids again",
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _last_id_again},
@@ -318,7 +318,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "move-halves-ids",
-        "a node that has come to lead goes on in the middle of the internal ids",
+        "a node that became leader continues from the middle of the internal ids assigned so far",
         breaks=_IDS,
         may_break=MOVED,
         settings={"cluster.next_id": _middle_id},

@@ -77,7 +77,7 @@ _SINGLE = (
 FAULTS: tuple[Preset, ...] = (
     fault(
         "create-extend-of-one-partition",
-        "extend=true is overlooked for a topic of one partition",
+        "creating a topic of one partition ignores extend=true",
         breaks=_EXTEND,
         may_break=_SINGLE,
         overrides=_creating(lambda r: _is_single(r) and not r.text("multipart"), extend=b"false"),
@@ -85,14 +85,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "create-extend-of-parts",
-        "extend=true is overlooked beside multipart=true",
+        "creating a topic with multipart=true ignores extend=true",
         breaks=_EXTEND,
         overrides=_creating(lambda r: r.text("multipart") == "true", extend=b"false"),
         way=CONDITION,
     ),
     fault(
         "create-extend-of-ordered-topics",
-        "extend=true is overlooked beside orderedmulti=true for a topic of one partition",
+        "creating a topic of one partition with orderedmulti=true ignores extend=true",
         breaks=_EXTEND,
         overrides=_creating(
             lambda r: _is_single(r) and r.text("orderedmulti") == "true", extend=b"false"
@@ -101,7 +101,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "create-two-partitions",
-        "a topic of one partition gets two",
+        "creating a topic of one partition creates two partitions",
         breaks=_PARAMETERS,
         may_break=_SINGLE,
         overrides=_creating(_is_single, partition_num=b"2"),
@@ -109,14 +109,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "create-again-without-retention",
-        "retention is overlooked where the same topic is asked for again",
+        "creating a topic again ignores retention",
         breaks="create.again",
         overrides=_counting(_RetentionOnce()),
         way=CONDITION,
     ),
     fault(
         "create-one-copy",
-        "replicator is overlooked for an ext topic of one partition",
+        "creating an ext topic of one partition ignores replicator",
         breaks=_PARAMETERS,
         may_break="smart.cluster.not-leader",
         overrides=_creating(
@@ -126,7 +126,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "create-extend-by-its-name",
-        "extend counts as true whatever it says for a topic of one partition",
+        "creating a topic of one partition reads any value of extend as true",
         breaks=_PARAMETERS,
         may_break="create.odd",
         overrides=_creating(lambda r: _is_single(r) and "extend" in r.query, extend=b"true"),
@@ -134,7 +134,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "create-extend-unasked",
-        "a topic of one partition has the extend feature though it was not asked for",
+        "creating a topic of one partition makes it an ext topic even if extend is not given",
         breaks=_PARAMETERS,
         may_break="create.odd create.again",
         overrides=_creating(lambda r: _is_single(r) and "extend" not in r.query, extend=b"true"),

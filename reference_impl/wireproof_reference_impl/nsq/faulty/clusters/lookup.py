@@ -162,7 +162,7 @@ _EXTEND = "lookup.extend-support"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "lookup-without-channels",
-        "in the older style the answer has no channels",
+        "lookup answers in the older style have no channels",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=telling(without("channels"), is_old),
@@ -170,7 +170,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-producers-renamed",
-        "in the older style producers are called nodes",
+        "lookup answers in the older style call producers nodes",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=telling(renamed("producers", "nodes"), is_old),
@@ -178,7 +178,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-partitions-in-a-list",
-        "in the older style partitions is a list of nodes",
+        "partitions is a list of nodes in lookup answers in the older style",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=telling(
@@ -188,7 +188,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-without-producers-to-producers",
-        "in the older style the answer to a producer has no producers",
+        "lookup answers in the older style have no producers if a producer asks",
         breaks=_ANSWER,
         may_break=LOOKERS,
         settings=telling(without("producers"), lambda r: is_old(r) and is_for_writing(r)),
@@ -196,7 +196,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-always-bare",
-        "the answer is bare whatever was asked for",
+        "lookup answers never have the envelope of the older style",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
         "smart.lookup.listlookup-form smart.lookup.disabled",
@@ -205,21 +205,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-refuses-without-a-text",
-        "refusals have no text",
+        "lookup servers refuse requests without an error text",
         breaks="smart.lookup.error-form",
         settings={"lookup.refusal": _without_a_text},
         way=MISSING,
     ),
     fault(
         "lookup-error-forms-exchanged",
-        "an error is in the envelope where it is to be bare, and the other way round",
+        "lookup errors have an envelope where none is due, and none where one is due",
         breaks="smart.lookup.error-form",
         settings={"lookup.error": _forms_exchanged},
         way=WRONG_VALUE,
     ),
     fault(
         "lookup-envelope-text",
-        "status_txt in the envelope is ok in small letters",
+        "status_txt in the envelope of lookup answers is ok in lower case",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1",
         settings=_enveloped(lambda whole: {**whole, "status_txt": "ok"}),
@@ -227,7 +227,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-envelope-code-as-text",
-        "status_code in the envelope is a string",
+        "status_code in the envelope of lookup answers is a string",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1",
         settings=_enveloped(lambda whole: {**whole, "status_code": "200"}),
@@ -235,7 +235,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-meta-is-bare",
-        "the answer to one that asks for metainfo is bare",
+        "lookup answers to requests with metainfo have no envelope",
         breaks=_ENVELOPE,
         may_break=f"{LOOKERS} {_EXTEND}",
         overrides=_bare_when(_asks_for_meta),
@@ -243,7 +243,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-consumer-needs-metainfo",
-        "in the older style a consumer that does not ask for metainfo is refused",
+        "a lookup in the older style by a consumer without metainfo is refused",
         breaks=_CONSUMER,
         may_break=LOOKERS,
         settings=telling(
@@ -253,7 +253,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-consumer-must-not-ask",
-        "in the older style a consumer that asks for metainfo is refused",
+        "a lookup in the older style by a consumer with metainfo is refused",
         breaks=_CONSUMER,
         may_break=LOOKERS,
         settings=telling(refuse, lambda r: is_old(r) and is_for_reading(r) and not is_unmeant(r)),
@@ -261,7 +261,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-consumer-gets-nothing",
-        "a consumer that does not ask for metainfo is told null for producers",
+        "producers is null in lookup answers to consumers without metainfo",
         breaks=_CONSUMER,
         may_break=LOOKERS,
         settings=telling(
@@ -272,7 +272,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-consumer-gets-a-number",
-        "a consumer that does not ask for metainfo is told how many partitions there are alone",
+        "lookup answers to consumers without metainfo contain only the number of partitions",
         breaks=_CONSUMER,
         may_break=LOOKERS,
         settings=telling(
@@ -283,14 +283,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-channels-for-producers-only",
-        "a consumer is told of no channels",
+        "lookup answers to consumers list no channels",
         breaks=_CHANNELS,
         settings=telling(lambda data: {**data, "channels": []}, is_for_reading),
         way=MISSING,
     ),
     fault(
         "lookup-channels-cut",
-        "the names of channels are cut to 16 letters",
+        "lookup answers truncate channel names to 16 letters",
         breaks=_CHANNELS,
         settings=telling(
             lambda data: {**data, "channels": [name[:16] for name in channels(data)]}, is_lookup
@@ -299,7 +299,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-channels-upper-case",
-        "the names of channels are told in capitals",
+        "lookup answers give channel names in upper case",
         breaks=_CHANNELS,
         settings=telling(
             lambda data: {**data, "channels": [name.upper() for name in channels(data)]},
@@ -309,7 +309,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-unknown-topic-read",
-        "a consumer is told of a node for a topic that does not exist",
+        "a lookup by a consumer of a topic that does not exist returns a node",
         breaks=_UNKNOWN,
         may_break=LOOKERS + " create.refused",
         settings=_stranger_for_unknown(is_for_reading),
@@ -317,7 +317,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-unknown-topic-written",
-        "a producer is told of a node for a topic that does not exist",
+        "a lookup by a producer of a topic that does not exist returns a node",
         breaks=_UNKNOWN,
         may_break=LOOKERS,
         settings={"lookup.error": _stranger_for_producers},
@@ -325,7 +325,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-remembers-deleted",
-        "a topic that was deleted goes on being told of",
+        "lookup answers still list a deleted topic",
         breaks=_UNKNOWN,
         may_break="create.delete",
         settings={"lookup.answer": _Remembered()},
@@ -333,14 +333,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-bad-name-known",
-        "a node is told of for a name that no topic may have",
+        "a lookup of an invalid topic name returns a node",
         breaks=_UNKNOWN,
         settings=_stranger_for_unknown(lambda r: is_lookup(r) and " " in r.text("topic")),
         way=CONDITION,
     ),
     fault(
         "lookup-access-overlooked",
-        "access=r is taken for access=w",
+        "a lookup with access=r is answered as with access=w",
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
@@ -349,7 +349,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-access-always-read",
-        "access=w is taken for access=r",
+        "a lookup with access=w is answered as with access=r",
         breaks=_ACCESS,
         may_break=LOOKERS + " smart.cluster.disabled-lookup",
         overrides=_with_access(lambda access: "r"),
@@ -357,7 +357,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-access-exchanged",
-        "access=r is taken for access=w, and that for access=r",
+        "lookups with access=r and access=w are answered as each other",
         breaks=_ACCESS,
         may_break=LOOKERS + f" {_UNKNOWN} smart.lookup.disabled smart.cluster.disabled-lookup "
         "create.odd create.delete",
@@ -366,7 +366,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-access-one-node",
-        "a producer is told of one partition only without metainfo",
+        "lookup answers to producers without metainfo list only one partition",
         breaks=_ACCESS,
         may_break=LOOKERS,
         settings=telling(

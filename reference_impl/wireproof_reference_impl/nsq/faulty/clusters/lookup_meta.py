@@ -96,7 +96,7 @@ _FORM = "smart.lookup.listlookup-form create.slave"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "lookup-meta-not-for-consumers",
-        "a consumer is given no meta in the older style",
+        "lookup answers to consumers in the older style have no meta",
         breaks=_META,
         may_break=f"{_TOLD} {_EXTEND}",
         settings=telling(_no_meta, lambda r: is_old(r) and is_for_reading(r)),
@@ -104,7 +104,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-meta-one-less",
-        "partition_num in meta is the highest partition",
+        "partition_num in the meta of lookup answers is one too low",
         breaks=_META,
         may_break=_TOLD,
         settings=_meta(lambda meta: {**meta, "partition_num": _count(meta) - 1}, is_lookup),
@@ -112,7 +112,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-meta-replica-always-one",
-        "replica in meta is 1 for every topic",
+        "replica in the meta of lookup answers is 1 for every topic",
         breaks=f"{_META} create.parameters",
         may_break=f"{_TOLD} create.update",
         settings=_meta(lambda meta: {**meta, "replica": 1}, is_lookup),
@@ -120,7 +120,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-meta-not-of-ordered-topics",
-        "meta of an ordered topic has no partition_num",
+        "the meta of an ordered topic has no partition_num in lookup answers",
         breaks=_META,
         may_break=_TOLD,
         settings=_meta(
@@ -131,7 +131,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-ext-meta-as-text",
-        "partition_num in the meta of an ext topic is a string",
+        "partition_num in the meta of an ext topic is a string in lookup answers",
         breaks=_FIELDS,
         may_break=_TOLD,
         settings=_meta(
@@ -141,7 +141,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-ext-meta-without-replica",
-        "the meta of an ext topic has no replica",
+        "the meta of an ext topic has no replica in lookup answers",
         breaks=_FIELDS,
         may_break=_TOLD,
         settings=_meta(_of_ext(lambda meta: _without(meta, "replica")), is_lookup),
@@ -149,7 +149,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-ext-meta-one-more",
-        "partition_num in the meta of an ext topic is one too many",
+        "partition_num in the meta of an ext topic is one too high in lookup answers",
         breaks=_FIELDS,
         may_break=_TOLD,
         settings=_meta(
@@ -159,14 +159,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-extend-support-missing",
-        "extend_support is missing from meta in the older style",
+        "the meta of lookup answers in the older style has no extend_support",
         breaks=_EXTEND,
         settings=_meta(lambda meta: _without(meta, "extend_support"), is_old),
         way=MISSING,
     ),
     fault(
         "lookup-extend-support-as-text",
-        "extend_support is a string for consumers",
+        "extend_support is a string in lookup answers to consumers",
         breaks=f"{_EXTEND} create.extend",
         may_break="create.parameters create.odd create.update",
         settings=_meta(
@@ -177,14 +177,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-extend-support-everywhere",
-        "extend_support is true for every topic in the older style",
+        "extend_support is true for every topic in lookup answers in the older style",
         breaks=_EXTEND,
         settings=_meta(lambda meta: {**meta, "extend_support": True}, is_old),
         way=CONDITION,
     ),
     fault(
         "listlookup-master-only",
-        "listlookup names the master alone",
+        "listlookup lists only the master lookup server",
         breaks=_LIST,
         may_break=_FORM,
         settings=telling(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
@@ -192,7 +192,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "listlookup-last-left-out",
-        "listlookup leaves the last server out in the older style",
+        "listlookup in the older style omits the last lookup server",
         breaks=_LIST,
         may_break=_FORM,
         settings=telling(
@@ -203,7 +203,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "listlookup-without-http",
-        "listlookup has the TCP port for the HTTP port",
+        "listlookup gives the TCP port as the HTTP port",
         breaks=_LIST,
         may_break=_FORM,
         settings=telling(
@@ -217,7 +217,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "listlookup-by-the-master-only",
-        "a slave names the master alone",
+        "listlookup at a slave lookup server lists only the master",
         breaks=_LIST,
         may_break=_FORM,
         overrides=_as_slave(lambda data: {**data, "lookupdnodes": _nodes(data)[:1]}, _is_list),
@@ -225,7 +225,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "slave-refuses-lookups",
-        "a slave refuses every lookup",
+        "a slave lookup server refuses every lookup",
         breaks=_SLAVES,
         may_break="smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse),
@@ -233,7 +233,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "slave-refuses-producers",
-        "a slave refuses the lookups of producers",
+        "a slave lookup server refuses lookups by producers",
         breaks=_SLAVES,
         may_break="smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(refuse, lambda r: is_lookup(r) and is_for_writing(r)),
@@ -241,7 +241,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "slave-knows-no-node",
-        "a slave names no node",
+        "lookup answers of a slave server list no node",
         breaks=_SLAVES,
         may_break="smart.lookup.access smart.lookup.disabled",
         overrides=_as_slave(lambda data: {**data, "partitions": {}, "producers": []}),
@@ -249,14 +249,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "slave-disagrees",
-        "a slave tells each partition with the node of another",
+        "lookup answers of a slave server list each partition with the node of another partition",
         breaks=_SLAVES,
         overrides=_as_slave(exchanged),
         way=WRONG_VALUE,
     ),
     fault(
         "slave-without-meta",
-        "a slave gives no meta",
+        "lookup answers of a slave server have no meta",
         breaks=_SLAVES,
         overrides=_as_slave(_no_meta),
         way=MISSING,

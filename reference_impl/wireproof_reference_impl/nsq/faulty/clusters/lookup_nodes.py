@@ -83,28 +83,28 @@ class _AnyPartition:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "nodes-lead-everything",
-        "every node is told of with the partitions of all",
+        "the list of nodes gives every node the partitions of all nodes",
         breaks=_SERVICES,
         settings=telling(_leading_everything, _are_nodes),
         way=EXTRA,
     ),
     fault(
         "channels-of-any-partition",
-        "the channels of a partition that were told once are told with all others",
+        "the channels of one partition are also listed for all other partitions",
         breaks=_SERVICES,
         settings={"lookup.answer": _AnyPartition()},
         way=EXTRA,
     ),
     fault(
         "nodes-without-tombstones",
-        "nodes are told of without the tombstones they have",
+        "the list of nodes omits their tombstones",
         breaks="smart.lookup.tombstone",
         settings=telling(_without_tombstones, _are_nodes),
         way=MISSING,
     ),
     fault(
         "lookup-ports-as-text",
-        "in the older style ports are strings",
+        "ports are strings in lookup answers in the older style",
         breaks=_RECORD,
         may_break="smart.lookup.services",
         settings=telling(
@@ -114,21 +114,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-without-ids",
-        "in the older style nodes have neither id nor distributed_id",
+        "nodes have neither id nor distributed_id in lookup answers in the older style",
         breaks=_RECORD,
         settings=telling(each_record(dropped("id distributed_id")), is_old),
         way=MISSING,
     ),
     fault(
         "lookup-no-http-port-for-consumers",
-        "a consumer is told 0 for the HTTP port",
+        "lookup answers to consumers give 0 as the HTTP port",
         breaks=_RECORD,
         settings=telling(each_record(lambda node: {**node, "http_port": 0}), is_for_reading),
         way=BOUNDARY,
     ),
     fault(
         "lookup-first-partition-missing",
-        "partition 0 is not told of without metainfo",
+        "lookup answers without metainfo omit partition 0",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
         settings=telling(
@@ -138,7 +138,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-partitions-from-one",
-        "partitions are numbered from 1 without metainfo",
+        "lookup answers without metainfo number partitions from 1",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
         settings=telling(
@@ -148,7 +148,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-partitions-padded",
-        "partitions have numbers of two digits without metainfo",
+        "lookup answers without metainfo write partition numbers with two digits",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
         settings=telling(
@@ -158,7 +158,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-partitions-of-ordered-topics",
-        "of a topic with orderedmulti only partition 0 is told to consumers without metainfo",
+        "lookup answers to consumers without metainfo list only partition 0 of an orderedmulti "
+        "topic",
         breaks=_PARTITIONS,
         may_break=LOOKERS,
         settings=telling(
@@ -169,21 +170,22 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-producers-first-only",
-        "only one producer is told of",
+        "lookup answers list only one producer",
         breaks=_PRODUCERS,
         settings=telling(only_producers(lambda nodes: nodes[:1]), is_lookup),
         way=MISSING,
     ),
     fault(
         "lookup-producer-for-each-partition",
-        "producers has a node once for each partition, and the first one more",
+        "lookup answers list a node in producers once for each partition, and the first node "
+        "once more",
         breaks=_PRODUCERS,
         settings=telling(only_producers(lambda nodes: nodes + nodes[:1]), is_lookup),
         way=EXTRA,
     ),
     fault(
         "lookup-producers-http",
-        "producers have the HTTP port for the TCP port",
+        "lookup answers give the HTTP port of producers as their TCP port",
         breaks=_PRODUCERS,
         settings=telling(
             only_producers(
@@ -195,7 +197,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-leaders-exchanged",
-        "each partition is told with the node of another without metainfo",
+        "lookup answers without metainfo list each partition with the node of another partition",
         breaks=_LEADER,
         may_break="smart.lookup.slaves",
         settings=telling(exchanged, is_unmeant),
@@ -203,7 +205,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-leader-on-http",
-        "a consumer is told the HTTP port for the TCP port",
+        "lookup answers to consumers give the HTTP port as the TCP port",
         breaks=_LEADER,
         may_break=LOOKERS,
         settings=telling(
@@ -214,7 +216,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-leader-elsewhere",
-        "a consumer is told an address where no node is",
+        "lookup answers to consumers give an address where no node listens",
         breaks=_LEADER,
         may_break=LOOKERS,
         settings=telling(
@@ -225,7 +227,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-leads-nobody",
-        "a consumer that does not ask for metainfo is told no partition",
+        "lookup answers to consumers without metainfo list no partition",
         breaks=f"{_LEADER} {_PARTITIONS}",
         may_break=LOOKERS,
         settings=telling(
@@ -235,7 +237,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "lookup-last-led-by-the-first",
-        "the last partition is told with the node of the first without metainfo",
+        "lookup answers without metainfo list the last partition with the node of the first",
         breaks=_LEADER,
         may_break="smart.lookup.slaves smart.lookup.producers",
         settings=telling(only_partitions(_last_as_first), is_unmeant),

@@ -129,7 +129,7 @@ _PLAIN = "consume.plain-topic"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "layout-length-little-endian",
-        "the length of ext is delivered in little-endian byte order",
+        "delivered messages have the ext length in little-endian byte order",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
@@ -137,7 +137,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-length-counts-itself",
-        "the length of ext counts its own two bytes",
+        "the ext length of delivered messages includes its own two bytes",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
@@ -145,7 +145,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-length-of-4-bytes",
-        "the length of ext takes 4 bytes",
+        "the ext length of delivered messages takes 4 bytes",
         way=EXTRA,
         breaks=_LAYOUT,
         may_break=READERS,
@@ -153,7 +153,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-length-of-1-byte",
-        "the length of ext is right modulo 256 only",
+        "the ext length of delivered messages is truncated to one byte",
         way=BOUNDARY,
         breaks=_LAYOUT,
         may_break=(
@@ -164,7 +164,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-length-missing",
-        "the ext data follows the version of ext without a length",
+        "delivered messages have no ext length between ext version and ext data",
         way=MISSING,
         breaks=_LAYOUT,
         may_break=READERS,
@@ -172,7 +172,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-length-before-version",
-        "the length of ext stands before its version",
+        "delivered messages have the ext length before the ext version",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
@@ -180,7 +180,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-ext-behind-body",
-        "the ext part is delivered behind the body",
+        "delivered messages have the ext part after the body",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=READERS,
@@ -188,7 +188,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-timestamp-microseconds",
-        "the timestamp counts microseconds",
+        "the timestamp of delivered messages is in microseconds",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="disk.layout",
@@ -196,7 +196,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "layout-ids-swapped",
-        "the trace id stands before the internal id",
+        "delivered message ids have the trace id before the internal id",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         # FIN says the id as it came: nothing is finished, and no room made for the next message.
@@ -205,7 +205,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-with-indicator",
-        "delivered attempts keep the indicator of the disk",
+        "delivered attempts still have the indicator bits of the disk format",
         way=EXTRA,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
@@ -213,7 +213,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-with-indicator-again",
-        "delivered attempts have the indicator from the second delivery on",
+        "from the second delivery on, delivered attempts have the indicator bits of the disk "
+        "format",
         way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
@@ -223,7 +224,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-with-indicator-without-header",
-        "delivered attempts have the indicator on messages without a header",
+        "delivered attempts of messages without a header have the indicator bits of the disk "
+        "format",
         way=CONDITION,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
@@ -233,7 +235,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-from-zero",
-        "the first delivery counts 0",
+        "the first delivery of a message has attempts 0",
         way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic upgrade.old-messages",
@@ -241,7 +243,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-always-one",
-        "attempts stay at 1",
+        "every delivery of a message has attempts 1",
         way=MISSING,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
@@ -249,7 +251,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-stop-at-two",
-        "attempts count up to 2 and no further",
+        "attempts never exceed 2",
         way=BOUNDARY,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
@@ -257,7 +259,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "attempts-by-two",
-        "each redelivery counts two more",
+        "each redelivery increases attempts by 2",
         way=WRONG_VALUE,
         breaks=_ATTEMPTS,
         may_break="consume.plain-topic",
@@ -265,7 +267,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "version-zero",
-        "a message with a header has version 0",
+        "a message with a header is delivered with ext version 0",
         way=WRONG_VALUE,
         breaks=_VERSION,
         may_break=READERS,
@@ -273,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "version-zero-on-long-headers",
-        "a message with a header above 255 bytes has version 0",
+        "a message with a header above 255 bytes is delivered with ext version 0",
         way=BOUNDARY,
         breaks=_VERSION,
         may_break=(
@@ -286,7 +288,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "version-zero-on-empty-header",
-        "a message with the header {} has version 0",
+        "a message with the header {} is delivered with ext version 0",
         way=BOUNDARY,
         breaks=_VERSION,
         may_break=(
@@ -299,7 +301,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "plain-with-version",
-        "messages of plain topics have a version of ext",
+        "messages of topics without ext support are delivered with an ext version",
         way=EXTRA,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
@@ -307,7 +309,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "plain-with-version-and-length",
-        "messages of plain topics have an empty ext part",
+        "messages of topics without ext support are delivered with an empty ext part",
         way=EXTRA,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
@@ -315,7 +317,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "plain-with-indicator",
-        "attempts of plain topics have the indicator bits",
+        "attempts of messages of topics without ext support have the indicator bits of the disk "
+        "format",
         way=WRONG_VALUE,
         breaks=_PLAIN,
         may_break="upgrade.old-messages",
@@ -325,7 +328,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "plain-with-version-above-4096",
-        "messages of plain topics with bodies above 4096 bytes have a version of ext",
+        "messages above 4096 bytes of topics without ext support are delivered with an ext "
+        "version",
         way=BOUNDARY,
         breaks=_PLAIN,
         overrides=_plain_part(lambda message: b"\0" if len(message.body) > 4096 else b""),

@@ -124,7 +124,7 @@ _PLAIN = "disk.plain-record"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "disk-length-little-endian",
-        "the length of ext is stored in little-endian byte order",
+        "records on disk have the ext length in little-endian byte order",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
@@ -132,7 +132,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-length-of-4-bytes",
-        "the length of ext takes 4 bytes on disk",
+        "the ext length in records on disk takes 4 bytes",
         way=EXTRA,
         breaks=_LAYOUT,
         may_break="disk.upgraded upgrade.subscribe-rules",
@@ -140,7 +140,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-length-missing",
-        "the ext data is stored without its length",
+        "records on disk have the ext data without its length",
         way=MISSING,
         breaks=_LAYOUT,
         may_break="disk.indicator disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
@@ -148,7 +148,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-ext-behind-body",
-        "the ext part is stored behind the body",
+        "records on disk have the ext part after the body",
         way=WRONG_VALUE,
         breaks=_LAYOUT,
         may_break=(
@@ -183,7 +183,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-indicator-not-with-header",
-        "records with a header lack the indicator",
+        "records of messages with a header lack the indicator bits on disk",
         way=CONDITION,
         breaks=_INDICATED,
         may_break="disk.layout disk.no-ext-record disk.upgraded upgrade.subscribe-rules",
@@ -193,7 +193,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-indicator-on-plain",
-        "records of plain topics with bodies from 200 bytes on have the indicator",
+        "records of 200 bytes or more of topics without ext support have the indicator bits on "
+        "disk",
         way=WRONG_VALUE,
         breaks=_PLAIN,
         may_break="disk.upgraded",
@@ -201,7 +202,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-version-on-plain",
-        "records of plain topics with bodies from 200 bytes on have a version of ext",
+        "records of 200 bytes or more of topics without ext support have an ext version on disk",
         way=EXTRA,
         breaks=_PLAIN,
         may_break="disk.upgraded",
@@ -209,7 +210,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "disk-ext-part-on-plain",
-        "records of plain topics with bodies from 200 bytes on stand as on an ext topic",
+        "records of 200 bytes or more of topics without ext support are stored in the ext layout",
         way=BOUNDARY,
         breaks=_PLAIN,
         may_break="disk.upgraded",

@@ -257,7 +257,7 @@ _UNTAGGED = "dispatch.untagged"
 FAULTS: tuple[Preset, ...] = (
     _misdirected(
         "dispatch-by-turns",
-        "messages go to the clients of a channel in turn, whatever their tags",
+        "messages go to the clients of a channel in turn, regardless of their tags",
         _anybody,
         way=WRONG_VALUE,
         breaks=f"{_MATCHING} {_OTHER} {_UNTAGGED}",
@@ -268,7 +268,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "dispatch-untagged-first",
-        "a tagged message goes to an untagged client while one is ready",
+        "a tagged message goes to a client without a tag while one is ready",
         _untagged_first,
         way=WRONG_VALUE,
         breaks=_MATCHING,
@@ -276,7 +276,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "dispatch-every-third-astray",
-        "every third message of a tag goes to an untagged client",
+        "every third message of a tag goes to a client without a tag",
         _every_third_to_anybody,
         way=CONDITION,
         breaks=_MATCHING,
@@ -295,7 +295,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "dispatch-busy-passed-over",
-        "a client with the tag that holds one message is passed over",
+        "a client with the message's tag gets no further message while it holds one",
         _full_client_passed_over,
         way=CONDITION,
         breaks=_MATCHING,
@@ -303,7 +303,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "fallback-never",
-        "a tagged message that nobody desires waits for ever",
+        "a tagged message is never delivered if no client desires its tag",
         way=MISSING,
         breaks=f"{_FALLBACK} {_LEAVE}",
         may_break=READERS,
@@ -311,7 +311,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "fallback-only-without-tags",
-        "a tagged message goes to an untagged client only when no client has a tag at all",
+        "a tagged message goes to a client without a tag only if no client of the channel has a "
+        "tag",
         way=CONDITION,
         breaks=_FALLBACK,
         may_break="dispatch.per-channel dispatch.to-matching",
@@ -319,7 +320,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "fallback-to-other-tags",
-        "a tagged message that nobody desires goes to a client with another tag first",
+        "a tagged message that no client desires goes to a client with another tag first",
         _fallback_to_other_tags,
         way=WRONG_VALUE,
         breaks=f"{_FALLBACK} {_OTHER}",
@@ -327,7 +328,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "fallback-to-anybody",
-        "a tagged message goes to a client with another tag when no other is ready",
+        "a tagged message goes to a client with another tag if no other client is ready",
         _fallback_to_anybody,
         way=CONDITION,
         breaks=_OTHER,
@@ -345,7 +346,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "leave-loses-messages",
-        "what a client held when it left is lost",
+        "messages in flight to a client are lost when it disconnects",
         way=MISSING,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
@@ -353,14 +354,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "leave-loses-tagged-messages",
-        "of what a client held when it left the tagged messages are lost",
+        "tagged messages in flight to a client are lost when it disconnects",
         way=CONDITION,
         breaks=_LEAVE,
         settings={"dispatch.given_back": _nothing_tagged_given_back},
     ),
     fault(
         "leave-gives-one-back",
-        "of what a client held when it left only one message is given back",
+        "when a client disconnects, only one of its messages in flight is delivered to others",
         way=BOUNDARY,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
@@ -368,7 +369,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "leave-gives-back-late",
-        "what a client held when it left goes to others only after a minute",
+        "when a client disconnects, its messages in flight go to others only a minute later",
         way=LATE,
         breaks=_LEAVE,
         may_break="upgrade.old-messages",
@@ -376,14 +377,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "leave-keeps-the-tag",
-        "a tag whose last client has left still keeps its messages from others",
+        "after the last client with a tag has left, messages with the tag still wait for one",
         way=CONDITION,
         breaks=_LEAVE,
         overrides=_keeping_tags(),
     ),
     fault(
         "channel-blocked-by-another",
-        "a tag desired on one channel holds its messages back on the others",
+        "a tag desired on one channel withholds its messages from the other channels",
         way=MISSING,
         breaks=_CHANNEL,
         may_break="consume.batch consume.body-intact consume.layout consume.no-header",
@@ -391,28 +392,29 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "channel-robbed-by-another",
-        "a tag desired on one channel draws its messages from the others",
+        "messages with a tag desired on one channel are taken away from the other channels",
         way=WRONG_VALUE,
         breaks=_CHANNEL,
         overrides=(NOTED, *_choosing(_neighbours_rob)),
     ),
     _misdirected(
         "channel-tags-mixed",
-        "a tag desired on one channel goes to clients with any tag on the others",
+        "messages with a tag desired on one channel go to clients with any tag on the other "
+        "channels",
         _neighbours_decide,
         way=CONDITION,
         breaks=_CHANNEL,
     ),
     _misdirected(
         "tag-by-prefix",
-        "a desired tag matches every tag that begins with it",
+        "a desired tag matches every message tag that begins with it",
         _matched(lambda tag, desired: tag.startswith(desired)),
         way=BOUNDARY,
         breaks=_EXACT,
     ),
     _misdirected(
         "tag-by-part",
-        "a desired tag that begins with the message's tag matches it",
+        "a desired tag matches every message tag that it begins with",
         _matched(lambda tag, desired: desired.startswith(tag)),
         way=BOUNDARY,
         breaks=_EXACT,
@@ -420,21 +422,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "tag-whatever-case",
-        "tags match whatever their letter case",
+        "tags are compared without regard to letter case",
         _matched(lambda tag, desired: tag.lower() == desired.lower()),
         way=WRONG_VALUE,
         breaks=_EXACT,
     ),
     _misdirected(
         "tag-without-blanks",
-        "blanks around tags are overlooked",
+        "tags are compared without the spaces around them",
         _matched(lambda tag, desired: tag.strip() == desired.strip()),
         way=BOUNDARY,
         breaks=_EXACT,
     ),
     _misdirected(
         "untagged-to-tagged-first",
-        "a message without a tag goes to a client with one while one is ready",
+        "a message without a tag goes to a client with a tag while one is ready",
         _untagged_to_tagged_first,
         way=WRONG_VALUE,
         breaks=_UNTAGGED,
@@ -442,7 +444,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     _misdirected(
         "untagged-shared",
-        "messages without a tag go to clients with and without one in turn",
+        "messages without a tag go in turn to clients with a tag and clients without one",
         _untagged_shared_with_tagged,
         way=CONDITION,
         breaks=_UNTAGGED,

@@ -67,7 +67,7 @@ def _overtaken_at_odd_ids(held: Held) -> bool:
 FAULTS: tuple[Preset, ...] = (
     fault(
         "history-every-seventh-lost",
-        "of what is put back or times out every seventh message is lost",
+        "every seventh message that is requeued or times out is lost",
         breaks=f"{_KEPT} {_ORDER}",
         may_break=f"{_TAGGED} dispatch.to-matching",
         overrides=coming_back(_every_seventh_lost),
@@ -75,7 +75,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "history-second-time-out-lost",
-        "a message that times out after it had been put back or timed out is lost",
+        "a message that was requeued or timed out before is lost when it times out",
         breaks=_KEPT,
         may_break=f"{_ORDER} {_TAGGED}",
         overrides=coming_back(_lost_when_it_timed_out_again),
@@ -83,7 +83,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "history-second-put-back-lost",
-        "a message that is put back for the second time is lost",
+        "a message is lost when it is requeued a second time",
         breaks=_ORDER,
         may_break=f"{_KEPT} {_TAGGED}",
         overrides=coming_back(_lost_when_put_back_again),
@@ -91,21 +91,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "history-one-of-two-lost",
-        "of exactly two messages that a client held when it left one is lost",
+        "if a client disconnects with exactly two messages in flight, one of them is lost",
         breaks=f"{_KEPT} {_TAGGED}",
         settings={"dispatch.given_back": _one_of_two_given_back},
         way=MISSING,
     ),
     fault(
         "history-left-twice-lost",
-        "a message that came back and then was held by a client that left is lost",
+        "a message redelivered once is lost when the client that holds it disconnects",
         breaks=f"{_KEPT} {_ORDER} {_TAGGED}",
         settings={"dispatch.given_back": _nothing_given_back_twice},
         way=CONDITION,
     ),
     fault(
         "history-tag-forgotten",
-        "the tag of a message that was put back or timed out is forgotten",
+        "a message that is requeued or times out loses its tag",
         breaks=_TAGGED,
         may_break="dispatch.to-matching",
         overrides=coming_back(_tag_forgotten),
@@ -113,7 +113,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "history-tag-forgotten-at-leave",
-        "the tag of a message that a client held when it left is forgotten",
+        "a message in flight loses its tag when its client disconnects",
         breaks=_TAGGED,
         settings={"dispatch.given_back": _tag_forgotten_at_leave},
         way=WRONG_VALUE,
@@ -128,21 +128,23 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "history-overtaken",
-        "on an ordered channel the next message goes before one that has come back",
+        "on an ordered channel, the next message is delivered before one due for redelivery",
         breaks=_ORDER,
         overrides=overtaken_when(_overtaken_once),
         way=CONDITION,
     ),
     fault(
         "history-overtaken-later",
-        "on an ordered channel the next message goes before one that has come back twice",
+        "on an ordered channel, the next message is delivered before one due for a second "
+        "redelivery",
         breaks=_ORDER,
         overrides=overtaken_when(_overtaken_when_sent_twice),
         way=BOUNDARY,
     ),
     fault(
         "history-overtaken-at-times",
-        "on an ordered channel the next message goes before every other one that has come back",
+        "on an ordered channel, the next message is delivered before every second one due for "
+        "redelivery",
         breaks=_ORDER,
         overrides=overtaken_when(_overtaken_at_odd_ids),
         way=WRONG_VALUE,

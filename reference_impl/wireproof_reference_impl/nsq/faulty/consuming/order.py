@@ -184,7 +184,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-touch-makes-room",
-        "a message for which more time was asked for no longer holds the others back",
+        "on an ordered channel, a message extended with TOUCH no longer blocks the next message",
         breaks=_ONE,
         may_break=_HISTORY,
         overrides=(
@@ -204,7 +204,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-window-of-50",
-        "from RDY 50 on an ordered channel has five messages in flight",
+        "from RDY 50 on, an ordered channel may have five messages in flight",
         breaks=_RDY,
         may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_PARTITION}",
         overrides=_widened(lambda said, before: 5 if said >= 50 else 1),
@@ -212,7 +212,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-rdy-adds-up",
-        "each RDY makes room for one more message",
+        "on an ordered channel, each RDY allows one more message in flight",
         breaks=_RDY,
         may_break=f"{_ONE} {_AGAIN} {_IN_ORDER} {_PLAIN} {_HISTORY} {_READ} {_PARTITION}",
         overrides=_widened(lambda said, before: before + 1 if before else 1),
@@ -220,7 +220,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-rdy-zero-obeyed",
-        "RDY 0 ends delivery though any RDY is to be ignored",
+        "on an ordered channel, RDY 0 stops delivery although RDY is to be ignored there",
         breaks=_RDY,
         may_break=f"{_ONE} {_HISTORY}",
         overrides=(_holding(_at_most_one),),
@@ -228,7 +228,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-put-back-overtaken",
-        "later messages go before one that was put back",
+        "on an ordered channel, later messages are delivered before one that was requeued",
         breaks=_AGAIN,
         may_break=f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT}",
         overrides=overtaken_after(Return.PUT_BACK),
@@ -236,7 +236,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-timed-out-overtaken",
-        "later messages go before one that timed out",
+        "on an ordered channel, later messages are delivered before one that timed out",
         breaks=_AGAIN,
         # That nothing else comes for long is shown by what is held timing out and coming first.
         may_break=f"{_ONE} {_RDY} {_HISTORY} {_PARTITION}",
@@ -245,7 +245,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-left-overtaken",
-        "later messages go before one whose client left",
+        "on an ordered channel, later messages are delivered before one whose client disconnected",
         breaks=_AGAIN,
         may_break=f"{_ONE} {_INCREASING} {_HISTORY} {_IN_ORDER}",
         overrides=overtaken_after(Return.LEFT),
@@ -253,7 +253,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-overtaken-the-second-time",
-        "later messages go before one that comes back for the second time",
+        "on an ordered channel, later messages are delivered before one due for a second "
+        "redelivery",
         breaks=_AGAIN,
         may_break=_HISTORY,
         overrides=overtaken_when(_overtaken_second_time),
@@ -261,7 +262,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-put-back-lost",
-        "a message that was put back is lost",
+        "on an ordered channel, a message that is requeued is lost",
         breaks=_AGAIN,
         may_break=(
             f"{_ONE} {_RDY} {_PLAIN} {_INCREASING} {_POSITION} {_HISTORY} {_LAYOUT} "
@@ -274,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-not-when-deferred",
-        "a message put back for later does not hold the others back",
+        "on an ordered channel, a message requeued with a delay does not block later messages",
         breaks=_AGAIN,
         may_break=_HISTORY,
         overrides=_sending(_when_deferred, window=1),
@@ -282,7 +283,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-newest-first",
-        "of the waiting messages the newest goes first",
+        "an ordered channel delivers the newest waiting message first",
         breaks=_IN_ORDER,
         may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
@@ -291,7 +292,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-two-swapped",
-        "when exactly two messages wait the later one goes first",
+        "an ordered channel with exactly two waiting messages delivers the later one first",
         breaks=_IN_ORDER,
         may_break=f"{_ONE} {_RDY} {_AGAIN} {_PLAIN} {_READ} {_HISTORY} {_MUST} {_LAYOUT} "
         "smart.order.partition",
@@ -300,7 +301,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-lost-among-many",
-        "among more than 15 waiting messages the second goes before the first",
+        "an ordered channel with more than 15 waiting messages delivers the second one first",
         breaks=_IN_ORDER,
         may_break=f"{_INCREASING} {_HISTORY}",
         overrides=_next_of(lambda waiting: 1 if waiting > 15 else 0),
@@ -308,7 +309,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-held-back-by-another-partition",
-        "a message in flight holds back the channels of its name at other partitions",
+        "a message in flight blocks the ordered channels of the same name at other partitions",
         breaks="smart.order.partition",
         overrides=(NOTED, TOGETHER, _sent_when(_not_beside_others)),
         way=CONDITION,

@@ -54,7 +54,7 @@ _READ = f"{_POSITION} {_INCREASING} smart.order.ext-place smart.order.attempts"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "order-position-missing",
-        "offset and size are not delivered",
+        "messages of ordered subscriptions are delivered without offset and size",
         breaks=_LAYOUT,
         may_break=f"{_READ} {_HISTORY}",
         settings=_position(lambda message: b""),
@@ -62,7 +62,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-position-little-endian",
-        "offset and size are delivered in little-endian byte order",
+        "offset and size of ordered messages are delivered in little-endian byte order",
         breaks=f"{_LAYOUT} {_POSITION}",
         may_break=_READ,
         settings=_position(lambda message: pack("<QI", message.offset, message.size)),
@@ -70,7 +70,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-size-first",
-        "the size is delivered before the offset",
+        "ordered messages are delivered with the size before the offset",
         breaks=f"{_LAYOUT} {_POSITION}",
         may_break=_READ,
         settings=_position(_size_first),
@@ -78,7 +78,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-size-of-8-bytes",
-        "the size is delivered in 8 bytes",
+        "the size delivered with ordered messages takes 8 bytes",
         breaks=_LAYOUT,
         may_break=f"{_READ} {_HISTORY}",
         settings=_position(lambda message: pack(">QQ", message.offset, message.size)),
@@ -86,7 +86,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-position-missing-above-255",
-        "bodies above 255 bytes are delivered without offset and size",
+        "ordered messages with bodies above 255 bytes are delivered without offset and size",
         breaks=_LAYOUT,
         may_break=f"{_READ} {_HISTORY}",
         settings=_position(_none_behind_256),
@@ -94,14 +94,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-offset-of-the-end",
-        "the offset delivered is where the record ends",
+        "the offset delivered with ordered messages is the end of the record",
         breaks=_POSITION,
         settings=_position(lambda message: _moved(message, offset=message.size)),
         way=BOUNDARY,
     ),
     fault(
         "order-size-without-length",
-        "the size delivered leaves the record's 4 length bytes out",
+        "the size delivered with ordered messages omits the record's 4 length bytes",
         breaks=_POSITION,
         may_break=_LAYOUT,
         settings=_position(lambda message: _moved(message, size=-4)),
@@ -109,7 +109,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-size-of-the-body",
-        "the size delivered of every other message is that of its body",
+        "the size delivered with every second ordered message is that of its body alone",
         breaks=_POSITION,
         may_break=_LAYOUT,
         settings=_position(_of_the_body_when_headed),
@@ -117,14 +117,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-offset-always-zero",
-        "the offset delivered is always 0",
+        "the offset delivered with ordered messages is always 0",
         breaks=f"{_INCREASING} {_POSITION}",
         settings=_position(lambda message: packed.position(0, message.size)),
         way=MISSING,
     ),
     fault(
         "order-offset-within-a-page",
-        "the offset delivered begins anew every 1000 bytes",
+        "the offset delivered with ordered messages restarts from 0 every 1000 bytes",
         breaks=_INCREASING,
         may_break=_POSITION,
         settings=_position(lambda message: packed.position(message.offset % 1000, message.size)),
@@ -132,7 +132,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-attempts-stay",
-        "attempts stay at 1 however often a message is pushed",
+        "ordered messages always have attempts 1, even when redelivered",
         breaks="smart.order.attempts",
         may_break="consume.attempts consume.plain-topic smart.history.kept smart.history.order",
         overrides=counted(_stay_at_one),

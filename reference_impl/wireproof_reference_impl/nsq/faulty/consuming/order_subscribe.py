@@ -84,7 +84,7 @@ _HISTORY = "smart.history.order smart.history.kept"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "order-not-a-must",
-        "plain SUB is taken on an ordered topic",
+        "SUB instead of SUB_ORDER is accepted on an ordered topic",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
         overrides=_ruled(_anything_goes),
@@ -92,7 +92,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-is-must-other-code",
-        "plain SUB on an ordered topic is refused with E_INVALID",
+        "SUB instead of SUB_ORDER on an ordered topic is refused with E_INVALID",
         breaks=_MUST,
         may_break="smart.order.is-must-advanced",
         overrides=_ruled(_other_code),
@@ -100,21 +100,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-not-a-must-on-known-channels",
-        "plain SUB is taken on a channel of an ordered topic that exists already",
+        "SUB instead of SUB_ORDER is accepted on an existing channel of an ordered topic",
         breaks=_MUST,
         overrides=_ruled(_not_on_known_channels),
         way=CONDITION,
     ),
     fault(
         "order-not-a-must-with-a-tag",
-        "plain SUB with a desired tag is taken on an ordered topic",
+        "SUB instead of SUB_ORDER is accepted on an ordered topic from clients with a desired tag",
         breaks=_MUST,
         overrides=_ruled(_not_when_tagged),
         way=CONDITION,
     ),
     fault(
         "order-no-second-client",
-        "a second ordered client of a channel is refused",
+        "a second client of an ordered channel is refused",
         breaks=_COMMAND,
         may_break=f"{_ONE} {_IN_ORDER} {_AGAIN} {_HISTORY}",
         overrides=_ruled(_no_second_client),
@@ -122,21 +122,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "order-no-negotiation",
-        "an ordered subscription is refused when features were negotiated",
+        "SUB_ORDER is refused when features were negotiated",
         breaks=_COMMAND,
         overrides=_ruled(_no_negotiation),
         way=CONDITION,
     ),
     fault(
         "order-tagged-answered-otherwise",
-        "an ordered subscription with a desired tag is refused in a response frame",
+        "SUB_ORDER with a desired tag is refused in a response frame instead of an error frame",
         breaks=_COMMAND,
         overrides=(*_ruled(_no_tag), answered_with_a_response(_is_ordered_command)),
         way=WRONG_VALUE,
     ),
     fault(
         "order-no-known-channel",
-        "an ordered subscription to a channel that was left is refused",
+        "SUB_ORDER to a channel that all clients have left is refused",
         breaks=_COMMAND,
         may_break=f"{_IN_ORDER} {_AGAIN} {_INCREASING} {_POSITION} {_HISTORY}",
         overrides=_ruled(_no_known_channel),

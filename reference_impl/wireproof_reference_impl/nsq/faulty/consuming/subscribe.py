@@ -132,14 +132,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "support-refused-when-negotiated",
-        "extend_support is overlooked when features are negotiated",
+        "extend_support is ignored when features are negotiated",
         way=CONDITION,
         breaks=_ACCEPTED,
         overrides=_refusing(lambda wish: wish.topic_extend and wish.identity.feature_negotiation),
     ),
     fault(
         "support-given-a-tag-when-negotiated",
-        "clients with extend_support that negotiate features and desire no tag are given one",
+        "clients that negotiate features with extend_support and desire no tag are given a tag",
         way=WRONG_VALUE,
         breaks=_ACCEPTED,
         may_break="dispatch.to-matching",
@@ -147,7 +147,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     lenient(
         "support-not-needed",
-        "clients without extend_support subscribe to ext topics",
+        "clients without extend_support may subscribe to ext topics",
         _unless(_lacks_support),
         way=MISSING,
         breaks=_NEEDED,
@@ -155,7 +155,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     lenient(
         "support-not-needed-with-tag",
-        "clients with a desired tag subscribe to ext topics without extend_support",
+        "clients with a desired tag may subscribe to ext topics without extend_support",
         _unless(lambda wish: _lacks_support(wish) and bool(wish.identity.desired_tag)),
         way=CONDITION,
         breaks=_NEEDED,
@@ -163,35 +163,37 @@ FAULTS: tuple[Preset, ...] = (
     ),
     lenient(
         "support-not-needed-when-negotiated",
-        "clients that negotiate features subscribe to ext topics without extend_support",
+        "clients that negotiate features may subscribe to ext topics without extend_support",
         _unless(lambda wish: _lacks_support(wish) and wish.identity.feature_negotiation),
         way=CONDITION,
         breaks=_NEEDED,
     ),
     lenient(
         "support-not-refused",
-        "clients with extend_support subscribe to plain topics",
+        "clients with extend_support may subscribe to topics without ext support",
         _unless(_has_too_much),
         way=MISSING,
         breaks=_REFUSED,
     ),
     lenient(
         "support-not-refused-with-tag",
-        "clients with extend_support and a desired tag subscribe to plain topics",
+        "clients with extend_support and a desired tag may subscribe to topics without ext "
+        "support",
         _unless(lambda wish: _has_too_much(wish) and bool(wish.identity.desired_tag)),
         way=CONDITION,
         breaks=_REFUSED,
     ),
     lenient(
         "support-not-refused-when-negotiated",
-        "clients that negotiate features subscribe to plain topics with extend_support",
+        "clients that negotiate features may subscribe to topics without ext support with "
+        "extend_support",
         _unless(lambda wish: _has_too_much(wish) and wish.identity.feature_negotiation),
         way=CONDITION,
         breaks=_REFUSED,
     ),
     fault(
         "tag-refused-on-plain-topic",
-        "clients with a desired tag are refused on plain topics",
+        "clients with a desired tag cannot subscribe to topics without ext support",
         way=WRONG_VALUE,
         breaks=_IGNORED,
         overrides=_refusing(
@@ -204,14 +206,15 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "tag-kept-on-plain-topic",
-        "clients with a desired tag get nothing on plain topics",
+        "clients with a desired tag receive nothing from topics without ext support",
         way=MISSING,
         breaks=_IGNORED,
         overrides=(replaced(subscribe_rules, "desired_tag", _tag_everywhere),),
     ),
     fault(
         "tag-refused-when-negotiated",
-        "clients with a desired tag that negotiate features are refused on plain topics",
+        "clients that negotiate features and desire a tag cannot subscribe to topics without "
+        "ext support",
         way=CONDITION,
         breaks=_IGNORED,
         overrides=_refusing(

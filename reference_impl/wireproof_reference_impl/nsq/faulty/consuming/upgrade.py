@@ -142,49 +142,51 @@ _RULES = "upgrade.subscribe-rules"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "upgrade-loses-records",
-        "an upgrade removes the old records",
+        "upgrading a topic to ext deletes its stored messages",
         way=MISSING,
         breaks=_OLD,
         overrides=_rewriting(_no_records),
     ),
     fault(
         "upgrade-keeps-one-record",
-        "an upgrade keeps only the last of the old records",
+        "upgrading a topic to ext keeps only the last of its stored messages",
         way=BOUNDARY,
         breaks=_OLD,
         overrides=_rewriting(_last_record),
     ),
     fault(
         "upgrade-indicates-old-records",
-        "an upgrade sets the indicator on old records that have no ext part",
+        "upgrading a topic to ext sets the indicator bits in old records, which have no ext part",
         way=WRONG_VALUE,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_rewriting(_indicated_records),
     ),
     fault(
         "upgrade-indicates-the-first-record",
-        "an upgrade sets the indicator on the first old record, which has no ext part",
+        "upgrading a topic to ext sets the indicator bits in its first record, which has no ext "
+        "part",
         way=BOUNDARY,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_rewriting(_first_indicated),
     ),
     fault(
         "upgrade-empties-records",
-        "an upgrade overwrites the bodies of old records with zeros",
+        "upgrading a topic to ext overwrites the bodies of its stored messages with zeros",
         way=WRONG_VALUE,
         breaks=_OLD,
         overrides=_rewriting(_emptied_records),
     ),
     fault(
         "upgrade-versions-old-records",
-        "an upgrade puts a version of ext into old records and no indicator",
+        "upgrading a topic to ext inserts an ext version into old records without the indicator "
+        "bits",
         way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_rewriting(lambda records: _with_part(records, b"\0", 0)),
     ),
     fault(
         "upgrade-gives-headers-to-old-records",
-        "an upgrade gives old records an empty JSON header",
+        "upgrading a topic to ext gives its stored messages an empty JSON header",
         way=EXTRA,
         breaks=f"{_UPGRADED} {_OLD}",
         overrides=_rewriting(
@@ -193,14 +195,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "upgrade-not-done-when-used",
-        "the upgrade of a topic that has messages is answered and not done",
+        "upgrading a topic that has messages is answered with success but not done",
         way=CONDITION,
         breaks=f"{_ACCEPT} {_OLD}",
         overrides=(Override(Topic, "upgrade", _when_empty),),
     ),
     fault(
         "upgrade-refuses-headers-when-used",
-        "an upgraded topic that had messages still refuses headers",
+        "a topic that had messages before its upgrade to ext still refuses headers",
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break="upgrade.old-messages",
@@ -208,7 +210,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "upgrade-loses-headers",
-        "headers published after an upgrade are lost",
+        "headers published after a topic's upgrade to ext are lost",
         way=MISSING,
         breaks=_ACCEPT,
         may_break=(
@@ -218,14 +220,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "upgrade-old-layout-for-old",
-        "messages from before an upgrade are delivered without an ext part",
+        "messages from before a topic's upgrade to ext are delivered without an ext part",
         way=MISSING,
         breaks=_OLD,
         settings={"delivery.extend": _old_layout_for_old},
     ),
     fault(
         "upgrade-old-read-as-new",
-        "messages from before an upgrade lose their first byte",
+        "messages from before a topic's upgrade to ext lose their first byte",
         way=WRONG_VALUE,
         breaks=_OLD,
         may_break="consume.plain-topic subscribe.support-refused subscribe.tag-ignored",
@@ -233,21 +235,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "upgrade-keeps-old-rules",
-        "after an upgrade the subscribe rules of a plain topic still hold",
+        "after its upgrade to ext, a topic still refuses and accepts subscribers as before",
         way=WRONG_VALUE,
         breaks=_RULES,
         overrides=ruled(_born_kind),
     ),
     lenient(
         "upgrade-needs-no-support",
-        "an upgraded topic takes clients without extend_support",
+        "a topic upgraded to ext accepts clients without extend_support",
         _need_forgotten,
         way=MISSING,
         breaks=_RULES,
     ),
     lenient(
         "upgrade-needs-no-support-with-tag",
-        "an upgraded topic takes clients with a desired tag without extend_support",
+        "a topic upgraded to ext accepts clients with a desired tag without extend_support",
         _need_forgotten_with_tag,
         way=CONDITION,
         breaks=_RULES,

@@ -132,28 +132,28 @@ _SIZE = "parser.size"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "length-65535-halts",
-        "the broker dies of a header length of 65535",
+        "a header length of 65535 crashes the broker",
         way=BOUNDARY,
         breaks=_LENGTH,
         overrides=_raising(_MOST_LENGTH - 1, Halt),
     ),
     fault(
         "length-65534-deafens",
-        "a connection is not listened to any more after a header length above 65533",
+        "after a header length above 65533, the broker reads nothing more from the connection",
         way=BOUNDARY,
         breaks=_LENGTH,
         overrides=_raising(_MOST_LENGTH - 2, Deaf),
     ),
     fault(
         "length-65534-halts-unless-json",
-        "the broker dies of a header length above 65533 when the header is no JSON object",
+        "a header length above 65533 crashes the broker if the header is not a JSON object",
         way=CONDITION,
         breaks=_LENGTH,
         overrides=_split(_halting_unless_json),
     ),
     fault(
         "length-32768-deafens",
-        "a connection is not listened to any more after a header length above 32767",
+        "after a header length above 32767, the broker reads nothing more from the connection",
         way=MISSING,
         breaks=_LENGTH,
         may_break="consume.body-intact consume.layout",
@@ -161,7 +161,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-signed",
-        "header lengths from 32768 on are taken for negative ones",
+        "header lengths from 32768 on are read as negative numbers",
         way=BOUNDARY,
         breaks="consume.layout",
         may_break=(
@@ -186,21 +186,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "length-counts-itself",
-        "header lengths above 255 are taken to count their own two bytes",
+        "header lengths above 255 are read as including their own two bytes",
         way=WRONG_VALUE,
         breaks="publish.accept",
         overrides=_split(_counting_itself),
     ),
     fault(
         "beyond-clamped",
-        "a header length beyond the frame is cut down to fit",
+        "a header length beyond the end of the frame is reduced to fit",
         way=WRONG_VALUE,
         breaks=_BEYOND,
         overrides=_split(_clamped),
     ),
     fault(
         "beyond-no-header",
-        "a header length beyond the frame is taken for no header",
+        "a header length beyond the end of the frame is read as no header",
         way=WRONG_VALUE,
         breaks=_BEYOND,
         may_break="consume.body-intact",
@@ -208,14 +208,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "beyond-by-one",
-        "a header length one byte beyond the frame is overlooked",
+        "a header length one byte beyond the end of the frame is accepted",
         way=BOUNDARY,
         breaks=_BEYOND,
         overrides=_split(_one_beyond),
     ),
     fault(
         "beyond-halts",
-        "the broker dies of a header length beyond the frame",
+        "a header length beyond the end of the frame crashes the broker",
         way=MISSING,
         breaks=_BEYOND,
         may_break="dispatch.not-ready http.header-json parser.header-length",
@@ -223,7 +223,8 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "beyond-deafens",
-        "a connection is not listened to any more after a header length beyond the frame",
+        "after a header length beyond the end of the frame, the broker reads nothing more from "
+        "the connection",
         way=MISSING,
         breaks=_BEYOND,
         may_break="parser.in-step",
@@ -231,7 +232,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "size-negative-waits",
-        "a negative size is taken for a huge one and waited for",
+        "a negative size is read as a huge one, and the broker waits for that many bytes",
         way=WRONG_VALUE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
@@ -239,7 +240,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "size-oversize-waits",
-        "an oversize body is waited for before it is refused",
+        "the broker waits for all of an oversized body before it refuses it",
         way=LATE,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
@@ -247,7 +248,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "size-least-waits",
-        "of the negative sizes the least one is waited for",
+        "the broker waits for a body when the size is the smallest negative number",
         way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
@@ -255,7 +256,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "size-greatest-waits",
-        "of the sizes above the limit the greatest one is waited for",
+        "the broker waits for a body when the size is the greatest possible number",
         way=BOUNDARY,
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",

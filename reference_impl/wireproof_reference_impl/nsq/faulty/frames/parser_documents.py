@@ -103,42 +103,42 @@ def _identified(change: Callable[[Connection, bytes], bytes]) -> tuple[Override,
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "identify-deep-halts",
-        "the broker dies of an IDENTIFY that is nested more than 250 deep",
+        "an IDENTIFY nested more than 250 levels deep crashes the broker",
         overrides=_identified(_deep_halts),
     ),
     parser_fault(
         "identify-number-sticks",
-        "the broker hangs once an IDENTIFY has a number of ten digits or more",
+        "a number of ten digits or more in an IDENTIFY hangs the broker",
         overrides=_identified(_far_number_sticks),
     ),
     parser_fault(
         "identify-open-string-deafens",
-        "a connection hangs over an IDENTIFY with a string that is not closed",
+        "an IDENTIFY with an unterminated string hangs its connection",
         overrides=_identified(_open_string_deafens),
     ),
     parser_fault(
         "identify-twice-leaks",
-        "a connection whose IDENTIFY has a name twice is never let go of",
+        "a connection whose IDENTIFY has a duplicate name is never closed",
         overrides=_identified(_name_twice_leaks),
     ),
     parser_fault(
         "header-escaped-nul-cuts",
-        "a header is stored up to an escaped NUL only",
+        "a stored header is truncated at an escaped NUL",
         overrides=(storing_header(_cut_at_escaped_nul),),
     ),
     parser_fault(
         "header-long-value-deafens",
-        "a connection hangs over a string of 4096 bytes or more in a header",
+        "a string of 4096 bytes or more in a header hangs the connection",
         overrides=(*HARMS, replaced(frame_reading, "split_header", _long_value_deafens)),
     ),
     parser_fault(
         "header-refused-desyncs",
-        "the first byte behind a publish is lost whose header was refused",
+        "the first byte after a publish with a refused header is lost",
         overrides=(*HARMS, refused(_refusal_desyncs)),
     ),
     parser_fault(
         "header-refused-loses-next",
-        "the next message of anybody is answered and lost after a header was refused",
+        "after a refused header, the next message from any client is answered OK and lost",
         overrides=(*HARMS, refused(_refusal_loses_next)),
     ),
 )

@@ -44,36 +44,37 @@ def _nul_unseen(request: Request, body: bytearray) -> bytes:
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "http-headers-halt",
-        "the broker dies of a request with more than a hundred headers",
+        "an HTTP request with more than a hundred headers crashes the broker",
         {"http.body": _many_headers_halt},
         overrides=HARMS,
     ),
     parser_fault(
         "http-long-value-deafens",
-        "a request with a header of more than 60000 bytes is never answered",
+        "an HTTP request with a header of more than 60000 bytes is never answered",
         {"http.body": _long_value_deafens},
         overrides=HARMS,
     ),
     parser_fault(
         "http-nul-halts",
-        "the broker dies of an escaped NUL in a query",
+        "an escaped NUL in an HTTP query crashes the broker",
         {"http.body": _nul_halts},
         overrides=HARMS,
     ),
     parser_fault(
         "http-escape-deafens",
-        "a request whose query has a percent sign without two digits behind is never answered",
+        "an HTTP request whose query has a percent sign without two digits after it is never "
+        "answered",
         {"http.body": _bad_escape_deafens},
         overrides=HARMS,
     ),
     parser_fault(
         "http-body-recoded",
-        "a body is taken for text in Latin-1, and stored in UTF-8",
+        "the body of an HTTP request is decoded as Latin-1 and stored as UTF-8",
         {"http.body": _recoded},
     ),
     parser_fault(
         "http-nul-body-unseen",
-        "a body that begins with a NUL is taken for none",
+        "the body of an HTTP request that begins with a NUL is read as empty",
         {"http.body": _nul_unseen},
     ),
 )

@@ -135,52 +135,52 @@ def _is_end_mark(message: Message) -> bool:
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "size-low-bits",
-        "of a size only the low 24 bits are read",
+        "only the low 24 bits of a size are read",
         overrides=_declared(_low_bits),
     ),
     parser_fault(
         "size-magnitude",
-        "a negative size is read without its sign",
+        "the sign of a negative size is ignored",
         overrides=_declared(_magnitude),
     ),
     parser_fault(
         "size-65536-by-one",
-        "of a message of 65536 bytes the last one is lost",
+        "a message of 65536 bytes loses its last byte",
         overrides=(storing(_full_cut),),
     ),
     parser_fault(
         "size-identify-zero-deafens",
-        "a connection is not listened to any more after an IDENTIFY of size 0",
+        "after an IDENTIFY of size 0, the broker reads nothing more from the connection",
         overrides=_declared(_zero_deafens),
     ),
     parser_fault(
         "size-least-closes-another",
-        "the smallest signed size or count ends the connection of a subscriber beside",
+        "the smallest signed size or count closes the connection of another subscriber",
         overrides=_declared(_least_closes_another),
     ),
     parser_fault(
         "count-negative-halts",
-        "the broker dies of a batch that counts less than -1 messages",
+        "a batch with a message count below -1 crashes the broker",
         overrides=_declared(_negative_count_halts),
     ),
     parser_fault(
         "count-hoards",
-        "room is made, and never given back, for all of the 65537 or more messages of a batch",
+        "a batch with a count of 65537 or more messages leaks memory for all of them",
         overrides=_declared(_room_for_all),
     ),
     parser_fault(
         "message-size-sticks",
-        "the broker hangs once a message in a batch claims 16 MiB or more",
+        "a message size of 16 MiB or more in a batch hangs the broker",
         overrides=_declared(_huge_sticks),
     ),
     parser_fault(
         "batch-twins-lost",
-        "a message of a batch that is the same as the one before it is answered and lost",
+        "a message in a batch that equals the one before it is answered OK and lost",
         overrides=(_batch(_without_twins),),
     ),
     parser_fault(
         "header-fills-frame-halts",
-        "the broker dies of a header length that leaves no byte for the body",
+        "a header length that leaves no byte for the body crashes the broker",
         overrides=(
             *HARMS,
             replaced(frame_reading, "split_header", _nothing_behind_header_halts),
@@ -188,17 +188,17 @@ FAULTS: tuple[Preset, ...] = (
     ),
     parser_fault(
         "body-zeros-cut",
-        "the last byte of a body of NULs alone is lost",
+        "a body that consists of NUL bytes loses its last byte",
         overrides=(storing(_zeros_cut),),
     ),
     parser_fault(
         "body-line-ends-it",
-        "a body ends where something like a NOP stands in it",
+        "a body is truncated where it contains something like a NOP command",
         overrides=(storing(_ended_by_line),),
     ),
     parser_fault(
         "body-end-mark-lost",
-        "a message that begins with four bytes of all ones is taken for the end of the queue",
+        "a message that begins with four bytes of 0xff is read as the end of the queue",
         overrides=losing(_is_end_mark),
     ),
 )

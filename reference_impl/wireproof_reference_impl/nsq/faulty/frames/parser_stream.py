@@ -80,27 +80,27 @@ def _cut(change: Callable[[Connection], None]) -> tuple[Override, ...]:
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "split-size-desyncs",
-        "of a size that comes in two pieces the first is forgotten",
+        "the first piece of a size that arrives in two pieces is dropped",
         overrides=_segments(_split_size_loses_begin),
     ),
     parser_fault(
         "split-magic-halts",
-        "the broker dies of a magic that comes in two pieces",
+        "a magic that arrives in two pieces crashes the broker",
         overrides=_segments(_split_magic_halts),
     ),
     parser_fault(
         "split-feed-lost",
-        "the end of a command line is overlooked where it comes alone",
+        "the end of a command line is not recognised if it arrives alone",
         overrides=_segments(_lone_feed_lost),
     ),
     parser_fault(
         "cut-leaks",
-        "a connection that ends inside a body is never let go of",
+        "a connection that its client ends inside a body is never closed",
         overrides=_cut(_cut_leaks),
     ),
     parser_fault(
         "cut-hoards",
-        "for every connection that ends inside a body a megabyte is kept for ever",
+        "every connection that ends inside a body leaks a megabyte of memory",
         overrides=_cut(_cut_hoards),
     ),
 )

@@ -160,72 +160,73 @@ def _refused(change: Callable[[Connection, Refusal], None]) -> tuple[Override, .
 FAULTS: tuple[Preset, ...] = (
     parser_fault(
         "word-nul-halts",
-        "the broker dies of a NUL in a word of a command line",
+        "a NUL byte in a word of a command line crashes the broker",
         overrides=_lines(_nul_halts),
     ),
     parser_fault(
         "word-long-halts",
-        "the broker dies of a word of 256 bytes or more",
+        "a word of 256 bytes or more in a command line crashes the broker",
         overrides=_lines(_long_halts),
     ),
     parser_fault(
         "word-digits-stick",
-        "the broker hangs over a number of a hundred digits or more",
+        "a number of a hundred digits or more in a command line hangs the broker",
         overrides=_lines(_many_digits_stick),
     ),
     parser_fault(
         "partition-sticks",
-        "the broker hangs once a publish or a SUB names a partition of 2**63 or more",
+        "a publish or SUB with a partition of 2**63 or more hangs the broker",
         overrides=_lines(_far_partition_sticks),
     ),
     parser_fault(
         "rdy-overflow-halts",
-        "the broker dies of a RDY count of 2**31 or more",
+        "an RDY count of 2**31 or more crashes the broker",
         overrides=_lines(_rdy_overflow_halts),
     ),
     parser_fault(
         "rdy-negative-closes-another",
-        "a negative RDY count ends the connection of a subscriber beside as well",
+        "a negative RDY count also closes the connection of another subscriber",
         overrides=_lines(_rdy_negative_closes_another),
     ),
     parser_fault(
         "req-overflow-halts",
-        "the broker dies of a REQ delay of 2**31 ms or more",
+        "an REQ delay of 2**31 ms or more crashes the broker",
         overrides=_lines(_req_overflow_halts),
     ),
     parser_fault(
         "id-negative-halts",
-        "the broker dies of a message id whose first bit is set",
+        "a message id whose first bit is set crashes the broker",
         overrides=_lines(_negative_id_halts),
     ),
     parser_fault(
         "id-zero-hoards",
-        "for every message id of zeros a megabyte is kept for ever",
+        "every message id of zeros leaks a megabyte of memory",
         overrides=_lines(_zero_id_hoards),
     ),
     parser_fault(
         "unknown-hoards",
-        "for every unknown command a megabyte is kept for ever",
+        "every unknown command leaks a megabyte of memory",
         overrides=_refused(_unknown_hoards),
     ),
     parser_fault(
         "unknown-leaks",
-        "a connection on which an unknown command came is never let go of",
+        "a connection that received an unknown command is never closed",
         overrides=_refused(_unknown_leaks),
     ),
     parser_fault(
         "bad-channel-closes-another",
-        "a SUB to a channel with no valid name ends another subscriber's connection, not its own",
+        "a SUB with an invalid channel name closes another subscriber's connection instead of "
+        "its own",
         overrides=_refused(partial(_closes_another, code=E_BAD_CHANNEL, subscribed=True)),
     ),
     parser_fault(
         "bad-topic-closes-another",
-        "a topic with no valid name ends another publisher's connection, not the one it came on",
+        "an invalid topic name closes another publisher's connection instead of its own",
         overrides=_refused(partial(_closes_another, code=E_BAD_TOPIC, subscribed=False)),
     ),
     parser_fault(
         "bad-topic-loses-next",
-        "the message behind a publish to a topic with no valid name is answered and lost",
+        "the message after a publish with an invalid topic name is answered OK and lost",
         overrides=_refused(_bad_topic_loses_next),
     ),
 )

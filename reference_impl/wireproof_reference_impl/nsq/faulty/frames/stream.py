@@ -226,7 +226,7 @@ _STEP = "parser.in-step"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "cut-published",
-        "what came of a frame that was cut off is published",
+        "the part received of a truncated frame is published",
         way=MISSING,
         breaks=_CUT,
         overrides=_cut(_as_it_came),
@@ -234,7 +234,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "cut-padded",
-        "a frame that was cut off is published with zeros in place of the rest",
+        "a truncated frame is published with zeros in place of the missing bytes",
         way=WRONG_VALUE,
         breaks=_CUT,
         overrides=_cut(_zero_padded),
@@ -242,7 +242,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "cut-by-one-published",
-        "a frame that lacks its last byte is published",
+        "a frame that lacks only its last byte is published",
         way=BOUNDARY,
         breaks=_CUT,
         overrides=_cut(_one_byte_short),
@@ -250,14 +250,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pieces-answered-twice",
-        "a frame that came in pieces is answered twice",
+        "a frame that arrives in several pieces is answered twice",
         way=EXTRA,
         breaks=_PIECES,
         overrides=_arranged(_answered_twice_in_pieces),
     ),
     fault(
         "pieces-lose-the-end",
-        "a body that came in pieces loses its last byte",
+        "a body that arrives in several pieces loses its last byte",
         way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.layout consume.plain-topic parser.header-length",
@@ -265,7 +265,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pieces-end-at-4096",
-        "a body that came in pieces loses what is beyond 4096 bytes",
+        "a body that arrives in several pieces is truncated to 4096 bytes",
         way=BOUNDARY,
         breaks=_PIECES,
         may_break="consume.body-intact consume.plain-topic",
@@ -280,7 +280,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "half-frame-dropped",
-        "the part of a frame that came with another one is forgotten",
+        "an incomplete frame that arrives together with a complete one is dropped",
         way=MISSING,
         breaks=_PIECES,
         overrides=(_behind(_half_frame_dropped),),
@@ -295,7 +295,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "answers-but-the-first-lost",
-        "of several frames in one write only the first is answered",
+        "of several frames in one write, only the first is answered",
         way=MISSING,
         breaks=_PIECES,
         may_break="parser.in-step",
@@ -303,7 +303,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "refused-body-read-again",
-        "the body of a refused frame is read as commands",
+        "the body of a refused frame is parsed as commands",
         way=EXTRA,
         breaks=_STEP,
         may_break=(
@@ -315,7 +315,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "refused-last-byte-read-again",
-        "the last byte of a refused frame is read as a command",
+        "the last byte of a refused frame is parsed as the start of a command",
         way=BOUNDARY,
         breaks=_STEP,
         may_break=(
@@ -327,7 +327,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "refused-spoils-the-next",
-        "the frame after a refused one on its connection fails",
+        "after a refused frame, the next frame on the same connection fails",
         way=WRONG_VALUE,
         breaks=_STEP,
         may_break=(
@@ -339,7 +339,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "refused-spoils-others",
-        "the frame after a refused one fails, on whatever connection it comes",
+        "after a refused frame, the next frame on any connection fails",
         way=CONDITION,
         breaks=_STEP,
         may_break=PUBLISHERS,

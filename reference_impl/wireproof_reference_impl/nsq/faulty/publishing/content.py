@@ -56,7 +56,7 @@ _VERSION = "consume.version"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "header-marshalled-anew",
-        "a header published over TCP is read and written anew, names sorted",
+        "a header published over TCP is parsed and serialized again, with its names sorted",
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break="disk.layout",
@@ -64,7 +64,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-stripped",
-        "white space around a header is lost",
+        "white space around a header is removed",
         way=BOUNDARY,
         breaks=_HEADER,
         may_break="disk.layout",
@@ -72,7 +72,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-without-internal-names",
-        "names that begin with ## are taken out of the header",
+        "header names that begin with ## are removed",
         way=MISSING,
         breaks=_HEADER,
         may_break="consume.batch disk.layout publish.mpub-ext upgrade.subscribe-rules",
@@ -96,7 +96,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-cut-at-255",
-        "headers lose what is beyond 255 bytes",
+        "headers are truncated to 255 bytes",
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
@@ -104,7 +104,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-cut-at-4096",
-        "headers lose what is beyond 4096 bytes",
+        "headers are truncated to 4096 bytes",
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
@@ -112,7 +112,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-cut-at-32767",
-        "headers lose what is beyond 32767 bytes",
+        "headers are truncated to 32767 bytes",
         way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
@@ -120,7 +120,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "header-lost",
-        "a message with a header is delivered without it",
+        "a message with a header is delivered without the header",
         way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
@@ -128,7 +128,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "body-without-last-line-feed",
-        "the last line feed of a body is lost",
+        "a line feed at the end of a body is removed",
         way=BOUNDARY,
         breaks=_BODY,
         may_break="upgrade.old-messages",
@@ -136,7 +136,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "body-behind-odd-header",
-        "the first byte of the body is lost when the header's length is odd and above 200",
+        "the first body byte is lost if the header's length is odd and above 200",
         way=CONDITION,
         breaks=_BODY,
         may_break=(
@@ -147,7 +147,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "body-without-header",
-        "the first byte of the body of a message without a header is lost on ext topics",
+        "on ext topics, a message without a header loses its first body byte",
         way=CONDITION,
         breaks=_BODY,
         may_break=READERS,
@@ -155,7 +155,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "body-cut-at-nul",
-        "a body ends at its first NUL",
+        "bodies are truncated at the first NUL byte",
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
@@ -163,7 +163,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "body-cut-at-65535",
-        "bodies lose what is beyond 65535 bytes",
+        "bodies are truncated to 65535 bytes",
         way=BOUNDARY,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",
@@ -171,7 +171,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "body-as-text",
-        "bytes of a body that are no UTF-8 are replaced",
+        "body bytes that are not valid UTF-8 are replaced",
         way=WRONG_VALUE,
         breaks=_BODY,
         may_break="consume.plain-topic http.accept parser.segmentation upgrade.old-messages",

@@ -129,7 +129,7 @@ _ANY_VALUES = {"http.header": reader(values=lambda fields: None)}
 FAULTS: tuple[Preset, ...] = (
     fault(
         "http-answer-in-lower-case",
-        "success over HTTP is answered with ok",
+        "a successful HTTP publish is answered with ok in lower case",
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break=(
@@ -140,7 +140,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-status-202",
-        "success over HTTP has status 202",
+        "a successful HTTP publish is answered with status 202",
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         may_break=(
@@ -151,7 +151,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-answer-empty",
-        "success over HTTP has an empty answer",
+        "a successful HTTP publish is answered with an empty body",
         way=MISSING,
         breaks=_ACCEPT,
         may_break="http.header-json http.trace-empty parser.header-length",
@@ -159,7 +159,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-body-cut",
-        "the last byte of the request body is lost",
+        "the last byte of a message published over HTTP is lost",
         way=BOUNDARY,
         breaks=_ACCEPT,
         may_break="dispatch.to-matching http.header-stored http.value-exact http.x-nsqext",
@@ -167,7 +167,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-body-unescaped",
-        "percent signs and plus signs in the request body are taken for escapes",
+        "percent and plus signs in a message published over HTTP are decoded as URL escapes",
         way=WRONG_VALUE,
         breaks=_ACCEPT,
         overrides=_entry(
@@ -178,7 +178,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-header-lost",
-        "ext is read and not stored",
+        "a header published over HTTP in the parameter ext is validated but not stored",
         way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.accept http.value-exact http.x-nsqext-override parser.header-length",
@@ -186,7 +186,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-header-emptied",
-        "the header stored has no names",
+        "a header published over HTTP is stored as an empty JSON object",
         way=MISSING,
         breaks=f"{_STORED} {_X}",
         may_break="http.value-exact http.x-nsqext-override parser.header-length",
@@ -194,7 +194,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-header-first-name",
-        "only the first name of ext is stored",
+        "only the first name of the HTTP parameter ext is stored",
         way=BOUNDARY,
         breaks=_STORED,
         may_break="http.value-exact",
@@ -202,7 +202,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-header-lower-case",
-        "the names of ext are stored in lower case",
+        "names in the HTTP parameter ext are stored in lower case",
         way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact",
@@ -212,7 +212,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-header-as-text",
-        "ext is stored as a JSON string",
+        "the HTTP parameter ext is stored as a JSON string instead of an object",
         way=WRONG_VALUE,
         breaks=_STORED,
         may_break="http.value-exact http.x-nsqext http.x-nsqext-override parser.header-length",
@@ -222,7 +222,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-unescaped-twice",
-        "ext is unescaped once more than it was escaped",
+        "the HTTP parameter ext is URL-decoded twice",
         way=WRONG_VALUE,
         breaks=_EXACT,
         may_break="http.header-json",
@@ -230,7 +230,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-digits-as-numbers",
-        "values of digits are stored as numbers",
+        "values in the HTTP parameter ext that consist of digits are stored as numbers",
         way=CONDITION,
         breaks=_STORED,
         may_break=_EXACT,
@@ -241,14 +241,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-numbers-through-floats",
-        "numbers in ext are taken and stored as the nearest float",
+        "numbers in the HTTP parameter ext are accepted and stored as the nearest float",
         way=BOUNDARY,
         breaks=_EXACT,
         settings={"http.build_header": _numbers_through_floats, **_ANY_VALUES},
     ),
     fault(
         "x-nsqext-case-kept",
-        "the names of request headers are stored as they were spelled",
+        "names from X-NSQEXT- request headers are stored with their letter case as sent",
         way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
@@ -256,7 +256,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "x-nsqext-overlooked",
-        "request headers are not added",
+        "X-NSQEXT- request headers are ignored",
         way=MISSING,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override publish.header-name",
@@ -264,7 +264,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "x-nsqext-as-numbers",
-        "values of digits in request headers are stored as numbers",
+        "values of X-NSQEXT- request headers that consist of digits are stored as numbers",
         way=CONDITION,
         breaks=_X,
         may_break="http.value-exact",
@@ -275,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "x-nsqext-first-only",
-        "only the first request header is added",
+        "only the first X-NSQEXT- request header is stored",
         way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact",
@@ -283,7 +283,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "x-nsqext-instead-of-ext",
-        "request headers take the place of ext",
+        "X-NSQEXT- request headers replace the parameter ext instead of being added to it",
         way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact",
@@ -291,7 +291,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "x-nsqext-with-prefix",
-        "request headers are stored under their whole name",
+        "X-NSQEXT- request headers are stored with the prefix in their name",
         way=WRONG_VALUE,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
@@ -301,7 +301,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "x-nsqext-not-one-letter",
-        "request headers with a name of one letter are not added",
+        "X-NSQEXT- request headers with a name of one letter after the prefix are ignored",
         way=BOUNDARY,
         breaks=_X,
         may_break="http.value-exact http.x-nsqext-override",
@@ -309,14 +309,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-ext-text",
-        "an ext that is no JSON at all is taken for an empty one",
+        "an HTTP parameter ext that is not JSON is read as an empty object",
         way=MISSING,
         breaks=_JSON,
         settings=_taking(lambda ext: ext[:1].isalpha() and not _is_json(ext)),
     ),
     fault(
         "http-ext-array",
-        "an ext that is JSON but no object is taken for an empty one",
+        "an HTTP parameter ext that is JSON but not an object is read as an empty object",
         way=WRONG_VALUE,
         breaks=_JSON,
         may_break="http.header-stored",
@@ -324,14 +324,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-ext-cut",
-        "an ext that ends too early is taken for an empty one",
+        "an HTTP parameter ext that ends too early is read as an empty object",
         way=BOUNDARY,
         breaks=_JSON,
         settings=_taking(lambda ext: ext.startswith(b"{") and not ext.endswith(b"}")),
     ),
     fault(
         "http-plain-topic-takes-headers",
-        "a header published over HTTP on a plain topic is lost silently",
+        "a header published over HTTP to a topic without ext support is dropped without an error",
         way=MISSING,
         breaks="http.plain-topic",
         overrides=(replaced(publish, "check_support", _taken_anywhere),),

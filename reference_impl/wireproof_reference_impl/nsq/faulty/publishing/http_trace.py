@@ -50,7 +50,7 @@ _EMPTY = "http.trace-empty"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "http-trace-id-as-number",
-        "trace_id in the answer is a number",
+        "trace_id in the HTTP answer to a traced message is a number",
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="http.x-nsqext",
@@ -58,14 +58,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-rawsize-without-header",
-        "rawsize leaves the record's 4 length bytes and head out",
+        "rawsize in the HTTP answer omits the record's length bytes and message head",
         way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answered(lambda stored: _plus(stored, rawsize=stored.size - 30)),
     ),
     fault(
         "http-trace-without-status",
-        "the answer to a traced message has no status",
+        "the HTTP answer to a traced message has no status",
         way=MISSING,
         breaks=_TRACE,
         may_break="http.x-nsqext",
@@ -73,14 +73,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-trace-id-of-the-next",
-        "id in the answer is that of the next message",
+        "id in the HTTP answer to a traced message is that of the next message",
         way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answered(lambda stored: _plus(stored, id=stored.internal_id + 1)),
     ),
     fault(
         "http-trace-id-of-63-bits",
-        "trace ids from 2^63 on are negative in the answer",
+        "trace ids from 2^63 on are negative in the HTTP answer",
         way=BOUNDARY,
         breaks=_TRACE,
         settings=_answered(
@@ -89,7 +89,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-trace-offset-of-the-end",
-        "queue_offset in the answer lies behind the message",
+        "queue_offset in the HTTP answer is the end of the message instead of its beginning",
         way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answered(
@@ -98,7 +98,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-trace-field-renamed",
-        "rawsize is called raw_size",
+        "rawsize is called raw_size in the HTTP answer to a traced message",
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="http.x-nsqext",
@@ -106,7 +106,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-trace-not-answered",
-        "a traced message is answered with OK alone",
+        "a traced message published over HTTP is answered with OK alone",
         way=MISSING,
         breaks=_TRACE,
         may_break="http.x-nsqext",
@@ -114,21 +114,22 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "http-trace-empty-is-zero",
-        "an empty trace id over HTTP counts as trace id 0",
+        "an empty trace id over HTTP is read as trace id 0",
         way=WRONG_VALUE,
         breaks=_EMPTY,
         settings={"http.header": reader(trace=empty_is_zero)},
     ),
     fault(
         "http-trace-empty-fails",
-        "an empty trace id over HTTP fails",
+        "a message with an empty trace id over HTTP is refused",
         way=MISSING,
         breaks=_EMPTY,
         settings={"http.header": reader(trace=empty_fails)},
     ),
     fault(
         "http-trace-empty-beside-others",
-        "an empty trace id beside other names is answered as a traced message",
+        "over HTTP, a header with an empty trace id and other names is answered as a traced "
+        "message",
         way=CONDITION,
         breaks=_EMPTY,
         settings={"http.header": empty_beside_others},

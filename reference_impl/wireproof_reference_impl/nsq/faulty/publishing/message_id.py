@@ -153,7 +153,7 @@ _BATCH = "smart.trace.batch"
 FAULTS: tuple[Preset, ...] = (
     fault(
         "finish-by-anybody",
-        "FIN ends a message whoever holds it",
+        "FIN finishes a message that is in flight to another client",
         breaks="smart.message-id.not-held",
         may_break="smart.order.one-in-flight",
         overrides=(Override(InFlight, "finish", _by_anybody),),
@@ -161,14 +161,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "touch-not-heeded",
-        "TOUCH gives no more time than there was",
+        "TOUCH does not extend the time-out of a message",
         breaks="smart.message-id.touch",
         overrides=(Override(InFlight, "touch", _not_beyond_1_s),),
         way=MISSING,
     ),
     fault(
         "no-heartbeats",
-        "heartbeats never come",
+        "the broker sends no heartbeats",
         breaks="smart.connection.heartbeat",
         may_break="upgrade.open-subscription",
         settings={"output.frame": _without_heartbeats},
@@ -176,35 +176,36 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "put-back-comes-at-once",
-        "REQ with a time-out below 2 s is one without",
+        "REQ ignores delays below 2 s",
         breaks="smart.connection.requeue",
         overrides=(Override(Channel, "put_back", _at_once_below_2_s),),
         way=BOUNDARY,
     ),
     fault(
         "nothing-in-a-response",
-        "an empty line, and a wrong magic, are answered in a response",
+        "an empty line and a wrong magic are refused in a response frame instead of an error "
+        "frame",
         breaks="smart.connection.unknown-command smart.connection.wrong-magic",
         overrides=_in_a_response(lambda command: not command),
         way=BOUNDARY,
     ),
     fault(
         "identify-tells-of-compression",
-        "the answer to IDENTIFY speaks of a compression that nobody asked for",
+        "the answer to IDENTIFY lists a compression that the client did not request",
         breaks="smart.connection.identify",
         settings={"output.identify_json": _with_compression},
         way=EXTRA,
     ),
     fault(
         "unidentified-without-a-code",
-        "a refused IDENTIFY is answered in a response",
+        "an IDENTIFY is refused in a response frame instead of an error frame",
         breaks="smart.connection.identify-refused",
         overrides=_in_a_response(lambda command: command == IDENTIFY),
         way=WRONG_VALUE,
     ),
     fault(
         "batch-without-a-code",
-        "a refused batch is answered in a response",
+        "a batch is refused in a response frame instead of an error frame",
         breaks="smart.connection.batch-refused",
         overrides=_in_a_response(lambda command: command == MPUB),
         way=WRONG_VALUE,
@@ -219,7 +220,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "id-low-half-zero",
-        "the low half of delivered ids is always 0",
+        "the lower half of delivered message ids is always 0",
         breaks=_HALVES,
         may_break=(
             f"{_ANY} {_INTERNAL} {_BATCH} publish.trace-response http.trace-response "
@@ -230,7 +231,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "id-low-half-forgotten",
-        "a message that comes again has lost its trace id",
+        "a redelivered message has lost its trace id",
         breaks=_HALVES,
         may_break="smart.message-id.again",
         overrides=_head(_forgotten_again),
@@ -238,7 +239,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "finish-not-from-2-to-the-63",
-        "FIN does not end messages with trace ids from 2^63 on",
+        "FIN is ignored for messages with trace ids from 2^63 on",
         breaks=_FINISH,
         may_break=(
             f"{TRACED} smart.order.in-order smart.order.layout smart.order.increasing "
@@ -249,7 +250,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "finish-the-oldest-only",
-        "FIN ends only the oldest message that a client holds",
+        "FIN is ignored unless it names the oldest message in flight to the client",
         breaks=_FINISH,
         may_break=(
             "dispatch.to-matching dispatch.fallback dispatch.leave smart.history.kept "
@@ -260,7 +261,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "finish-not-every-third",
-        "FIN of every third message is not heeded the first time",
+        "the first FIN of every third message is ignored",
         breaks=_FINISH,
         may_break=(
             f"{TRACED} consume.batch consume.layout consume.no-header smart.order.in-order "
@@ -275,7 +276,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ids-fall",
-        "internal ids fall from message to message",
+        "internal ids decrease from message to message",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
         settings={"publish.first_id": _far_up, "publish.id_step": -1},
@@ -283,7 +284,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ids-swapped-in-pairs",
-        "of every two messages the first has the greater internal id",
+        "in every pair of messages, the first has the greater internal id",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
         settings={"publish.first_id": _by_partition},
@@ -292,7 +293,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ids-every-tenth-ahead",
-        "every tenth internal id is greater than those that follow it",
+        "every tenth internal id is greater than the ids after it",
         breaks=f"{_GROW} smart.order.increasing",
         may_break="disk.layout",
         overrides=_numbered(_every_tenth_ahead),

@@ -145,49 +145,49 @@ _TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
 FAULTS: tuple[Preset, ...] = (
     _stray(
         "partition-first-for-all",
-        "whatever partition a publish names, the first gets it",
+        "every publish goes to the first partition, whichever partition it names",
         _first,
         breaks=f"{_OWN} {_ORDER}",
         way=WRONG_VALUE,
     ),
     _stray(
         "partition-every-fourth-astray",
-        "every fourth message of a partition goes to the one beside it",
+        "every fourth message for a partition goes to the neighbouring partition",
         _every_fourth_next_door,
         breaks=_OWN,
         way=CONDITION,
     ),
     _stray(
         "partition-batches-to-the-first",
-        "batches go to the first partition, whatever they name",
+        "batches go to the first partition, whichever partition they name",
         _batches_first,
         breaks=_OWN,
         way=CONDITION,
     ),
     _stray(
         "partition-traced-to-the-first",
-        "traced messages go to the first partition, whatever they name",
+        "traced messages go to the first partition, whichever partition they name",
         _traced_first,
         breaks=_TRACE,
         way=WRONG_VALUE,
     ),
     _stray(
         "partition-traced-to-the-second",
-        "traced messages go to the second partition, whatever they name",
+        "traced messages go to the second partition, whichever partition they name",
         _traced_last,
         breaks=_TRACE,
         way=WRONG_VALUE,
     ),
     _stray(
         "partition-odd-trace-ids-astray",
-        "messages with odd trace ids go to the partition beside the one they name",
+        "messages with odd trace ids go to the partition next to the one they name",
         _odd_trace_ids_next_door,
         breaks=_TRACE,
         way=CONDITION,
     ),
     fault(
         "partition-subscribed-to-the-first",
-        "a subscription is to the first partition, whatever it names",
+        "every subscription is to the first partition, whichever partition it names",
         breaks=f"{_SUBSCRIBE} {_OWN} {_ORDER}",
         may_break=f"{_STRAYED} smart.partition.sub-missing",
         overrides=(TOGETHER, Override(subscribe, "find_partition", _always_first)),
@@ -210,7 +210,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-last-byte-lost",
-        "bodies of PUB above 4096 bytes lose their last byte",
+        "PUB bodies above 4096 bytes lose their last byte",
         breaks=_PUBLISH,
         may_break="smart.order.layout smart.order.in-order smart.order.increasing "
         "consume.plain-topic",
@@ -219,7 +219,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-leading-blanks-lost",
-        "bodies of PUB lose blanks and line ends at their front",
+        "PUB bodies lose spaces and line feeds at their start",
         breaks=_PUBLISH,
         may_break="smart.order.layout consume.plain-topic",
         overrides=_bodies(_leading_blanks_lost),
@@ -227,7 +227,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-ok-with-line-feed",
-        "PUB of more than 200 bytes is answered OK and a line feed",
+        "PUB of more than 200 bytes is answered with OK and a line feed",
         breaks=_PUBLISH,
         may_break="smart.partition.pub-failed",
         overrides=_line_feed_above_200(),

@@ -135,7 +135,7 @@ def _refused(
 FAULTS: tuple[Preset, ...] = (
     fault(
         "pub-partition-optional-on-ext-topics",
-        "on ext topics PUB needs no partition, on others it does",
+        "PUB without a partition is accepted on ext topics",
         breaks="smart.partition.required",
         overrides=(Override(publish, "needs_partition", _only_on_plain),),
         way=CONDITION,
@@ -166,7 +166,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "invalid-said-twice",
-        "E_INVALID is said twice, and the connection goes on",
+        "E_INVALID is sent twice and the connection stays open",
         breaks="smart.partition.pub-invalid smart.partition.sub-invalid",
         may_break=_REFUSED,
         settings={"output.frame": _invalid_twice, "output.fatal": _unless_invalid},
@@ -174,7 +174,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-long-names-taken",
-        "PUB takes topic names of more than 64 letters for legal ones",
+        "PUB accepts topic names of more than 64 letters",
         breaks="smart.partition.pub-bad-topic",
         may_break=_REFUSED,
         overrides=(replaced(publish, "is_valid_name", _long_too),),
@@ -190,7 +190,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-size-zero-taken",
-        "a message of no bytes is taken",
+        "an empty message is accepted",
         breaks="smart.partition.pub-bad-message",
         may_break=f"{_REFUSED} parser.empty-body smart.trace.short",
         overrides=(Override(sized, "check_size", _zero_taken),),
@@ -222,7 +222,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "sub-long-topic-names-taken",
-        "SUB takes topic names of more than 64 letters for legal ones",
+        "SUB accepts topic names of more than 64 letters",
         breaks="smart.partition.sub-bad-topic",
         overrides=(replaced(subscribe_rules, "is_topic_name", _long_too),),
         way=BOUNDARY,
@@ -237,7 +237,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "sub-any-channel-letter",
-        "SUB takes channel names of any letters",
+        "SUB accepts channel names with any characters",
         breaks="smart.partition.sub-bad-channel",
         overrides=(replaced(subscribe_rules, "is_channel_name", _any_letter),),
         way=CONDITION,

@@ -143,7 +143,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-without-ok",
-        "the answer to PUB_TRACE lacks its OK",
+        "the answer to PUB_TRACE has no OK",
         breaks=_RESPONSE,
         may_break=_ALL_TRACED,
         settings=_answering(lambda stored: _response(stored)[2:]),
@@ -159,7 +159,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-id-kept-in-the-body",
-        "the trace id of PUB_TRACE stays in front of the body",
+        "the body of a PUB_TRACE message is delivered with the trace id in front of it",
         breaks=_LAYOUT,
         may_break=(
             f"{_ORDERED} {_INTERNAL} {_ANY} {_HALVES} {_FINISH} smart.trace.partition "
@@ -171,7 +171,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-last-byte-lost",
-        "bodies of PUB_TRACE above 4096 bytes lose their last byte",
+        "PUB_TRACE bodies above 4096 bytes lose their last byte",
         breaks=_LAYOUT,
         may_break=f"{_ORDERED} {_POSITION} smart.order.in-order",
         overrides=_split(_last_byte_lost_above_4096),
@@ -179,14 +179,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-zeros-lost",
-        "NUL bytes at the front of the body of PUB_TRACE are taken for the trace id's",
+        "NUL bytes at the start of a PUB_TRACE body are removed",
         breaks=_LAYOUT,
         overrides=_split(_zeros_lost),
         way=CONDITION,
     ),
     fault(
         "pub-trace-id-of-63-bits",
-        "trace ids of PUB_TRACE from 2^63 on lose their highest bit",
+        "PUB_TRACE clears the highest bit of trace ids from 2^63 on",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL} smart.order.position",
         overrides=_split(_id_of_63_bits),
@@ -194,7 +194,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-id-through-a-float",
-        "trace ids of PUB_TRACE above 2^53 are rounded",
+        "PUB_TRACE rounds trace ids above 2^53",
         breaks=f"{_ANY} {_HALVES}",
         may_break=f"{_RESPONSE} {_INTERNAL}",
         overrides=_split(_id_through_a_float),
@@ -234,7 +234,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-internal-id-at-times",
-        "the internal id in the answer to PUB_TRACE is that of the one before, every third time",
+        "the internal id in every third answer to PUB_TRACE is that of the message before",
         breaks=_INTERNAL,
         may_break=f"{_HALVES} {_GROW} {_ANY}",
         settings=_answering(
@@ -246,7 +246,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-size-without-length",
-        "the data size in the answer to PUB_TRACE leaves the record's 4 length bytes out",
+        "the data size in the answer to PUB_TRACE omits the record's 4 length bytes",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED} smart.trace.partition {_RESPONSE} {_BATCH}",
         settings=_answering(lambda stored: _response(stored, size=stored.size - 4)),
@@ -254,7 +254,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-offset-of-the-end",
-        "the offset in the answer to PUB_TRACE is twice the record's size too far",
+        "the offset in the answer to PUB_TRACE is too high by twice the record's size",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED} smart.trace.partition",
         settings=_answering(
@@ -264,7 +264,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-size-of-16-bits",
-        "the data size in the answer to PUB_TRACE goes no further than 65535",
+        "the data size in the answer to PUB_TRACE never exceeds 65535",
         breaks=_POSITION,
         may_break=f"disk.position {_ORDERED}",
         settings=_answering(_size_of_the_smallest),
@@ -280,7 +280,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-short-taken",
-        "a body of PUB_TRACE without room for the trace id is taken",
+        "a PUB_TRACE body too short for the trace id is accepted",
         breaks="smart.trace.short",
         may_break="smart.trace.empty",
         settings={"publish.has_trace_room": _any_room},
@@ -288,7 +288,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "pub-trace-empty-is-its-id",
-        "PUB_TRACE with nothing behind the trace id stores the trace id for a message",
+        "PUB_TRACE with nothing after the trace id stores the trace id as the message",
         breaks="smart.trace.empty",
         settings={"publish.has_trace_room": _room_for_the_id},
         overrides=_split(_id_for_nothing),

@@ -162,14 +162,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-size-of-8-bytes",
-        "the data size of the trace response takes 8 bytes",
+        "the data size in the trace response takes 8 bytes",
         way=EXTRA,
         breaks=_TRACE,
         settings=_answering(_size_of_8_bytes),
     ),
     fault(
         "trace-size-without-length",
-        "the data size of the trace response leaves the record's 4 length bytes out",
+        "the data size in the trace response omits the record's 4 length bytes",
         way=WRONG_VALUE,
         breaks=_TRACE,
         may_break="disk.position",
@@ -177,7 +177,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-offset-of-the-end",
-        "the offset of the trace response is where the record ends",
+        "the offset in the trace response is the end of the record instead of its beginning",
         way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answering(
@@ -186,14 +186,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-id-of-the-next",
-        "the internal id of the trace response is that of the next message",
+        "the internal id in the trace response is that of the next message",
         way=WRONG_VALUE,
         breaks=_TRACE,
         settings=_answering(lambda stored: _response(stored, internal_id=stored.internal_id + 1)),
     ),
     fault(
         "trace-id-of-63-bits",
-        "trace ids from 2^63 on lose their highest bit in the answer",
+        "the trace response clears the highest bit of trace ids from 2^63 on",
         way=BOUNDARY,
         breaks=_TRACE,
         settings=_answering(
@@ -202,7 +202,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-id-through-a-float",
-        "trace ids above 2^53 are rounded in the answer",
+        "the trace response rounds trace ids above 2^53",
         way=BOUNDARY,
         breaks=_TRACE,
         settings=_answering(
@@ -211,14 +211,14 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-id-zero-not-answered",
-        "trace id 0 is answered like no trace id",
+        "a message with trace id 0 is answered as if it had no trace id",
         way=BOUNDARY,
         breaks=_TRACE,
         settings=_answering(lambda stored: _response(stored) if stored.trace_id else OK),
     ),
     fault(
         "trace-not-answered",
-        "a traced message is answered with OK alone",
+        "a traced message is answered with OK alone, without a trace response",
         way=MISSING,
         breaks=_TRACE,
         may_break="parser.segmentation publish.trace-id-form",
@@ -226,21 +226,21 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-found-when-first",
-        "the trace id is found only as the first name of the header",
+        "the trace id is found only if it is the first name in the header",
         way=CONDITION,
         breaks=_TRACE,
         settings={"publish.header": _when_first},
     ),
     fault(
         "trace-found-when-spelled-plainly",
-        "the trace id is not found when JSON spells it with spaces or escapes",
+        "the trace id is not found if its JSON has spaces or escapes",
         way=CONDITION,
         breaks=_TRACE,
         settings={"publish.header": _when_spelled_plainly},
     ),
     fault(
         "trace-found-by-text",
-        "the trace id is looked for in the header's text, values included",
+        "the trace id is searched in the header's text, so that it is also found inside values",
         way=EXTRA,
         breaks=_OK,
         may_break="publish.trace-empty publish.trace-response",
@@ -248,7 +248,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ok-with-line-feed",
-        "the success response has a line feed behind OK, from a topic's fourth message on",
+        "from a topic's fourth message on, the OK response has a line feed appended",
         way=WRONG_VALUE,
         breaks=_OK,
         may_break=PUBLISHERS,
@@ -256,7 +256,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ok-always-traced",
-        "every PUB_EXT but the first of a connection is answered with a trace response",
+        "every PUB_EXT except the first on a connection is answered with a trace response",
         way=EXTRA,
         breaks=_OK,
         may_break=(
@@ -267,7 +267,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ok-empty",
-        "the success response is empty, from a topic's fourth message on",
+        "from a topic's fourth message on, the response to a successful publish is empty",
         way=MISSING,
         breaks=_OK,
         may_break=PUBLISHERS,
@@ -275,7 +275,7 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "ok-traced-from-then-on",
-        "after a traced message the next one on the connection is answered as traced too",
+        "after a traced message, the next message on the connection is also answered as traced",
         way=CONDITION,
         breaks=_OK,
         may_break="parser.segmentation publish.trace-id-form publish.trace-response",
@@ -285,28 +285,28 @@ FAULTS: tuple[Preset, ...] = (
     ),
     fault(
         "trace-empty-is-zero",
-        "an empty trace id counts as trace id 0",
+        "an empty trace id is read as trace id 0",
         way=WRONG_VALUE,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=empty_is_zero)},
     ),
     fault(
         "trace-empty-fails",
-        "an empty trace id is refused as a failed publish",
+        "an empty trace id is refused with the error code of a failed publish",
         way=MISSING,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=empty_fails)},
     ),
     fault(
         "trace-empty-ends",
-        "an empty trace id ends the connection",
+        "an empty trace id closes the connection",
         way=MISSING,
         breaks=_EMPTY,
         settings={"publish.header": reader(trace=_empty_ends_the_connection)},
     ),
     fault(
         "trace-empty-beside-others",
-        "an empty trace id beside other names is answered as a traced message",
+        "a header with an empty trace id and other names is answered as a traced message",
         way=CONDITION,
         breaks=_EMPTY,
         settings={"publish.header": empty_beside_others},
