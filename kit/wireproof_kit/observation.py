@@ -1,11 +1,11 @@
-"""What an experiment saw: a short canonical value, never an opinion."""
+"""The result of a case: a short canonical value without a verdict."""
 
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where what came differs from what was due.
+    """The first position where the received value differs from the expected one.
 
     ``offset`` counts bytes from the start of the frame, record or body that ``field`` lies in.
     """
@@ -30,12 +30,12 @@ class Observation:
     note: str = ""
 
     def then(self, after_state: str) -> "Observation":
-        """Return the same observation with the connection's after-state behind it."""
+        """Return the observation with the connection's state appended."""
         return replace(self, value=f"{self.value},{after_state}")
 
 
 def observed(
     value: str, *, overdue: bool = False, difference: Difference | None = None, note: str = ""
 ) -> Observation:
-    """Name what was seen."""
+    """Return an observation with this value."""
     return Observation(value=value, overdue=overdue, difference=difference, note=note)

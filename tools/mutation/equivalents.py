@@ -34,21 +34,25 @@ class Entry:
 
 
 def read(path: Path = LIST) -> tuple[Entry, ...]:
-    """Read the list.
+    """Read the list: a table by reason, in it a table by function of changed lines.
 
     Raises:
-        ValueError: an entry lacks a key, has one too many, or gives no reason.
+        ValueError: a reason is missing or without mutants, or a table has another key.
     """
     entries: list[Entry] = []
-    for number, fields in enumerate(tomllib.loads(path.read_text("utf-8"))["mutant"], 1):
-        if set(fields) != {"function", "was", "becomes", "reason"} or not fields["reason"].strip():
+    for number, group in enumerate(tomllib.loads(path.read_text("utf-8"))["mutants"], 1):
+        if set(group) != {"reason", "of"} or not group["reason"].strip() or not group["of"]:
             raise ValueError(
-                f"{path}, entry {number}: expected function, was, becomes and a reason; "
-                f"found {sorted(fields)}"
+                f"{path}, [[mutants]] {number}: expected a reason and `of`; found {sorted(group)}"
             )
-        becomes = fields["becomes"]
-        listed = tuple(becomes) if isinstance(becomes, list) else (becomes,)
-        entries.append(Entry(fields["function"], fields["was"], listed, fields["reason"]))
+        for function, lines in group["of"].items():
+            if not lines or [] in lines.values():
+                raise ValueError(
+                    f"{path}, {function}: expected changed lines with what they become"
+                )
+            for was, becomes in lines.items():
+                listed = (becomes,) if isinstance(becomes, str) else tuple(becomes)
+                entries.append(Entry(function, was, listed, group["reason"]))
     return tuple(entries)
 
 

@@ -118,18 +118,22 @@ def test_only_what_is_listed_does_not_count(mutants: ModuleType, equivalents: Mo
 @pytest.mark.parametrize(
     "text",
     [
-        '[[mutant]]\nfunction="f"\nwas="w"\nbecomes="b"\nreason=" "\n',
-        '[[mutant]]\nfunction="f"\nwas="w"\nreason="r"\n',
-        '[[mutant]]\nfunction="f"\nwas="w"\nbecomes="b"\nreason="r"\nmore="m"\n',
+        '[[mutants]]\nreason=" "\n[mutants.of.f]\nw="b"\n',
+        '[[mutants]]\n[mutants.of.f]\nw="b"\n',
+        '[[mutants]]\nreason="r"\n',
+        '[[mutants]]\nreason="r"\nof={}\n',
+        '[[mutants]]\nreason="r"\nmore="m"\n[mutants.of.f]\nw="b"\n',
+        '[[mutants]]\nreason="r"\n[mutants.of.f]\n',
+        '[[mutants]]\nreason="r"\n[mutants.of.f]\nw=[]\n',
     ],
-    ids=["no-reason", "no-change", "too-much"],
+    ids=["blank", "no-reason", "no-list", "no-function", "too-much", "no-line", "no-change"],
 )
 def test_an_entry_without_reason_is_refused(
     text: str, tmp_path: Path, equivalents: ModuleType
 ) -> None:
     path = tmp_path / "list.toml"
     path.write_text(text)
-    with pytest.raises(ValueError, match="entry 1: expected function"):
+    with pytest.raises(ValueError, match=r"list\.toml, .*: expected (a reason and|changed lines)"):
         equivalents.read(path)
 
 

@@ -1,4 +1,4 @@
-"""The folder of a fuzzing user: findings to be tried first, and where a campaign stopped."""
+"""The corpus folder: findings to try first, and the state of an interrupted campaign."""
 
 import secrets
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SEEDS = 1_000_000
 
 
 class _Stopped(msgspec.Struct, frozen=True):
-    """Where a campaign was when it ended."""
+    """The position of a campaign when it stopped."""
 
     seed: int
     batch: int
@@ -28,7 +28,7 @@ class _Stopped(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A folder, or none at all."""
+    """The corpus folder, if the user named one."""
 
     folder: Path | None = None
 
@@ -42,7 +42,7 @@ class Corpus:
         return (secrets.randbelow(SEEDS) if seed is None else seed), 0
 
     def left_behind(self, seed: int, wanted: str) -> str:
-        """Say which interrupted campaign does not go on, and why; empty where none is left so."""
+        """Return which interrupted campaign cannot be continued and why; empty if none."""
         stopped = self._stopped()
         if stopped is None or not stopped.interrupted:
             return ""
@@ -56,7 +56,7 @@ class Corpus:
         return f"{where} was interrupted and does not go on: {why}" if why else ""
 
     def findings(self) -> tuple[FindingRecord, ...]:
-        """Return all findings kept, in order of their names.
+        """Return all stored findings, sorted by name.
 
         Raises:
             UsageFault: a file is no finding.
@@ -64,12 +64,12 @@ class Corpus:
         return tuple(self._findings())
 
     def keep(self, record: FindingRecord) -> None:
-        """Keep a finding."""
+        """Store a finding."""
         if self.folder is not None:
             (self.folder / f"{record.id}.json").write_bytes(msgspec.json.encode(record))
 
     def stop(self, seed: int, batch: int, *, interrupted: bool, wanted: str) -> None:
-        """Keep where the campaign stopped."""
+        """Store the position at which the campaign stopped."""
         if self.folder is not None:
             stopped = _Stopped(seed, batch, interrupted, wanted, KIT_VERSION)
             (self.folder / STATE).write_bytes(msgspec.json.encode(stopped))
@@ -104,7 +104,7 @@ class Corpus:
 
 
 def open_corpus(folder: Path | None) -> Corpus:
-    """Make the folder if it is not there.
+    """Open the corpus folder; create it if needed.
 
     Raises:
         UsageFault: that cannot be done.

@@ -1,4 +1,4 @@
-"""The ledger of a campaign: news of the workers, the bundle under them, the conclusion."""
+"""Collects the messages of fuzz workers, writes the bundle and computes the conclusion."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ TOO_SHORT = "no case was executed: the time was over before the target was ready
 
 @dataclass(slots=True)
 class FuzzLedger:
-    """Collects what workers tell."""
+    """Collects the results that fuzz workers report."""
 
     bundle: Path
     protocol: str
@@ -59,7 +59,7 @@ class FuzzLedger:
     _shared: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
 
     def hear(self, news: News) -> None:
-        """Take what a worker tells."""
+        """Store one message of a worker."""
         if isinstance(news, Opened):
             self._open(news)
         elif isinstance(news, FindingRecord):
@@ -71,7 +71,7 @@ class FuzzLedger:
             self._ended(news)
 
     def close(self, *, interrupted: bool) -> int:
-        """Draw the conclusion, close the bundle and return the exit code.
+        """Compute the conclusion, close the bundle and return the exit code.
 
         Raises:
             KitError: nothing could be done, for the reason a worker gave.

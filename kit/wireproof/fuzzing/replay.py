@@ -23,7 +23,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What is to be repeated where, how often."""
+    """The settings for repeating a finding: what, where and how often."""
 
     bundle: Bundle
     finding: FindingRecord
@@ -34,7 +34,7 @@ class Repetition:
 
 
 def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord] | None:
-    """Find a finding by its id or the beginning of it; None when there is none such.
+    """Return the finding whose id begins with the given text; None when there is none.
 
     Raises:
         UsageFault: there are several such.
@@ -56,7 +56,7 @@ def find_finding(what: str, bundle: Path | None) -> tuple[Bundle, FindingRecord]
 
 
 def repeat_finding(repetition: Repetition) -> int:
-    """Send a finding's cases again; 0 when it shows every time, 1 when it does not."""
+    """Send a finding's cases again; return 0 when it shows every time, else 1."""
     done = repeated(_place(repetition), repetition.finding, repetition.times)
     return _told(repetition, done)
 

@@ -1,4 +1,4 @@
-"""What a user can repeat a finding with: hex for a socket, a script of its own, a capture."""
+"""Files that reproduce a finding: hex for a socket, a script, a capture."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from wireproof_spec.record import FindingRecord, HeaderRecord
 
 
 def folder_of(bundle: Path) -> Path:
-    """Return where the files of a bundle's findings go."""
+    """Return the folder for the files of a bundle's findings."""
     return bundle.with_name(f"{bundle.stem}-findings")
 
 
 def write_files(bundle: Path, finding: FindingRecord, header: HeaderRecord) -> tuple[str, ...]:
-    """Write the files of a finding; return what is left out and why."""
+    """Write the files of a finding; return which were left out and why."""
     folder = folder_of(bundle)
     folder.mkdir(parents=True, exist_ok=True)
     case = finding_case(finding, header.target.protocol)

@@ -1,4 +1,4 @@
-"""What ``wireproof replay`` must know of a protocol."""
+"""The interface that a protocol implements for ``wireproof replay``."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Frames = Sequence[bytes]
 
 
 class Links(Protocol):
-    """The connections of one repetition, by the names they had in the record."""
+    """The connections of one repetition, by their recorded names."""
 
     @property
     def transcript(self) -> Transcript:
@@ -49,7 +49,7 @@ class Links(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What is to be repeated how often and where; ``arguments`` are what the case takes.
+    """A request to repeat a case; ``arguments`` are the kit objects that the case takes.
 
     Without arguments it is repeated as recorded: under the names it had, and nothing is made.
     """
@@ -63,7 +63,7 @@ class Occasion:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One repetition: what is sent, under which names for those recorded, and over what."""
+    """One repetition: the bytes to send, the renamed identifiers, and the connections."""
 
     steps: Steps
     names: Names
@@ -72,20 +72,20 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """The rounds, and ``steps`` of the record that they are compared with."""
+    """The repetitions, and the recorded ``steps`` to compare them with."""
 
     steps: Steps
     rounds: tuple[Round, ...]
 
 
 def as_it_came(data: bytes, sent: Frames) -> bytes:
-    """Return what came: nothing in it may stand in any order."""
+    """Return the received values in their order of arrival."""
     return data
 
 
 @dataclass(frozen=True, slots=True)
 class Replayer:
-    """How a protocol's exchanges are repeated.
+    """A protocol's implementation of replay.
 
     ``renewed`` takes bytes to be sent, all that was received before them in the record, and all
     that came now: it puts what lives now in place of what was recorded. ``is_beat`` tells bytes

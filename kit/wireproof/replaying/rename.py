@@ -1,4 +1,4 @@
-"""Other names in recorded bytes, also where a name was sent in several pieces."""
+"""Replaces names in recorded bytes, even when a name spans several sent pieces."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ class Renamed:
     places: tuple[tuple[int, int, int, int], ...]
 
     def moved(self, offset: int) -> int:
-        """Return where an offset of the old stream lies in the new one."""
+        """Return the new position of an offset in the original stream."""
         shift = 0
         for start, end, new_start, new_end in self.places:
             if offset <= start:
@@ -32,7 +32,7 @@ class Renamed:
 
 
 def rename(data: bytes, names: Names) -> Renamed:
-    """Put other names in the place of the recorded ones."""
+    """Replace the recorded names by new ones."""
     new = b""
     places: list[tuple[int, int, int, int]] = []
     end = 0
@@ -45,7 +45,7 @@ def rename(data: bytes, names: Names) -> Renamed:
 
 
 def rename_steps(steps: Sequence[StepRecord], names: Names) -> tuple[StepRecord, ...]:
-    """Rename in all that was sent; each piece of a stream stays a piece of its own."""
+    """Replace names in all sent steps; the pieces of a stream stay separate."""
     if not names:
         return tuple(steps)
     streams: dict[str, bytes] = defaultdict(bytes)

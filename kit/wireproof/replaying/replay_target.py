@@ -1,4 +1,4 @@
-"""Where an exchange is repeated: the target, opened, and what the record does not hold."""
+"""The target on which an exchange is repeated."""
 
 import contextlib
 import secrets
@@ -20,7 +20,7 @@ from wireproof_spec.record import CaseRecord
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is repeated and where, round by round; ``steps`` are what the rounds should give."""
+    """The steps to repeat and the target; ``steps`` are the expected results."""
 
     case: CaseRecord
     steps: Steps
@@ -41,7 +41,7 @@ def open_scene(
     as_recorded: bool,
     hazardous: bool,
 ) -> Generator[Scene]:
-    """Open the target, with what every round needs; all of it ends with the block."""
+    """Open the target and prepare every repetition; a context manager that closes all."""
     protocol = bundle.header.target.protocol
     replayer = replayer_of(protocol)
     url = to or bundle.header.target.url

@@ -16,7 +16,7 @@ KINDS = ("receive", "response", "close")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How a repetition came out; ``changed`` are fields that differ from run to run anyway."""
+    """The comparison of a repetition; ``changed`` are fields that differ in every run."""
 
     same: bool
     words: str
@@ -25,7 +25,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came, and all that had been sent on its connection until then."""
+    """A received answer, and all bytes sent before it on its connection."""
 
     kind: str
     data: bytes
@@ -33,7 +33,7 @@ class _Answer:
 
 
 def play(steps: Sequence[StepRecord], links: Links, replayer: Replayer) -> None:
-    """Send again what was sent, take answers where answers came, end as it ended."""
+    """Send the recorded bytes again and receive the answers."""
     came: list[bytes] = []
     for step in steps:
         data = recorded(step)
@@ -71,7 +71,7 @@ def _end(step: StepRecord, links: Links) -> None:
 def compare(
     before: Sequence[StepRecord], after: Sequence[StepRecord], protocol: str
 ) -> Comparison:
-    """Compare answer by answer, connection by connection, field by field."""
+    """Compare answers connection by connection and field by field."""
     changed: dict[str, None] = {}
     replayer = replayer_of(protocol)
     for name in dict.fromkeys(step.conn for step in before):
@@ -124,7 +124,7 @@ def _last_name(field: str) -> str:
 
 
 def _differing(old: _Answer, new: _Answer, protocol: str) -> list[str]:
-    """Name the fields in which two answers differ."""
+    """Return the names of the fields in which two answers differ."""
     if old.kind != new.kind:
         return [f"{new.kind}, recorded {old.kind}"]
     if old.data == new.data:

@@ -1,4 +1,4 @@
-"""The first lines of a run: who judges whom, by what, and what the target offers."""
+"""The first lines of a run: the target, its capabilities and the readings used."""
 
 from collections.abc import Iterator
 from pathlib import Path

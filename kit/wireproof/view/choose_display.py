@@ -1,4 +1,4 @@
-"""Which display fits: a terminal, a log, or a machine."""
+"""Chooses the display: for a terminal, a log, or a machine."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from wireproof.view.style import Ink
 
 
 def choose_display(manner: Manner, *, bundle: Path | None, recorded: bool = False) -> Display:
-    """Return the display for what stdout is and what the user asked for.
+    """Return the display that fits the kind of stdout and the user's options.
 
     Cases that are only read come all at once: nothing is redrawn for them.
     """

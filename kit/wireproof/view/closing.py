@@ -14,7 +14,7 @@ LISTED = 8
 
 
 def remarks(header: HeaderRecord, records: Sequence[CaseRecord]) -> Iterator[str]:
-    """Return what is neither a pass nor a failure, grouped by its reason."""
+    """Return the lines on cases that neither passed nor failed, grouped by reason."""
     yield from _by_reason("known", records, ("known",))
     yield from _readings(header, records)
     yield from _by_reason("n/a", records, ("unsupported",))
@@ -42,7 +42,7 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
 def verdict(
     header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause], *, ink: Ink
 ) -> str:
-    """Return the last line: what the run comes to, in few words, and the exit code."""
+    """Return the last line: the result of the run in few words, and the exit code."""
     tone, words = _word(header, footer, causes)
     told = f"{words}   {_new(header, footer, causes)}   seed {header.seed}"
     end = f"exit {footer.exit}"

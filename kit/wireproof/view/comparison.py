@@ -41,7 +41,7 @@ def comparison(found: Comparison, *, verbose: int, ink: Ink) -> Iterator[str]:
 
 
 def ending(found: Comparison, code: int, *, ink: Ink) -> str:
-    """Return the last line: how many of each class, and the exit code."""
+    """Return the last line: the number of changes in each class, and the exit code."""
     told = summed(found)
     end = f"exit {code}"
     room = max(COLUMNS - len(told) - len(end), 3)
@@ -49,14 +49,14 @@ def ending(found: Comparison, code: int, *, ink: Ink) -> str:
 
 
 def summed(found: Comparison) -> str:
-    """Return how many of each class: ``3 regressed, 1 fixed; 780 cases compared``."""
+    """Return the number of changes in each class: ``3 regressed, 1 fixed; 780 cases compared``."""
     classes = [found.of(kind) for kind in KINDS]
     told = ", ".join(f"{len(c)} {titled(c[0].kind)}" for c in classes if c) or "no change"
     return f"{told}; {counted(found.compared, 'case')} compared"
 
 
 def titled(kind: Kind) -> str:
-    """Return a class as people read it."""
+    """Return the display name of a class of changes."""
     return {"otherwise": "fail otherwise", "reading": "other reading"}.get(
         kind, kind.replace("-", " ")
     )
@@ -80,7 +80,7 @@ def _class(kind: Kind, changes: Sequence[Change], *, verbose: int, ink: Ink) -> 
 
 
 def _worth_showing(kind: Kind, changes: Sequence[Change]) -> list[Change]:
-    """Leave out changed cases that came out as before."""
+    """Return the changes without those whose verdict is the same as before."""
     if kind != "changed":
         return list(changes)
     return [c for c in changes if len(set(verdicts(c.pair).split(" -> "))) > 1]

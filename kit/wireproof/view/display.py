@@ -23,28 +23,28 @@ Clock = Callable[[], float]
 
 
 class Display(Protocol):
-    """What is told of a run, in this order; ``end`` or ``fault`` comes last."""
+    """The interface of a display for a run; ``end`` or ``fault`` is called last."""
 
     def begin(self, header: HeaderRecord, *, selected: int) -> None:
-        """Tell that the cases begin."""
+        """Show that the cases begin."""
         ...
 
     def case(self, record: CaseRecord) -> None:
-        """Tell of one case."""
+        """Show one judged case."""
         ...
 
     def end(self, result: Result) -> None:
-        """Tell what it comes to."""
+        """Show the conclusion of the run."""
         ...
 
     def fault(self, sentence: str) -> None:
-        """Tell why it could not be done."""
+        """Show why the run could not be completed."""
         ...
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is, and how long the rest may take."""
+    """Counts completed cases and estimates the remaining time."""
 
     clock: Clock
     selected: int = 0
@@ -56,7 +56,7 @@ class Progress:
         self.selected, self.done, self.started = selected, 0, self.clock()
 
     def seconds(self) -> float:
-        """Return how long it has taken so far."""
+        """Return the seconds elapsed so far."""
         return max(self.clock() - self.started, 0.0)
 
     def line(self) -> str:
@@ -73,7 +73,7 @@ class Progress:
 
 @dataclass(slots=True)
 class LineDisplay:
-    """One line a case, for logs; progress of long runs goes to a stream of its own.
+    """Writes one line per case, for logs; progress goes to a separate stream.
 
     With ``by_row`` a row of letters an interface, told at the end, stands for the cases.
     """
@@ -110,7 +110,7 @@ class LineDisplay:
         write_lines(self.out, ending)
 
     def fault(self, sentence: str) -> None:
-        """Leave it to the caller, who ends with it."""
+        """Do nothing: the caller reports the error."""
 
     def _tell_progress(self) -> None:
         progress = self._progress
@@ -125,7 +125,7 @@ class LineDisplay:
 
 @dataclass(slots=True)
 class LiveDisplay:
-    """Rows of letters, redrawn in place as cases come in; for a terminal."""
+    """Redraws rows of letters as cases complete, for a terminal."""
 
     out: IO[str]
     ink: Ink
@@ -158,7 +158,7 @@ class LiveDisplay:
         write_lines(self.out, summary(result, verbose=self.verbose, quiet=False, ink=self.ink))
 
     def fault(self, sentence: str) -> None:
-        """Leave the rows as they are."""
+        """Keep the rows as they are."""
         if self._records:
             self._draw(whole=True)
 
@@ -176,7 +176,7 @@ class LiveDisplay:
 
 @dataclass(slots=True)
 class EventDisplay:
-    """One JSON object a line on stdout; what people read goes to another display."""
+    """Writes one JSON object per line to stdout; text goes to another display."""
 
     out: IO[str]
     human: Display
@@ -198,7 +198,7 @@ class EventDisplay:
         write_event(self.out, verdict_event(result))
 
     def fault(self, sentence: str) -> None:
-        """Write a verdict of what could not be done."""
+        """Write a verdict event for a run that could not be completed."""
         self.human.fault(sentence)
         write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
 

@@ -1,4 +1,4 @@
-"""Recorded bytes of a case, annotated: the exchange that matters, or all of it."""
+"""The recorded bytes of a case, annotated: the relevant exchange, or all of it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ ANSWERS = ("ok", "trace", "error", "response", "closed", "silence", "nonsense", 
 
 
 def key_exchange(case: CaseRecord, protocol: str) -> Iterator[str]:
-    """Return what was sent and what came where the case went wrong."""
+    """Return the lines of the exchange in which the case failed."""
     steps = case.transcript.steps
     shown = _Shower(protocol, case.difference)
     asked = _asked(steps, case.observation)
@@ -46,7 +46,7 @@ def whole_exchange(
     difference: DifferenceRecord | None = None,
     all_bytes: bool = False,
 ) -> Iterator[str]:
-    """Return every step with its time; with ``all_bytes`` nothing is left out of any."""
+    """Return the lines of every step; with ``all_bytes`` without omissions."""
     shown = _Shower(protocol, difference, WHOLE if all_bytes else BRIEF)
     for index, step in enumerate(transcript.steps):
         yield from step_line(step)
@@ -64,7 +64,7 @@ def step_line(step: StepRecord) -> Iterator[str]:
 
 
 class _Shower:
-    """Shows steps of one transcript; the part that differs is marked where it last came."""
+    """Formats steps of one transcript and marks the part that differs."""
 
     def __init__(
         self, protocol: str, difference: DifferenceRecord | None, measure: Measure = BRIEF
@@ -96,7 +96,7 @@ class _Shower:
         ]
 
     def has_difference(self, steps: Sequence[StepRecord], index: int) -> bool:
-        """Tell whether the differing field stands in this step."""
+        """Return True if this step contains the field that differs."""
         return any(part.label.endswith(DIFFERS) for part in self.parts(steps, index))
 
     def _label(self, label: str, value: str) -> str:

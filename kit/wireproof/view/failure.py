@@ -1,4 +1,4 @@
-"""A failure as a user sees it: one block a root cause."""
+"""The display of failures: one block per root cause."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LISTED = 6
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Where failures come from and how much of them is shown."""
+    """The context of failures and how much of them to show."""
 
     header: HeaderRecord
     bundle: Path | None

@@ -26,7 +26,7 @@ WORDS = {0: "NOTHING FOUND", 1: "FOUND", 2: "NOT DONE", 3: "SEEN ONCE", 130: "IN
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a campaign came to."""
+    """The results of a fuzzing campaign."""
 
     campaign: CampaignRecord
     findings: tuple[FindingRecord, ...]
@@ -36,19 +36,19 @@ class Conclusion:
 
 
 class FuzzView(Protocol):
-    """Shows a campaign."""
+    """The interface of a view of a fuzzing campaign."""
 
     def begin(self, url: str, seed: int, bundle: Path, first: int) -> None:
         """Show who is fuzzed, with which seed."""
 
     def went_on(self, told: Sequence[Status], findings: Sequence[FindingRecord]) -> None:
-        """Show how far it is."""
+        """Show the progress of the campaign."""
 
     def found(self, finding: FindingRecord, left_out: Sequence[str]) -> None:
         """Show a finding."""
 
     def end(self, conclusion: Conclusion) -> None:
-        """Show what it came to."""
+        """Show the results of the campaign."""
 
 
 UNWATCHED = (
@@ -58,12 +58,12 @@ UNWATCHED = (
 
 
 def since_unwatched(told: Sequence[Status]) -> float | None:
-    """Return when the first worker lost sight of the target's process; None when none has."""
+    """Return when a worker first could not observe the target's process; None if none did."""
     return min((each.unwatched_s for each in told if each.unwatched_s is not None), default=None)
 
 
 def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
-    """Return the view that fits how the command is to speak."""
+    """Return the view for the output options of the command."""
     if manner.json:
         return EventView(plan)
     ink = Ink(manner.is_coloured(sys.stdout))
@@ -133,7 +133,7 @@ class TextView:
         click.echo(_last(conclusion, self.ink))
 
     def _tell_unwatched(self, told: Sequence[Status]) -> None:
-        """Say once that nobody looks at the target's process any more."""
+        """Write once that the target's process is no longer observed."""
         since_s = since_unwatched(told)
         if since_s is not None and not (self._is_unwatched or self.quiet):
             self._is_unwatched = True

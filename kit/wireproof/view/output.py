@@ -1,4 +1,4 @@
-"""Writing what is told; a reader who has gone away does not end a run."""
+"""Writes output lines; a closed pipe does not end a run."""
 
 import os
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from typing import IO
 
 
 def write_lines(out: IO[str], lines: Iterable[str]) -> None:
-    """Write and flush lines; from a closed pipe on, write to nowhere."""
+    """Write and flush lines; after the pipe is closed, discard them."""
     try:
         for line in lines:
             out.write(f"{line}\n")

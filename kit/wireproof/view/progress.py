@@ -1,4 +1,4 @@
-"""How far a command has come, told on stderr every few seconds while it works."""
+"""Reports a command's progress on stderr every few seconds."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ EVERY_S = 5.0
 
 
 class Progress:
-    """Counts what is done; quiet where the user wants only the result."""
+    """Counts completed items; silent when the user asked for the result only."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
@@ -18,7 +18,7 @@ class Progress:
         self._out = None if manner().quiet else sys.stderr
 
     def told(self, done: int, total: int) -> None:
-        """Take in how much is done; tell it when nothing was told for a while."""
+        """Store the number of completed items and report it every few seconds."""
         now = time.monotonic()
         if self._out is None or now - self._told_at < EVERY_S or not done:
             return

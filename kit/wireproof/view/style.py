@@ -1,4 +1,4 @@
-"""Colour, which never carries anything alone, and lines that fit 80 columns."""
+"""Terminal colours, which never carry meaning alone, and lines of 80 columns."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ TONES: dict[Verdict, Tone] = {
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """Paints text, or leaves it as it is."""
+    """Adds colour to text, or leaves it as it is."""
 
     coloured: bool = False
 
@@ -48,7 +48,7 @@ PLAIN = Ink()
 
 
 def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
-    """Return pieces side by side behind a head, as many in a line as fit; none is cut."""
+    """Return pieces side by side after a heading, as many per line as fit."""
     line = f"{head:<{HEAD}}" if len(head) < HEAD else f"{head}   "
     empty = line
     for piece in pieces:
@@ -64,7 +64,7 @@ def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:
 
 
 def wrapped(head: str, text: str, *, indent: int = HEAD) -> list[str]:
-    """Return a text behind a head, wrapped to 80 columns; words longer than a line are kept.
+    """Return a text wrapped to 80 columns after a heading; long words are kept whole.
 
     A head that leaves no room before the text has a line of its own.
     """

@@ -1,4 +1,4 @@
-"""All that is told when a run has ended, or when a bundle was judged again."""
+"""The output at the end of a run, or after a bundle was judged again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole run as it is told: records, conclusion, and the files that were written."""
+    """A completed run: its records, conclusion, and the files that were written."""
 
     header: HeaderRecord
     records: Sequence[CaseRecord]
@@ -27,7 +27,7 @@ class Result:
 
 
 def summary(result: Result, *, verbose: int, quiet: bool, ink: Ink) -> Iterator[str]:
-    """Return the lines after the cases; the last one tells the exit code."""
+    """Return the lines after the cases; the last one contains the exit code."""
     causes = result.causes()
     if not quiet:
         yield ""

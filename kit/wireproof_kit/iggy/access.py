@@ -12,7 +12,7 @@ from wireproof_kit.wire.http import Address
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The same for every case; ``head`` tells which head polls are read with first."""
+    """Addresses, login and names shared by all cases; ``head`` returns the current poll header."""
 
     address: Address
     door: Door

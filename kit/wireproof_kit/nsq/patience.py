@@ -1,4 +1,4 @@
-"""How patient to be with a target: measured, generous where nothing could be measured."""
+"""Measures how long to wait for a target; uses generous limits where it cannot measure."""
 
 import statistics
 import time
@@ -27,29 +27,29 @@ BEFORE_MEASURING = Patience(answer=2.0, push=PUSH_MOST, redelivery=REDELIVERY_MO
 
 
 def fixed(seconds: float) -> Patience:
-    """Return the patience a user asked for."""
+    """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
 
 def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
-    """Measure some round trips; nothing shorter than the slowest seen by far."""
+    """Measure round trips; return a limit far above the slowest of them."""
     times = [so_far, *(round_trip() for _ in range(ROUND_TRIPS - 1))]
     budget = max(FACTOR * statistics.median(times), 4 * max(times))
     return _within(budget, ANSWER_LEAST, ANSWER_MOST)
 
 
 def unmeasured(answer: float) -> Patience:
-    """Return the most patience there is for deliveries."""
+    """Return the longest patience for deliveries, used when nothing was measured."""
     return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST)
 
 
 def hasty(answer: float) -> Patience:
-    """Return patience for a target that has been seen to deliver nothing."""
+    """Return a short patience for a target that failed to deliver during measurement."""
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
 def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
-    """Publish and receive a few messages one after the other, and put one back.
+    """Measure patience with some publishes, deliveries and one redelivery.
 
     Raises:
         ArrangementFailed: nothing could be published or nothing was delivered.
@@ -65,7 +65,7 @@ def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
 
 
 def _deliver(broker: Broker, topic: Topic) -> tuple[float, float, float]:
-    """Return the most seconds of a publish, of a push, and of a delayed redelivery's lag.
+    """Return the slowest publish and push, and the delay beyond a requested redelivery.
 
     Brokers that look for due messages in rounds show here that they do: a quiet channel's
     messages can then be late, too.

@@ -1,4 +1,4 @@
-"""The HTTP services of a target beside its own port, as the user named them."""
+"""The HTTP services of a target beside its main port, as the user named them."""
 
 from wireproof_kit.nsq.lookup.servers import LookupClient
 from wireproof_kit.nsq.topics.topic import Address
@@ -14,7 +14,7 @@ PING_SECONDS = 1.0
 
 
 def http_address(target: Target) -> Address | None:
-    """Return the HTTP address given, or the next port where something answers /ping."""
+    """Return the given HTTP address, or the next port if a server answers /ping there."""
     if target.http:
         return address_of(target.http)
     if target.port >= 0xFFFF:
@@ -25,7 +25,7 @@ def http_address(target: Target) -> Address | None:
 
 
 def lookup_client(target: Target) -> LookupClient | None:
-    """Return the client of the lookup servers given; None without any."""
+    """Return a client for the given lookup servers; None without any."""
     if not lookup_addresses(target):
         return None
     transcript = Transcript()
@@ -37,7 +37,7 @@ def lookup_client(target: Target) -> LookupClient | None:
 
 
 def control_client(target: Target) -> HttpClient | None:
-    """Return the client of the control API given; None without one."""
+    """Return a client for the given control API; None without one."""
     if target.control is None:
         return None
     address = address_of(target.control)
@@ -45,12 +45,12 @@ def control_client(target: Target) -> HttpClient | None:
 
 
 def lookup_addresses(target: Target) -> list[Address]:
-    """Return the addresses of the lookup servers given."""
+    """Return the addresses of the given lookup servers."""
     return [address_of(text) for text in target.servers.get(LOOKUPD, ())]
 
 
 def text_of(address: Address | None) -> str | None:
-    """Write HOST:PORT, an IPv6 host in brackets; None stays None."""
+    """Return HOST:PORT, with brackets around an IPv6 host; None stays None."""
     if address is None:
         return None
     host, port = address

@@ -63,7 +63,7 @@ PROBE_TOPICS = (
 
 
 class NsqSession:
-    """An open session; its methods may be called from several threads."""
+    """An open session with an NSQ target; thread-safe."""
 
     def __init__(
         self, target: Target, options: SessionOptions, greeting: Greeting, door: Door
@@ -95,33 +95,33 @@ class NsqSession:
         self._cases = itertools.count(1)
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Begin to create topics where that takes long: in a cluster."""
+        """Start creating topics if that takes long, as in a cluster."""
         if self._lookup is not None:
             self._pool.prepare(kinds + Counter(PROBE_TOPICS), spares=CLUSTER_SPARES)
 
     def probe_capability(self, name: str) -> Probe:
-        """Show whether the target has a capability."""
+        """Run the probe of a capability and return its result."""
         return self._probe(name, CAPABILITY_PROBES)
 
     def probe_reading(self, name: str) -> Probe:
-        """Show which reading of a decision the target follows."""
+        """Run the probe of a reading and return the reading the target follows."""
         self._measure()
         probe = self._probe(name, READING_PROBES)
         self._probed[name] = probe
         return probe
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Learn the readings bound for this run."""
+        """Store the readings bound for this run."""
         self._readings.update(readings)
 
     def prepare(self, kinds: Counter[str]) -> None:
-        """Create the topics a selection needs, then measure how patient to be."""
+        """Create the topics a selection needs, then measure the patience of the target."""
         self._pool.prepare(kinds, spares=CLUSTER_SPARES if self._lookup else 0)
         self._pool.settle()
         self._measure()
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return fresh kit objects for one run of one case.
+        """Return new kit objects for one run of one case.
 
         The broker's address is that of the node which leads the case's topics.
         """
@@ -149,7 +149,7 @@ class NsqSession:
                 argument.close()
 
     def control(self) -> Control:
-        """Make a control round trip on a connection of its own."""
+        """Make a control round trip on a new connection."""
 
         def trip(seconds: float) -> float:
             return greet(self.address, seconds=seconds, door=self._door).seconds
@@ -157,18 +157,18 @@ class NsqSession:
         return control_round_trip(trip, self.patience)
 
     def is_alive(self) -> bool:
-        """Tell whether the target accepts a connection now."""
+        """Return True if the target accepts a connection now."""
         return accepts(self.address)
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the target says of itself in answer to IDENTIFY."""
+        """Return what the target reports about itself in answer to IDENTIFY."""
         said = json_object(self._greeting.data)
         if not said:
             return {"identify": self._greeting.data[:40].decode("utf-8", "replace")}
         return {key: str(value) for key, value in sorted(said.items())}
 
     def close(self) -> None:
-        """Delete the topics of this run where that is offered."""
+        """Delete the topics of this run if the target allows it."""
         if self._lookup is not None:
             self._lookup.given_up.set()
         self._pool.close(leave=self._options.passing)
@@ -238,7 +238,7 @@ class NsqSession:
         )
 
     def _new_topic_name(self) -> str:
-        """Return a name for a topic that the case itself may create; it is deleted at the end."""
+        """Return the name of a topic for the case to create; it is deleted at the end."""
         name = self._pool.next_name()
         self._pool.adopt(self._maker.future(name))
         return name
@@ -273,7 +273,7 @@ class NsqSession:
         ).connect(identify=None)
 
     def _order_command(self) -> str:
-        """Return the name of the ordered command that the target knows."""
+        """Return the name of the ordered SUB command that the target supports."""
         published = names.SUB_ORDER.decode()
         if "order-command" in self._readings:
             return published if self._readings["order-command"] == "published" else _DEPLOYED
@@ -286,7 +286,7 @@ class NsqSession:
         return self._readings.get("no-ext-layout") == "published"
 
     def _measure(self) -> None:
-        """Measure patience, once; a target that delivers nothing is not waited for by probes."""
+        """Measure patience once; without any delivery, probes then use a short limit."""
         with self._measuring:
             if self._is_measured:
                 return
@@ -321,7 +321,7 @@ _DEPLOYED = names.SUB_ORDERED.decode()
 
 
 def open_session(target: Target, options: SessionOptions) -> NsqSession:
-    """Open a session with a target that answers; lookup servers find one without an address.
+    """Open a session with a target, found through lookup servers if it has no address.
 
     Raises:
         TargetUnreachable: it accepts no connection.
@@ -356,13 +356,13 @@ def _let_in(target: Target, door: Door) -> Greeting:
 
 
 def _found(target: Target, node: Node) -> Target:
-    """Return the target with the address of a node that a lookup server named."""
+    """Return the target with the address of a node that a lookup server listed."""
     host, port = node.address
     return replace(target, host=host, port=port, http=target.http or text_of(node.http_address))
 
 
 def _home(address: Address, topics: Sequence[Topic]) -> Address:
-    """Return the target's address, or that of the first topic when none is led there."""
+    """Return the target's address, or that of the first topic's leader."""
     if not topics or any(is_same(topic.address, address) for topic in topics):
         return address
     return topics[0].address

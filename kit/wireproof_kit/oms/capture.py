@@ -1,4 +1,4 @@
-"""What a case has of the captured documents: each by its name, with what a rule sees of it."""
+"""Access of a case to the captured documents, by name."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ BEFORE, AFTER = 24, 40
 
 
 class Capture:
-    """The documents of a target, for one run of one case."""
+    """The captured documents of a target, for one run of one case."""
 
     def __init__(
         self, documents: Mapping[str, Captured], kind: Kind, transcript: Transcript
@@ -31,7 +31,7 @@ class Capture:
         self._transcript = transcript
 
     def observe(self, document_name: str, clause: str) -> Observation:
-        """Return what the rule of a clause sees of a document, and where.
+        """Return the observation of a document under the rule of a clause, with its position.
 
         Raises:
             ArrangementFailed: the document is no longer there.
@@ -54,7 +54,7 @@ class Capture:
         self._transcript.add("note", FILE, note=note)
 
     def _show(self, captured: Captured, place: Place) -> None:
-        """Record the line that a fault stands on, or what of it surrounds the fault."""
+        """Record the line that contains the fault, or the text around it."""
         before = _text(captured.data[: place.offset]).rpartition("\n")[2][-BEFORE:]
         after = _text(captured.data[place.offset :]).partition("\n")[0][:AFTER]
         data, start = _bytes(before + after), len(_bytes(before))

@@ -24,7 +24,7 @@ _SAFE = "/:._-~"
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """One document as it was found.
+    """One captured document.
 
     `file` is the path below the target, escaped like a URL's; `line` is the line of a document
     among JSON lines, from 1.
@@ -36,12 +36,12 @@ class Captured:
 
     @property
     def name(self) -> str:
-        """The file, and for JSON lines a colon and the line."""
+        """The file name; for JSON lines, followed by a colon and the line number."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
 def document_names(target: Target) -> Sequence[str]:
-    """Name the documents of a target, in the order of the files.
+    """Return the names of a target's documents, in the order of the files.
 
     Raises:
         UsageFault: as `read_documents`.
@@ -104,7 +104,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _bytes(file: Path, room: int) -> bytes:
-    """Return what a file holds; not more than there is room for is ever read."""
+    """Return the content of a file; a file above the size limit is not read."""
     try:
         with file.open("rb") as opened:
             data = opened.read(room + 1)

@@ -1,4 +1,4 @@
-"""A session with captured documents: nothing is asked of anybody, nothing is waited for."""
+"""A session with captured documents: it sends nothing and never waits."""
 
 import hashlib
 from collections import Counter
@@ -34,19 +34,19 @@ class DocumentSession:
         }
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Begin nothing: all there is has been captured."""
+        """Do nothing: all documents are already captured."""
 
     def probe_capability(self, name: str) -> Probe:
-        """Show what the documents are."""
+        """Return the result of the probe of a capability: what the documents are."""
         return Probe(self._probes[name](), Transcript())
 
     def probe_reading(self, name: str) -> Probe:
-        """Show nothing: which reading a server follows, its behaviour alone tells."""
+        """Return no reading, since documents do not show a server's behaviour."""
         note = f"{name} shows in behaviour alone, not in documents"
         return Probe(observed(UNAVAILABLE, note=note), Transcript())
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Learn the readings; none changes what a document says."""
+        """Do nothing: no reading changes the content of a document."""
 
     def prepare(self, kinds: Counter[str]) -> None:
         """Prepare nothing."""
@@ -69,15 +69,15 @@ class DocumentSession:
         """Close nothing."""
 
     def control(self) -> Control:
-        """Tell that documents answer at once."""
+        """Return an immediate control round trip, since documents need no connection."""
         return Control("prompt", 0.0)
 
     def is_alive(self) -> bool:
-        """Tell that documents do not die."""
+        """Return True, since documents cannot crash."""
         return True
 
     def fingerprint(self) -> dict[str, str]:
-        """Return how many documents there are, of what kind, and a digest of them all."""
+        """Return the number and kinds of the documents, and a digest of them all."""
         return self._fingerprint
 
     def close(self) -> None:

@@ -39,24 +39,24 @@ _JSON: dict[str, Made] = {
 
 @cache
 def valid(name: str) -> Made:
-    """Make documents that the schema called `name` allows."""
+    """Return a strategy for documents that are valid under the schema ``name``."""
     return _valid(_Place(_schema(name), name))
 
 
 @cache
 def invalid(name: str) -> Made:
-    """Make documents that break the schema called `name` in one place."""
+    """Return a strategy for documents that violate the schema ``name`` in one place."""
     return st.one_of(*faults(name))
 
 
 @cache
 def faults(name: str) -> tuple[Made, ...]:
-    """Return what breaks each keyword of the schema called `name`, one strategy a keyword."""
+    """Return a strategy for violations of each keyword of the schema ``name``."""
     return tuple(_broken(_Place(_schema(name), name)))
 
 
 def texts(value: object) -> st.SearchStrategy[bytes]:
-    """Write a value in one of many legal ways: other blanks, escapes and order of names."""
+    """Return a strategy for the spellings of a JSON value: spaces, escapes and member order."""
     return st.builds(
         _written,
         st.just(value),
@@ -68,7 +68,7 @@ def texts(value: object) -> st.SearchStrategy[bytes]:
 
 
 class _Place:
-    """A schema and the file that its references are relative to, references resolved."""
+    """A schema with its references resolved, and the file they are relative to."""
 
     def __init__(self, schema: JsonValue, file: str) -> None:
         self.file = file
@@ -85,12 +85,12 @@ class _Place:
         return _Place(self.schema[keyword], self.file)
 
     def properties(self) -> dict[str, "_Place"]:
-        """Return the schemas of the names it has."""
+        """Return the schemas of the object's properties."""
         found = cast(Schema, self.schema.get("properties", {}))
         return {name: _Place(below, self.file) for name, below in found.items()}
 
     def required(self) -> Sequence[str]:
-        """Return the names that must be there."""
+        """Return the names of the required properties."""
         return cast(list[str], self.schema.get("required", []))
 
 
@@ -109,7 +109,7 @@ def _resolved(reference: str, file: str) -> _Place:
 
 
 def _narrowed(there: Schema, beside: Schema) -> Schema:
-    """Return the narrower bounds of a reference and of what stands beside it."""
+    """Return the stricter of the bounds in a reference and beside it."""
     narrow: dict[str, Callable[[int, int], int]] = {"minimum": max, "maximum": min}
     return {
         keyword: choose(cast(int, there[keyword]), cast(int, beside[keyword]))
@@ -166,7 +166,7 @@ def _integer(place: _Place) -> Made:
 
 
 def _broken(place: _Place) -> Iterator[Made]:
-    """Make what breaks a schema, one keyword a strategy."""
+    """Return a strategy per keyword for values that violate a schema."""
     yield _of_other_type(place)
     beyond = st.integers(1, 4) | st.integers(1, 2**70)
     if "minimum" in place.schema:
@@ -219,7 +219,7 @@ def _of_other_type(place: _Place) -> Made:
 
 
 def _types(place: _Place) -> set[str]:
-    """Return the JSON types that fit; an integer may be written as any whole number."""
+    """Return the JSON types that a value may have; an integer may be any whole number."""
     options = cast(list[JsonValue], place.schema.get("anyOf", []))
     found = {kind for each in options for kind in _types(_Place(each, place.file))}
     named = cast(str, place.schema.get("type", ""))
@@ -227,7 +227,7 @@ def _types(place: _Place) -> set[str]:
 
 
 def _against(pattern: str) -> st.SearchStrategy[str]:
-    """Make strings that a pattern refuses, with a control character or a separator somewhere."""
+    """Return a strategy for strings that do not match a pattern."""
     bad = st.sampled_from(["\x00", "\n", "\x1b", "\x7f", "\x85", "\u2028", "\u2029"])
     part = st.text(st.characters(categories=["L", "N"]), max_size=3)
     made = st.tuples(part, bad, part).map("".join)

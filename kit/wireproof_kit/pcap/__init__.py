@@ -15,12 +15,12 @@ MISSING = "captures need scapy, which is not installed: pip install 'wireproof[p
 
 
 def is_installed() -> bool:
-    """Tell whether the extra is there."""
+    """Return True if the ``pcap`` extra is installed."""
     return importlib.util.find_spec("scapy") is not None
 
 
 def write(path: Path, exchanges: Iterable[Exchange]) -> None:
-    """Write exchanges into one file that Wireshark opens.
+    """Write exchanges into one capture file for Wireshark.
 
     Raises:
         UsageFault: the extra is not installed.

@@ -33,7 +33,7 @@ SCALE = 10
 
 
 def write_capture(path: Path, exchanges: Iterable[Exchange]) -> int:
-    """Write exchanges into one file; return how many packets it has.
+    """Write exchanges into one capture file; return the number of packets.
 
     Raises:
         OSError: the file cannot be written.
@@ -53,7 +53,7 @@ def write_capture(path: Path, exchanges: Iterable[Exchange]) -> int:
 
 
 def capture_of(header: HeaderRecord, case: CaseRecord) -> bytes | None:
-    """Return the capture of one case of a bundle; None where nothing was on any wire."""
+    """Return the capture of one case in a bundle; None when it sent and received nothing."""
     exchange = exchange_of(header, case)
     if exchange is None:
         return None
@@ -64,7 +64,7 @@ def capture_of(header: HeaderRecord, case: CaseRecord) -> bytes | None:
 
 
 def packet(segment: Segment, *, number: int = 1) -> Packet:
-    """Return a segment with all its layers and its comments."""
+    """Return a TCP segment as a packet with all its layers and comments."""
     tcp = TCP(
         sport=segment.source[1],
         dport=segment.to[1],

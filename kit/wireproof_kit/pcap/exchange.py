@@ -31,7 +31,7 @@ _RECEIVED = ("receive", "response")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The steps of one case; `about` is said once, `started_us` counts from 1970.
+    """The steps of one case; ``started_us`` counts microseconds since 1970.
 
     `address` is the target's, HOST:PORT, for steps that name none.
     """
@@ -60,7 +60,7 @@ class Segment:
 
 @dataclass(slots=True)
 class _Link:
-    """One connection: who has sent how many bytes, and who has ended its direction."""
+    """One connection: the bytes sent by each side, and the directions already closed."""
 
     kit: Address
     target: Address
@@ -72,7 +72,7 @@ class _Link:
     def segment(
         self, side: bool, flags: str, at_us: int, comments: tuple[str, ...], data: bytes = b""
     ) -> Segment:
-        """Make the next segment of a side; SYN and FIN take a number of their own."""
+        """Return the next segment of a side; SYN and FIN consume one sequence number."""
         seq = self.next_seq[side]
         self.next_seq[side] += len(data) + ("S" in flags or "F" in flags)
         ack = self.next_seq[not side] if "A" in flags else 0
@@ -81,7 +81,7 @@ class _Link:
 
 
 def exchange_of(header: HeaderRecord, case: CaseRecord) -> Exchange | None:
-    """Return the exchange of a recorded case; None where nothing was on any wire."""
+    """Return the exchange of a recorded case; None when it sent and received nothing."""
     steps = case.transcript.steps
     if not any(step.kind in ("open", *_SENT, *_RECEIVED) for step in steps):
         return None
@@ -91,17 +91,17 @@ def exchange_of(header: HeaderRecord, case: CaseRecord) -> Exchange | None:
 
 
 def segments(exchange: Exchange, ports: Iterator[int] | None = None) -> Iterator[Segment]:
-    """Yield the segments of an exchange in their order; `ports` are free ones of the kit."""
+    """Yield the segments of an exchange in order; ``ports`` yields unused local ports."""
     return _Writer(exchange, ports or kit_ports()).segments()
 
 
 def kit_ports() -> Iterator[int]:
-    """Return ports for the kit's end, one for each connection of a file."""
+    """Return local ports of the kit, one for each connection in a file."""
     return (FIRST_PORT + number % PORTS for number in itertools.count())
 
 
 def address(text: str) -> Address:
-    """Read HOST:PORT; a host that is no number gets one of those for documentation.
+    """Parse HOST:PORT; a host name becomes an address reserved for documentation.
 
     ``:0`` where the text is none.
     """
@@ -116,7 +116,7 @@ def address(text: str) -> Address:
 
 
 class _Writer:
-    """Goes through the steps of one exchange."""
+    """Turns the steps of one exchange into TCP segments."""
 
     def __init__(self, exchange: Exchange, ports: Iterator[int]) -> None:
         self._exchange = exchange
@@ -210,7 +210,7 @@ class _Writer:
         return link.segment(side, flags, self._at_us, comments, data)
 
     def _target(self, request: bytes) -> Address:
-        """Return whom an HTTP request names as its host; else the target of the exchange."""
+        """Return the host that an HTTP request names, or else the target of the exchange."""
         for line in request.partition(b"\r\n\r\n")[0].split(b"\r\n")[1:]:
             name, _, value = line.partition(b":")
             if name.strip().lower() == b"host":
@@ -219,7 +219,7 @@ class _Writer:
 
 
 def _microseconds(started: str) -> int:
-    """Return a run's start since 1970; cases only say how long after their own they went."""
+    """Return a run's start in microseconds since 1970; cases record only relative times."""
     try:
         return int(datetime.fromisoformat(started).timestamp()) * 1_000_000
     except ValueError:
@@ -232,7 +232,7 @@ def _kit_host(target: str) -> str:
 
 
 def _data(step: StepRecord) -> bytes:
-    """Return a step's bytes; nothing where the record of them is damaged."""
+    """Return the bytes of a step; none when the record is damaged."""
     try:
         return step.data()
     except ValueError:

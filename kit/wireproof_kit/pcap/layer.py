@@ -1,4 +1,4 @@
-"""scapy layers that refuse what does not fit, and the fields that both protocols' layers need.
+"""Base classes of the scapy layers, which reject invalid bytes, and shared fields.
 
 scapy itself forgives: a text that is cut short is a shorter text, a payload that cannot be read is
 raw bytes. A second reader that is to agree or disagree with the first must not forgive, so these
@@ -20,15 +20,15 @@ Read = Callable[[Packet], int]
 
 
 class Refused(ValueError):
-    """The bytes are not what the layer describes; says which field and why."""
+    """The bytes violate the layer; the message names the field and the reason."""
 
 
 class Short(Refused):
-    """The bytes end before the layer does: with more of them it may yet be read."""
+    """The bytes end before the layer does; more bytes may complete it."""
 
 
 class Layer(Packet):
-    """A layer without a payload: what stands behind it belongs to others."""
+    """A layer without a payload; bytes after it belong to other layers."""
 
     def do_dissect(self, s: bytes) -> bytes:
         """Read the fields in turn; a number that is cut short is `Short`."""
@@ -51,7 +51,7 @@ class Layer(Packet):
 
 
 class Enclosing(Layer):
-    """A layer around another one, whose bytes the field `measure` counts.
+    """A layer around another one; the field `measure` holds the size of the inner one.
 
     `counted` of the layer's own bytes are in that number, too. All fields have a fixed size.
     """
@@ -91,7 +91,7 @@ class Enclosing(Layer):
 
 
 class Octets(StrField):
-    """As many bytes as the fields before say; not fewer, as scapy's own would take."""
+    """A field of exactly as many bytes as earlier fields say; scapy's own accepts fewer."""
 
     __slots__ = ["length_from"]
 
@@ -112,7 +112,7 @@ class Octets(StrField):
 
 
 class Always(StrField):
-    """Bytes that are always the same."""
+    """A field with constant bytes."""
 
     def getfield(self, pkt: Packet, s: bytes) -> tuple[bytes, bytes]:
         """Cut them off.
@@ -132,7 +132,7 @@ class Always(StrField):
 
 
 class Inner(PacketField):
-    """One layer inside another."""
+    """A field that contains one layer."""
 
     def __init__(self, name: str, kind: type[Layer], default: Layer | None = None) -> None:
         super().__init__(name, default or kind(), kind)
@@ -144,7 +144,7 @@ class Inner(PacketField):
 
 
 class Bounded(Inner):
-    """One layer inside another that fills so many bytes as the fields before say.
+    """A field that contains one layer with the size given by earlier fields.
 
     ``least`` is the size of its fields that are always there.
     """
@@ -170,7 +170,7 @@ class Bounded(Inner):
 
 
 class Layers(PacketListField):
-    """Layers of one kind behind each other, by count or until a length is used up."""
+    """A field with several layers of one kind, limited by count or size."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class Layers(PacketListField):
 
 
 def expect(name: str, due: str, found: object, *, holds: bool) -> None:
-    """Refuse a value for which something does not hold.
+    """Raise an error when a condition on a field's value does not hold.
 
     Raises:
         Refused: it does not.
@@ -213,7 +213,7 @@ def expect(name: str, due: str, found: object, *, holds: bool) -> None:
 
 
 def require(name: str, data: bytes, length: int) -> None:
-    """Refuse a negative length, and one that runs past the bytes.
+    """Raise an error for a negative length or one that exceeds the bytes.
 
     Raises:
         Refused: the length is negative.
@@ -226,7 +226,7 @@ def require(name: str, data: bytes, length: int) -> None:
 
 
 def cut(kind: type[L], data: bytes) -> tuple[L, bytes]:
-    """Read one layer off the beginning; return it and the bytes behind it.
+    """Decode one layer at the start of the bytes; return it and the remaining bytes.
 
     Raises:
         Refused: the bytes are not such a layer.
@@ -243,7 +243,7 @@ def cut(kind: type[L], data: bytes) -> tuple[L, bytes]:
 
 
 def within(kind: type[L], data: bytes) -> tuple[L, bytes]:
-    """Read one layer off bytes that nothing more will follow; as `cut`, but never `Short`."""
+    """Decode one layer from complete bytes; unlike `cut`, never raise `Short`."""
     try:
         return cut(kind, data)
     except Short as error:
@@ -251,7 +251,7 @@ def within(kind: type[L], data: bytes) -> tuple[L, bytes]:
 
 
 def filling(kind: type[L], data: bytes) -> L:
-    """Read one layer that all of the bytes are.
+    """Decode one layer that must fill all of the bytes.
 
     Raises:
         Refused: they are not such a layer, or fewer or more than it needs.
@@ -263,7 +263,7 @@ def filling(kind: type[L], data: bytes) -> L:
 
 
 def rebuilt(layer: Packet) -> bytes:
-    """Return the bytes as the fields give them, not as they were read."""
+    """Return the bytes built from the fields, not those that were read."""
     again = layer.copy()
     again.clear_cache()
     return bytes(again)

@@ -34,7 +34,7 @@ Request = Mapping[str, object]
 
 
 class ForkServer:
-    """Brokers by client, and what clients ask of them."""
+    """The running brokers of each client, and the requests that clients may send."""
 
     def __init__(self, serve: Serve, setup: Setup | None, control: socket.socket) -> None:
         self._serve = serve
@@ -82,7 +82,7 @@ class ForkServer:
             client.send(json.dumps({"of": request["of"], "answer": answer}).encode())
 
     def _drop(self, client: socket.socket) -> None:
-        """Kill the brokers of a client that is gone."""
+        """Kill the brokers of a client that has disconnected."""
         brokers = self._clients.pop(client)
         running = [pid for pid in brokers if _exit_code(pid, brokers) is None]
         for pid in running:
@@ -132,7 +132,7 @@ def _exit_code(pid: int, brokers: dict[int, int | None]) -> int | None:
 
 
 def _import_all(package: str) -> None:
-    """Import all modules of a package: brokers share them, and none has to import a fault's."""
+    """Import all modules of a package, so that the forked brokers share their memory."""
     for found in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
         if not found.name.endswith(".__main__"):
             import_module(found.name)

@@ -1,4 +1,4 @@
-"""Brokers from a fork server, as the processes that started it and their forks see them."""
+"""Access to brokers of a fork server, for the process that started it and its forks."""
 
 import itertools
 import json
@@ -50,7 +50,7 @@ class BrokerForkServer:
         self.close()
 
     def connect(self) -> "BrokerClient":
-        """Return a connection of its own; forks of this process may ask for theirs.
+        """Return a new connection to the fork server; each process needs its own.
 
         Raises:
             TargetUnreachable: the server has ended.
@@ -68,7 +68,7 @@ class BrokerForkServer:
     def reference(
         self, options: Sequence[str] = (), *, parent: str | None = None
     ) -> Generator[str, None, None]:
-        """Run a reference with these options and give its URL; its data lie in ``parent``.
+        """Start a reference with these options and return it; its data lie in ``parent``.
 
         Raises:
             TargetUnreachable: it did not say in time that it is ready.
@@ -110,7 +110,7 @@ class BrokerClient:
     def start(
         self, options: Sequence[str], *, mute: bool = False, setup: object = None
     ) -> "ForkedBroker":
-        """Fork a broker with these options; ``mute`` keeps its stderr to itself.
+        """Fork a broker with these options; ``mute`` discards its stderr.
 
         Raises:
             TargetUnreachable: the server has ended.
@@ -129,7 +129,7 @@ class BrokerClient:
         return ForkedBroker(self, pid, stdout)
 
     def exit_code(self, pid: int) -> int | None:
-        """Return the exit code of one of its brokers; None while that runs.
+        """Return the exit code of a broker of this connection; None while it runs.
 
         Raises:
             TargetUnreachable: the server has ended.
@@ -152,7 +152,7 @@ class BrokerClient:
 
 
 class ForkedBroker:
-    """A broker that stands where a `subprocess.Popen` would; another process is its parent.
+    """A forked broker with the interface of `subprocess.Popen`.
 
     The server reaps it only when asked here, so its process id stays its own until then.
     """

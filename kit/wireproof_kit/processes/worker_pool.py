@@ -30,7 +30,7 @@ Work = Callable[[J, Callable[[R], None]], None]
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The reason why a job was not done to its end."""
+    """The reason why a job was not completed."""
 
     why: str
 
@@ -45,7 +45,7 @@ class _Worker(Generic[J]):
 
 
 class WorkerPool(Generic[J, R]):
-    """Does jobs in several processes; one that ends or takes too long is replaced.
+    """Runs jobs in several processes; replaces a worker that exits or takes too long.
 
     ``job_within_s`` is how long a job may take, ``jobs_each`` how many a process does before
     another one takes its place, ``ends_within_s`` how long the last ones may take to end by
@@ -71,7 +71,7 @@ class WorkerPool(Generic[J, R]):
         self._workers: list[_Worker[J]] = []
 
     def run(self, jobs: Iterable[J]) -> Generator[tuple[J, R | Lost], None, None]:
-        """Yield each job with each of its results as they come; leaving early ends the workers."""
+        """Yield each job with each of its results; closing the generator ends the workers."""
         waiting = iter(jobs)
         # Workers notice at its end that this process has ended, however it did.
         life, held = os.pipe()
@@ -117,7 +117,7 @@ class WorkerPool(Generic[J, R]):
         return time.monotonic() + self._job_within_s
 
     def _ready(self) -> list[_Worker[J]]:
-        """Return the workers that say something, or should have by now."""
+        """Return the workers that sent a message or exceeded their time limit."""
         left = min(worker.deadline for worker in self._workers) - time.monotonic()
         ready = wait([worker.pipe for worker in self._workers], max(0.0, min(left, POLL_S)))
         now = time.monotonic()
@@ -142,7 +142,7 @@ class WorkerPool(Generic[J, R]):
             self._give(worker, waiting)
 
     def _give(self, worker: _Worker[J], waiting: Iterator[J]) -> None:
-        """Give a worker its next job, or let it go."""
+        """Send a worker its next job, or end the worker when no job is left."""
         if worker.jobs < self._jobs_each:
             for job in waiting:
                 worker.job, worker.deadline = job, self._deadline()
@@ -172,7 +172,7 @@ class WorkerPool(Generic[J, R]):
 
 
 def _serve(work: Work[J, R], pipe: Connection, life: int) -> NoReturn:
-    """Do the jobs that come, in a worker; the first that fails is its last."""
+    """Run jobs in a worker until one fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(life,), daemon=True).start()
@@ -195,7 +195,7 @@ def _serve(work: Work[J, R], pipe: Connection, life: int) -> NoReturn:
 
 
 def _send(pipe: Connection, message: tuple[bool, object]) -> None:
-    """Send a message; end this process if nobody wants to know any more."""
+    """Send a message; exit the process when the receiver is gone."""
     try:
         pipe.send(message)
     except OSError:
@@ -203,6 +203,6 @@ def _send(pipe: Connection, message: tuple[bool, object]) -> None:
 
 
 def _end_with(life: int) -> None:
-    """End this process when the one that forked it has ended."""
+    """Exit this process when its parent has exited."""
     os.read(life, 1)
     os._exit(1)

@@ -1,4 +1,4 @@
-"""The embedded reference: the example broker as a process of its own, met through its URL."""
+"""The embedded reference: an example broker in its own process, reached by its URL."""
 
 import json
 import os
@@ -26,7 +26,7 @@ LIFE = ("--json", "--until-input-ends")
 
 
 class BrokerProcess(Protocol):
-    """A process as `subprocess.Popen` offers it: started here, or forked by another one."""
+    """The interface of `subprocess.Popen` that started and forked brokers share."""
 
     pid: int
     stdin: IO[bytes] | None
@@ -41,17 +41,17 @@ class BrokerProcess(Protocol):
         ...
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM to the process."""
         ...
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         ...
 
 
 @dataclass(slots=True)
 class EmbeddedReference:
-    """A running reference broker; ``url`` names it like any other target."""
+    """A running reference broker; ``url`` addresses it like any other target."""
 
     url: str
     process: BrokerProcess
@@ -114,7 +114,7 @@ def await_ready(
 def started(
     protocol: str, arguments: Sequence[str], *, mute: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a reference that ends with this process, however that ends.
+    """Start a reference that stops when this process exits, however it exits.
 
     Its own module is run: what `wireproof serve` does around that takes a fifth of the start.
     """
@@ -128,7 +128,7 @@ def started(
 
 
 def memory_folder() -> str | None:
-    """Return the folder whose files lie in memory; None where there is none, or little room.
+    """Return a folder in memory (tmpfs); None without one, or when it is nearly full.
 
     What a reference keeps ends with it, and making thousands of small files on a disk costs more
     than all else that it does.
@@ -139,12 +139,12 @@ def memory_folder() -> str | None:
 
 
 def reference_arguments(protocol: str, folder: str, options: Sequence[str]) -> list[str]:
-    """Return the options with which a reference offers all that cases need, and others."""
+    """Return the options of a reference that offers every capability, plus the given ones."""
     return [*kit_part(protocol).reference, "--data", folder, *options]
 
 
 def reference_url(protocol: str, ready: Mapping[str, str | list[str] | None]) -> str:
-    """Return the URL of a reference by what it said when it was ready; null is left out."""
+    """Return the URL of a reference from its ready message; null entries are left out."""
     keys = kit_part(protocol).keys
     told = ((key, ready.get(said)) for key, said in keys.items())
     query = "&".join(f"{key}={_joined(value)}" for key, value in told if value is not None)
@@ -156,7 +156,7 @@ def _joined(value: str | list[str]) -> str:
 
 
 def first_line(process: BrokerProcess, protocol: str) -> bytes:
-    """Return the next line a reference says.
+    """Return the next line that a reference writes.
 
     Raises:
         TargetUnreachable: it said none in time, or ended.

@@ -1,4 +1,4 @@
-"""Bringing a dead target back with the user's own command."""
+"""Restarts a crashed target with the user's command."""
 
 import shlex
 import subprocess
@@ -10,7 +10,7 @@ RESTART_WITHIN_S = 60.0
 
 
 def restart_with(command: str) -> Callable[[], bool]:
-    """Return a function that runs the command and tells whether it succeeded.
+    """Return a function that runs the command and returns True if it succeeded.
 
     The command must return once the target is on its way up (a service manager, a script that
     starts it in the background); that it accepts connections again is checked by the session.

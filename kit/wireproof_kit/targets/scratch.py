@@ -1,4 +1,4 @@
-"""Folders that go with the process that made them, at the next start where it was killed.
+"""Temporary folders that are removed even after their process was killed.
 
 Whoever makes one holds a lock on it for as long as it lives. The kernel lets go of it however the
 process ends; so what can be locked belongs to nobody any more, whoever else sees the folder.
@@ -16,7 +16,7 @@ PREFIX = "wireproof-scratch-"
 
 
 def scratch(parent: str | None = None) -> tempfile.TemporaryDirectory[str]:
-    """Make a folder, by default where such folders are, and remove those left by the killed.
+    """Create a temporary folder, and remove those of processes that were killed.
 
     Raises:
         OSError: none can be made there.
@@ -31,7 +31,7 @@ def scratch(parent: str | None = None) -> tempfile.TemporaryDirectory[str]:
 
 
 def _is_held(folder: tempfile.TemporaryDirectory[str]) -> bool:
-    """Lock a new folder; False where another start saw it first and removes it."""
+    """Lock a new folder; return False when another process has already removed it."""
     try:
         lock = os.open(folder.name, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
@@ -47,7 +47,7 @@ def _is_held(folder: tempfile.TemporaryDirectory[str]) -> bool:
 
 
 def _remove_if_left(left: Path) -> None:
-    """Remove a folder of this user that nobody holds."""
+    """Remove a folder of this user that no process has locked."""
     with suppress(OSError):
         lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -1,4 +1,4 @@
-"""What the kit's cores need of a protocol: one session with one target."""
+"""The interface of a protocol's session with one target."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ CONTROL_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a probe saw, and the exchange that shows it."""
+    """The observation of a probe, with the recorded exchange."""
 
     observation: Observation
     transcript: Transcript
@@ -25,14 +25,14 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A control round trip on a connection of its own."""
+    """The result of a control round trip on a new connection."""
 
     state: ControlState
     seconds: float
 
 
 def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Control:
-    """Compare a round trip with the patience for an answer, which grows on a busy machine.
+    """Compare a round trip with the patience for an answer, longer on a busy machine.
 
     ``trip`` is told how many seconds it may take, and returns how many it took.
     """
@@ -46,7 +46,7 @@ def control_round_trip(trip: Callable[[float], float], patience: Patience) -> Co
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What a user may say about how to talk to a target.
+    """The user's options for communication with a target.
 
     ``timeout`` in seconds replaces the measured patience, and so does the ``patience`` that was
     measured of the same target before; ``topics`` are KIND → name; ``run_token`` makes names
@@ -62,24 +62,24 @@ class SessionOptions:
 
 
 class Session(Protocol):
-    """One open session; methods may be called from several threads."""
+    """One open session with a target; its methods are thread-safe."""
 
     patience: Patience
 
     def begin(self, kinds: Counter[str]) -> None:
-        """Begin to create what may be needed, counted by argument name; does not wait."""
+        """Start creating what may be needed, counted by argument name, without waiting."""
         ...
 
     def probe_capability(self, name: str) -> Probe:
-        """Show whether the target has a capability."""
+        """Run the probe of a capability and return its result."""
         ...
 
     def probe_reading(self, name: str) -> Probe:
-        """Show which reading of a decision the target follows."""
+        """Run the probe of a reading and return the reading the target follows."""
         ...
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
-        """Learn the readings bound for this run (spellings are used by other cases)."""
+        """Store the readings bound for this run; other cases use their spellings."""
         ...
 
     def prepare(self, kinds: Counter[str]) -> None:
@@ -87,7 +87,7 @@ class Session(Protocol):
         ...
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
-        """Return fresh kit objects for one run of one case, by argument name."""
+        """Return new kit objects for one run of one case, by argument name."""
         ...
 
     def release(self, arguments: Mapping[str, object]) -> None:
@@ -95,15 +95,15 @@ class Session(Protocol):
         ...
 
     def control(self) -> Control:
-        """Make a control round trip on a connection of its own."""
+        """Make a control round trip on a new connection."""
         ...
 
     def is_alive(self) -> bool:
-        """Tell whether the target accepts a connection now."""
+        """Return True if the target accepts a connection now."""
         ...
 
     def fingerprint(self) -> dict[str, str]:
-        """Return what the target says of itself."""
+        """Return what the target reports about itself."""
         ...
 
     def close(self) -> None:

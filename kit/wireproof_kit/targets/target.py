@@ -1,4 +1,4 @@
-"""The target a user names: one URL, with keys that have one name everywhere."""
+"""The target that a user names by one URL, with the same keys for every protocol."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ Form: TypeAlias = Literal["address", "servers", "directory", "file", "flag", "te
 
 @dataclass(frozen=True, slots=True)
 class TargetKey:
-    """Something a user may give beside HOST:PORT; ``help`` is its line in the help.
+    """A key of a target URL besides HOST:PORT; ``help`` is its help text.
 
     ``servers`` are addresses, repeated or with commas between, of those who know the nodes.
     """
@@ -43,7 +43,7 @@ USUAL_KEYS: Keys = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A broker, or documents: protocol, address or path, and what else the user gave.
+    """A broker or documents: protocol, address or path, and the URL keys the user gave.
 
     ``http``, ``control`` and each of ``servers``, by its key, are HOST:PORT; ``data`` is the
     broker's data directory. Without a host the servers are asked for the nodes. With ``tls`` every
@@ -69,7 +69,7 @@ class Target:
     kind: str | None = None
 
     def given(self) -> tuple[str, ...]:
-        """Name the keys the user gave."""
+        """Return the names of the keys that the user gave."""
         _, *others = USUAL_KEYS
         return tuple(
             key
@@ -78,7 +78,7 @@ class Target:
         )
 
     def addresses(self) -> Iterator[tuple[str, str]]:
-        """Return key and HOST:PORT of everything that is reached beside the target itself."""
+        """Return key and HOST:PORT of each address other than the target's own."""
         if self.http:
             yield "http", self.http
         for key, addresses in self.servers.items():
@@ -88,24 +88,24 @@ class Target:
             yield "control", self.control
 
     def is_loopback(self) -> bool:
-        """Tell whether the target is on this machine's loopback."""
+        """Return True if the target is on this machine's loopback."""
         servers = [each for addresses in self.servers.values() for each in addresses]
         hosts = [self.host] if self.host else [urlsplit(f"//{each}").hostname for each in servers]
         return all(_is_loopback(host or "") for host in hosts)
 
 
 def option_of(key: str) -> str:
-    """Return the option by which a target key is given."""
+    """Return the command line option that sets a target key."""
     return f"--{key.replace('_', '-')}"
 
 
 def is_url(text: str) -> bool:
-    """Tell whether a word of a command line names a target, rightly or wrongly."""
+    """Return True if a command line argument looks like a target URL, even an invalid one."""
     return "://" in text or text.partition(":")[0].endswith(ON_FILES)
 
 
 def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
-    """Read ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]``, with the keys the scheme knows.
+    """Parse ``PROTOCOL://HOST:PORT[?http=…&data=…&control=…]`` with the keys of the protocol.
 
     HOST:PORT may be left out where a key names servers that know the nodes. A scheme that ends
     in ``+file`` takes a path instead: ``PROTOCOL+file:PATH[?kind=…]``.
@@ -135,7 +135,7 @@ def parse_target(url: str, schemes: Mapping[str, Keys]) -> Target:
 
 
 def with_key(target: Target, key: str, value: str, known: Keys) -> Target:
-    """Return the target with one more thing the user gave; ``known`` are its protocol's keys.
+    """Return the target with one more key set; ``known`` are the keys of its protocol.
 
     Raises:
         UsageFault: the key is unknown, or its value is no address, directory, file or such.
@@ -186,7 +186,7 @@ def host_and_port(text: str, key: str) -> str:
 
 
 def _documents(url: str, scheme: str) -> Target:
-    """Read what follows the scheme: a path to the letter, then perhaps its one key."""
+    """Parse the rest of a documents URL: a path, then at most one key."""
     path, mark, query = url.removeprefix(f"{scheme}:").partition("?")
     form = f"expected {scheme}:PATH or {scheme}:///PATH"
     if path.startswith("//"):

@@ -42,7 +42,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Records after the file was applied, and what the file itself got wrong.
+    """The records after known deviations were applied, and the problems in the file itself.
 
     ``stale`` names entries whose cases pass now, ``expired`` entries past their date,
     ``unseen`` entries whose cases were not selected.
@@ -57,7 +57,7 @@ class Applied:
 def read_deviations(
     path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Read and check a deviations file; ids are checked when the known ones are given.
+    """Read and check a deviations file; ids are checked against the known ones, if given.
 
     Raises:
         UsageFault: the file is missing or no TOML of this shape, an id is unknown, or an entry
@@ -75,7 +75,7 @@ def read_deviations(
 def parse_deviations(
     text: str, path: Path, *, known_ids: Iterable[str] | None, today: date
 ) -> tuple[Deviation, ...]:
-    """Check what stands, or is to stand, in a deviations file; raises as `read_deviations`."""
+    """Check the content of a deviations file; raises the same errors as `read_deviations`."""
     try:
         entries = msgspec.convert(tomllib.loads(text), _File).deviation
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
@@ -87,7 +87,7 @@ def parse_deviations(
 
 
 def is_known(entry_id: str, known_ids: Iterable[str]) -> bool:
-    """Tell whether an id is that of a case or a prefix of one.
+    """Return True if an id is that of a case or a prefix of one.
 
     A known id that ends in a slash stands for every id that begins so.
     """
@@ -104,7 +104,7 @@ def apply(
     version: str,
     today: date,
 ) -> Applied:
-    """Turn listed failures into `known` and say what is stale or expired.
+    """Change listed failures to `known`, and report stale and expired entries.
 
     A failure whose only entry is past its date stays a failure and names that entry.
     """
@@ -119,7 +119,7 @@ def apply(
 
 
 def to_toml(entries: Iterable[Deviation]) -> str:
-    """Write entries as a deviations file, keys in one order, one blank line between."""
+    """Return entries as the text of a deviations file, with keys in a fixed order."""
     blocks: list[str] = []
     for entry in entries:
         fields = msgspec.to_builtins(entry, builtin_types=(date,))

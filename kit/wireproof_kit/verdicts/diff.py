@@ -1,4 +1,4 @@
-"""Two bundles compared: what changed in the target, apart from what changed in the kit.
+"""Compares two bundles: changes in the target, apart from changes in the kit.
 
 A pure function over records. Cases are the same when id and content hash agree; a case whose
 hash differs is another experiment under an old name and says nothing about the target.
@@ -61,18 +61,18 @@ class Pair:
         return record.case if record else ""
 
     def is_aligned(self) -> bool:
-        """Tell whether both runs have it, and as the same experiment."""
+        """Return True if both runs have the case with the same definition."""
         before, after = self.before, self.after
         return bool(before and after and before.case_hash == after.case_hash)
 
     def is_listed(self) -> bool:
-        """Tell whether it fails in B exactly as the deviations file says."""
+        """Return True if the case fails in B exactly as the deviations file lists it."""
         return self.after is not None and self.after.verdict == "known"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A case that came out otherwise, or was changed itself."""
+    """A case whose verdict or definition differs between the runs."""
 
     kind: Kind
     pair: Pair
@@ -80,7 +80,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between the two runs besides their cases; values as text, absent = ``-``."""
+    """A difference between two runs outside their cases, as text; absent is ``-``."""
 
     name: str
     before: str
@@ -89,7 +89,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two bundles compared; ``compared`` counts the cases that are the same in both."""
+    """The comparison of two bundles; ``compared`` counts cases that are the same in both."""
 
     before: Bundle
     after: Bundle
@@ -98,11 +98,11 @@ class Comparison:
     compared: int
 
     def of(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one class, in the order of their ids."""
+        """Return the changes of one class, sorted by case id."""
         return tuple(change for change in self.changes if change.kind == kind)
 
     def meets(self, kinds: Sequence[Kind]) -> bool:
-        """Tell whether a change of one of these classes stands against B.
+        """Return True if there is a change in one of these classes.
 
         A case that fails as its deviations file lists is no news.
         """
@@ -221,7 +221,7 @@ def _same_verdict(before: CaseRecord, after: CaseRecord) -> Kind | None:
 
 
 def _is_expired(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
-    """Tell whether the same failure was known in A and no longer is, for its date is past.
+    """Return True if a failure known in A is no longer known because its date has passed.
 
     A bundle of an older kit names expired entries in its footer only.
     """
@@ -238,7 +238,7 @@ def _is_expired(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
 
 
 def _is_rejudged(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
-    """Tell whether the target did the same, and what differs lies with the judge.
+    """Return True if the observations are equal, so that only the judgement differs.
 
     Readings are bound by probes: where one is bound otherwise, the target did something else.
     """

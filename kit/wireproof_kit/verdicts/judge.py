@@ -44,7 +44,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """All that a verdict depends on besides the observation."""
+    """Everything that a verdict depends on besides the observation."""
 
     catalogue: Catalogue
     claims: Mapping[str, ClaimRecord]
@@ -53,7 +53,7 @@ class Bench:
 
 
 def judge(record: CaseRecord, bench: Bench) -> Judgement:
-    """Judge one case, repetitions included. The deviations file is applied afterwards."""
+    """Return the verdict of a case with its repetitions, before known deviations apply."""
     clause = bench.catalogue.clause(record.clause)
     law = bench.catalogue.law(record.clause, record.case)
     if clause is None or law is None:
@@ -66,14 +66,14 @@ def judge(record: CaseRecord, bench: Bench) -> Judgement:
 
 
 def signature(clause: str, seen: SeenRecord) -> str:
-    """Name a failure by clause, first differing field and observed value; 12 hex digits."""
+    """Return the signature of a failure: 12 hex digits of clause, field and observed value."""
     field = seen.difference.field if seen.difference else ""
     text = "\0".join((clause, field, seen.value))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def claim_state(capability: Capability, observation: str, *, claimed: bool) -> ClaimState:
-    """Say what a probe's observation makes of a claim.
+    """Return the state of a claim that a probe's observation implies.
 
     Shown, or claimed and broken, is judged; neither claimed nor shown is unsupported.
     """
@@ -139,7 +139,7 @@ def _under_readings(value: str, law: Law, bench: Bench) -> tuple[str | None, tup
 
 
 def _open_readings(decision_id: str, names: tuple[str, ...], bench: Bench) -> tuple[str, ...]:
-    """Return the readings that count: the bound one, or all when no probe could be run.
+    """Return the readings that count: the bound one, or all when no probe could run.
 
     A target whose probe showed no registered reading is held to the published one.
     """
@@ -164,7 +164,7 @@ def _by_reading(followed: str, accepted: tuple[str, ...], bench: Bench) -> Judge
 
 
 def _counts(decision: Decision, name: str, choice: ReadingChoice) -> bool:
-    """Tell whether a reading other than the published one conforms under the user's choice."""
+    """Return True if a reading other than the published one conforms under the user's choice."""
     if choice == "deployed":
         return any(option.name == name and option.peers for option in decision.option)
     return choice == "any"

@@ -1,4 +1,4 @@
-"""What a run comes to: each group's standing, clause coverage, the statement, the exit code."""
+"""The conclusion of a run: clause coverage, the statement by group, the exit code."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What counts besides the verdicts."""
+    """What affects the conclusion besides the verdicts."""
 
     profile: str
     stale: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ def conclude(
     catalogue: Catalogue,
     standing: Standing,
 ) -> FooterRecord:
-    """Draw the conclusion of a run or of a bundle judged again."""
+    """Return the conclusion of a run, or of a bundle that was judged again."""
     groups = tuple(_groups(header, records, catalogue))
     code = exit_code(records, groups, standing)
     return FooterRecord(
@@ -53,7 +53,7 @@ def conclude(
 def exit_code(
     records: Sequence[CaseRecord], groups: Sequence[GroupRecord], standing: Standing
 ) -> int:
-    """Return the process's exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 cut off."""
+    """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
         return EXIT_INTERRUPTED
     counted = [record for record in records if _counts(record.level, standing.profile)]
@@ -83,7 +83,7 @@ def _unless_undecided(
 
 
 def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, int]:
-    """Count clauses: asserted, touched without a conclusion, not testable, untested."""
+    """Count clauses: asserted, run but inconclusive, not testable, untested."""
     asserted, touched = set[str](), set[str]()
     for record in records:
         (asserted if record.verdict in CONCLUSIVE else touched).add(record.clause)
@@ -102,7 +102,7 @@ def coverage(records: Iterable[CaseRecord], catalogue: Catalogue) -> dict[str, i
 def statement(
     groups: Sequence[GroupRecord], not_selected: Mapping[str, str], code: int, *, above: str = ""
 ) -> str:
-    """Say what was shown, group by group; never a bare `conformant`.
+    """Return the statement of what was shown by group; never a bare `conformant`.
 
     ``above`` says that nothing was run that counts; it is told where that decides the end.
     """
@@ -116,7 +116,7 @@ def statement(
 
 
 def _above(records: Sequence[CaseRecord], standing: Standing) -> str:
-    """Say so when all that was run is above the level up to which a failure counts."""
+    """Return a note when every case is above the level up to which failures count."""
     levels = {record.level for record in records}
     if not levels or any(_counts(level, standing.profile) for level in levels):
         return ""
@@ -163,7 +163,7 @@ def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> Gro
 
 
 def _why(missing: Sequence[Clause], own: Sequence[CaseRecord]) -> str:
-    """Say why core clauses were not asserted; empty when only undecided cases stand against."""
+    """Return why core clauses were not asserted; empty when no more than undecided cases do so."""
     for clause in missing:
         about = [record for record in own if record.clause == clause.id]
         if not about:
@@ -192,7 +192,7 @@ def _is_in(record: CaseRecord, group: Group) -> bool:
 
 
 def _is_whole(header: HeaderRecord, group: Group) -> bool:
-    """Tell whether the selection asks for every case of the group's core clauses."""
+    """Return True if the selection includes every case of the group's core clauses."""
     if not header.selection:
         return True
     pairs = [(clause.id, law.id) for clause in _core(group) for law in clause.case]

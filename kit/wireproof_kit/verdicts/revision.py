@@ -5,7 +5,7 @@ from wireproof_spec.catalogue import Catalogue
 
 
 def refuse_later(catalogue: Catalogue, revision: int | None) -> None:
-    """Refuse to judge by a revision that this kit has not heard of: it would judge by less.
+    """Raise an error for a specification revision that this kit does not know.
 
     Raises:
         UsageFault: it is later than each of the catalogue's.

@@ -1,4 +1,4 @@
-"""What can come of waiting for an answer, in any protocol, where no answer comes."""
+"""The results, in any protocol, of waiting for an answer that does not arrive."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from wireproof_spec.wire_error import WireError
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The target ended the connection: ``how`` is ``end`` or ``reset``."""
+    """The target closed the connection: ``how`` is ``end`` or ``reset``."""
 
     kind: ClassVar[str] = "closed"
     how: str
@@ -16,7 +16,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """Nothing whole came within patience; ``partial`` counts bytes of an unfinished answer."""
+    """Nothing complete arrived within patience; ``partial`` counts unfinished bytes."""
 
     kind: ClassVar[str] = "silent"
     seconds: float
@@ -25,7 +25,7 @@ class Silent:
 
 @dataclass(frozen=True, slots=True)
 class Nonsense:
-    """What came is no answer; the connection cannot be read any further."""
+    """The received bytes are not a valid answer; the connection is unusable."""
 
     kind: ClassVar[str] = "nonsense"
     fault: WireError

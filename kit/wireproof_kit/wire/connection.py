@@ -1,4 +1,4 @@
-"""The kit's end of a connection, in any protocol: with deadlines, bounds, and a record of it all.
+"""The kit's end of a connection in any protocol: deadlines, limits and a transcript.
 
 Waits are polls with a deadline on a non-blocking socket. While writing, what comes is read too,
 so that what a target says before a reset is never lost. A write to a peer that has gone does not
@@ -28,7 +28,7 @@ SEND_SECONDS = 10.0
 
 
 class Wire(Generic[T]):
-    """A connection of one case, from which values of one sort come; not for several threads.
+    """A connection of one case that receives values of one kind; not thread-safe.
 
     At most ``unread`` bytes are taken off it when it ends: many cases close at once, and what
     each takes off an endless target adds up.
@@ -58,16 +58,16 @@ class Wire(Generic[T]):
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of a value that is not whole yet."""
+        """Return the bytes of an incomplete value."""
         return self._incoming.pending
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether the connection is known to be over, by either side."""
+        """Return True if either side is known to have closed the connection."""
         return self._shut or self._is_over
 
     def hide(self, secret: bytes) -> None:
-        """Record these bytes no more, from now on; their place and size stay."""
+        """Stop recording these bytes in the transcript; record only position and size."""
         self._secret = secret
 
     def record(
@@ -79,7 +79,7 @@ class Wire(Generic[T]):
         self._transcript.add(kind, self.name, data=data, parts=parts, note=note)
 
     def secure(self, context: ssl.SSLContext, seconds: float) -> None:
-        """Go on in TLS.
+        """Switch the connection to TLS.
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
@@ -101,7 +101,7 @@ class Wire(Generic[T]):
         self.record("note", note=f"{IN_TLS} ({inside.version()})")
 
     def write(self, data: bytes) -> None:
-        """Write all bytes, unless the peer has gone, takes none, or sends without end."""
+        """Send all bytes, unless the peer closed, reads nothing or sends without end."""
         deadline = time.monotonic() + SEND_SECONDS
         left = memoryview(data)
         while left and not self._is_over:
@@ -117,7 +117,7 @@ class Wire(Generic[T]):
                 self._lost("reset")
 
     def values(self, seconds: float) -> Iterator[T]:
-        """Give values as they come: until so many seconds are over, or nothing more can come."""
+        """Yield values as they arrive, until the time limit or the end of the connection."""
         deadline = time.monotonic() + seconds
         late = False
         while True:
@@ -143,22 +143,22 @@ class Wire(Generic[T]):
         return Silent(seconds, partial=len(pending))
 
     def pause(self, until: float) -> None:
-        """Take what comes, until something does or the clock shows this time."""
+        """Receive bytes until some arrive or the deadline passes."""
         self._wait(select.POLLIN, until)
 
     def drain(self) -> None:
-        """Take what has come, as far as it is bounded."""
+        """Receive all bytes that have arrived, up to the limit."""
         for _ in range(self._unread // CHUNK):
             if not self._take():
                 break
 
     def left_unread(self) -> Iterator[T]:
-        """Give the whole values that have come and were not given yet."""
+        """Yield the complete values that were received but not yet returned."""
         while (value := self._incoming.next()) is not None:
             yield value
 
     def half_close(self) -> None:
-        """End the sending direction only."""
+        """Close the sending direction only."""
         self.record("close", note="sending direction only")
         try:
             # Not SSLSocket's own, which would take what is still to come for unencrypted.
@@ -167,7 +167,7 @@ class Wire(Generic[T]):
             self._lost("reset")
 
     def close(self, unread: Callable[[], None]) -> None:
-        """End the connection; again does nothing.
+        """Close the connection; a second call does nothing.
 
         What came and was not read is taken from the socket, a part of it from one that never
         ends: closing over unread bytes would reset the connection and might cost the target what
@@ -184,7 +184,7 @@ class Wire(Generic[T]):
 
     @property
     def _is_over(self) -> bool:
-        """Tell whether nothing more can come of the target."""
+        """Return True if nothing more can arrive from the target."""
         return self._ended is not None or self._incoming.fault is not None
 
     def _nonsense(self, fault: WireError) -> Nonsense:
@@ -194,14 +194,14 @@ class Wire(Generic[T]):
         return Nonsense(fault)
 
     def _wait(self, events: int, deadline: float) -> bool:
-        """Wait for events, take what has come; False when the deadline has passed."""
+        """Wait for events and receive; return False when the deadline has passed."""
         ready = self._ready(events, deadline)
         if ready & ~select.POLLOUT:
             self._take()
         return bool(ready)
 
     def _ready(self, events: int, deadline: float) -> int:
-        """Wait for events and return which there are; 0 when the deadline has passed."""
+        """Wait for socket events and return them; return 0 when the deadline has passed."""
         poll = select.poll()
         poll.register(self._sock, events)
         left_ms = max(0.0, deadline - time.monotonic()) * 1000
@@ -209,7 +209,7 @@ class Wire(Generic[T]):
         return ready[0][1] if ready else 0
 
     def _take(self) -> bool:
-        """Take one piece of what has come; False when there is none, or the end was reached."""
+        """Receive once; return False when nothing has arrived or the connection ended."""
         try:
             piece = self._sock.recv(CHUNK)
         except (BlockingIOError, ssl.SSLWantReadError):
@@ -246,7 +246,7 @@ def connected(address: Address, protocol: str) -> socket.socket:
 
 
 def accepts(address: Address) -> bool:
-    """Tell whether an address accepts a connection now."""
+    """Return True if an address accepts a connection now."""
     try:
         socket.create_connection(address, timeout=CONNECT_SECONDS).close()
     except OSError:

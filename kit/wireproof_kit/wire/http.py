@@ -1,4 +1,4 @@
-"""HTTP requests to a target: written by hand, read with h11, with deadlines."""
+"""A small HTTP client with deadlines: requests built by hand, responses read with h11."""
 
 import contextlib
 import socket
@@ -24,7 +24,7 @@ Headers = Sequence[tuple[str | bytes, str | bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Transferred:
-    """An HTTP response, or in ``failure`` why there is none; ``received`` is all that came.
+    """An HTTP response, or in ``failure`` the reason why there is none.
 
     ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
     0. ``json`` is None when the body is no JSON.
@@ -38,18 +38,18 @@ class Transferred:
     received: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """Return the first header of a name, whatever its letter case."""
+        """Return the first header with this name, ignoring letter case."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
 def failed(how: str, received: bytes = b"") -> Transferred:
-    """Return the answer that is none."""
+    """Return the Transferred for a request that got no response."""
     return Transferred(0, (), b"", failure=how, received=received)
 
 
 def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> Transferred:
-    """Send a request's bytes on a connection of their own and return what is answered."""
+    """Send a request on a new connection and return the response."""
     try:
         with socket.create_connection(address, timeout=seconds) as sock:
             return _exchange(sock, data, seconds, method)[0]
@@ -58,7 +58,7 @@ def transfer(address: Address, data: bytes, *, seconds: float, method: str) -> T
 
 
 class Line:
-    """Connections to one address, used again and again, as long as the target keeps them open.
+    """A pool of connections to one address that are reused while the target keeps them open.
 
     For requests that are no case's, of which there are many; may be used by several threads. One
     that was idle for more than ``idle_seconds`` is not used again: something between may have
@@ -72,7 +72,7 @@ class Line:
         self._is_kept = True
 
     def transfer(self, data: bytes, *, seconds: float, method: str) -> Transferred:
-        """Send a request's bytes, which do not ask for the end, and return what is answered.
+        """Send a keep-alive request and return the response.
 
         Where a connection that was used before turns out to have ended, another one is taken.
         """
@@ -87,13 +87,13 @@ class Line:
         return self._answer(sock, data, seconds, method)
 
     def close(self) -> None:
-        """End the connections; none is kept from now on."""
+        """Close all connections and keep none open from now on."""
         self._is_kept = False
         while (sock := self._taken()) is not None:
             sock.close()
 
     def _taken(self) -> socket.socket | None:
-        """Take a connection that may be used again; of several threads each takes another."""
+        """Return a connection for reuse; each thread gets a different one."""
         while True:
             try:
                 sock, since = self._idle.pop()
@@ -118,7 +118,7 @@ class Line:
 
 
 def path_with_query(path: str, query: Query | str) -> str:
-    """Return a request target; values are percent-encoded, text is left as it is."""
+    """Return a request target with percent-encoded values; text stays as it is."""
     text = query if isinstance(query, str) else urlencode(query, quote_via=quote)
     return f"{path}?{text}" if text else path
 
@@ -126,7 +126,7 @@ def path_with_query(path: str, query: Query | str) -> str:
 def request_bytes(
     method: str, target: str, address: Address, *, headers: Headers = (), body: bytes = b""
 ) -> bytes:
-    """Write a request by hand: h11 refuses what a malformed one needs.
+    """Return the bytes of a request; h11 would reject a deliberately malformed one.
 
     Host, Connection and Content-Length are added where ``headers`` name none of their own.
     """
@@ -137,7 +137,7 @@ def request_bytes(
 
 
 def address_of(text: str) -> Address:
-    """Read HOST:PORT."""
+    """Parse HOST:PORT."""
     parts = urlsplit(f"//{text}")
     if not parts.hostname or not parts.port:
         raise KitError(f"{text!r}: expected HOST:PORT")
@@ -155,7 +155,7 @@ def _head(address: Address, headers: Headers, body: bytes) -> list[tuple[bytes, 
 
 
 class _Response:
-    """Reads one HTTP response, whatever pieces it comes in."""
+    """Reads one HTTP response in pieces."""
 
     def __init__(self, method: str) -> None:
         self._peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
@@ -166,7 +166,7 @@ class _Response:
         self._body = bytearray()
 
     def feed(self, piece: bytes) -> Transferred | None:
-        """Take a piece (empty: the end); return the answer once it is whole."""
+        """Add received bytes (empty: end of stream); return the response once complete."""
         try:
             self._peer.receive_data(piece)
             return self._answer()
@@ -199,14 +199,14 @@ class _Response:
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether the target takes another request on the connection."""
+        """Return True if the target accepts another request on the connection."""
         return self._peer.their_state is h11.DONE and not self._peer.trailing_data[0]
 
 
 def _exchange(
     sock: socket.socket, data: bytes, seconds: float, method: str
 ) -> tuple[Transferred, bool]:
-    """Write, then read until the answer is whole; also tell whether another may follow."""
+    """Send a request and read the response; also return whether another may follow."""
     deadline = time.monotonic() + seconds
     received = bytearray()
     response = _Response(method)

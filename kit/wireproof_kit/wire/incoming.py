@@ -1,4 +1,4 @@
-"""What has come on one connection: bytes in, whole values out, bounded in either."""
+"""Turns received bytes into complete values, within limits."""
 
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -13,25 +13,25 @@ VALUES_LIMIT: Final = 2_000
 
 
 class Source(Protocol[T_co]):
-    """One protocol's reader of what a target sends, and how many bytes of it are owed so far."""
+    """A protocol's reader of values, with the number of bytes it may receive so far."""
 
     @property
     def values(self) -> str:
-        """Name what comes, more than one of it."""
+        """The plural name of the values, for messages."""
         ...
 
     @property
     def bytes_limit(self) -> int:
-        """Return how many bytes may have come by now."""
+        """Return the number of bytes that may have arrived by now."""
         ...
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of a value that is not whole yet."""
+        """Return the bytes of an incomplete value."""
         ...
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes."""
+        """Add received bytes."""
         ...
 
     def next(self) -> T_co | NeedMore:
@@ -44,7 +44,7 @@ class Source(Protocol[T_co]):
 
 
 class Incoming(Generic[T]):
-    """The receiving half of a connection, bounded against a target that never stops."""
+    """The receiving half of a connection, limited in case a target never stops sending."""
 
     def __init__(self, source: Source[T]) -> None:
         self._source = source
@@ -54,11 +54,11 @@ class Incoming(Generic[T]):
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of a value that is not whole yet."""
+        """Return the bytes of an incomplete value."""
         return self._source.pending
 
     def feed(self, data: bytes) -> None:
-        """Take bytes; beyond the bound they are a fault, after a fault they are let go."""
+        """Add received bytes; above the limit they are a fault, after a fault they are dropped."""
         if self.fault is not None:
             return
         self._bytes += len(data)
@@ -69,7 +69,7 @@ class Incoming(Generic[T]):
         self._source.feed(data)
 
     def next(self) -> T | None:
-        """Return the next whole value, or None while there is none (or there is a fault)."""
+        """Return the next complete value; None when there is none or after a fault."""
         if self.fault is not None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Bytes about to be sent, each range with its name."""
+"""Bytes to send, with a label for each range."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ class Outgoing:
         return [self._between(start, end, cut=False) for start, end in itertools.pairwise(edges)]
 
     def replace(self, field: str, data: bytes) -> "Outgoing":
-        """Put other bytes, of any length, where a field stood; the rest stays as it is."""
+        """Replace the bytes of a field by others of any length."""
         old = self.part(field)
         end = old.offset + old.length
         growth = len(data) - old.length
@@ -72,7 +72,7 @@ class Outgoing:
         return replace(self, data=whole, parts=parts)
 
     def called(self, what: str) -> "Outgoing":
-        """Return the same bytes under another description."""
+        """Return the same bytes with another description."""
         return replace(self, what=what)
 
     def _between(self, start: int, end: int, *, cut: bool) -> "Outgoing":
@@ -93,7 +93,7 @@ class Outgoing:
 
 
 def label(field: str, value: str) -> str:
-    """Return a part's label, its value shortened in the middle of nothing."""
+    """Return a part's label, with its value shortened in the middle."""
     text = f"{field} = {value}" if value else field
     return text if len(text) <= LABEL_LIMIT else f"{text[: LABEL_LIMIT - 1]}…"
 
@@ -106,7 +106,7 @@ def from_grammar(
     overrides: Mapping[str, int | None] = MappingProxyType({}),
     byte_order: ByteOrder = "big",
 ) -> Outgoing:
-    """Build a value's bytes, then write other numbers over the named fields.
+    """Build the bytes of a value, then overwrite the named fields with other numbers.
 
     A number is written modulo the width of its field, so -1 is all ones.
     """
@@ -124,7 +124,7 @@ def from_grammar(
 
 
 def joined(pieces: Sequence[Outgoing], what: str) -> Outgoing:
-    """Return the pieces as one write."""
+    """Return several pieces joined into one."""
     whole = Outgoing(b"")
     for piece in pieces:
         whole = whole + piece
@@ -134,7 +134,7 @@ def joined(pieces: Sequence[Outgoing], what: str) -> Outgoing:
 def overwritten(
     built: Outgoing, field: str, number: int, byte_order: ByteOrder = "big"
 ) -> Outgoing:
-    """Write another number over a field, modulo its width; nothing changes where it is the same.
+    """Overwrite a field with a number, modulo its width; unchanged when it is equal.
 
     Raises:
         KeyError: there is no such field.

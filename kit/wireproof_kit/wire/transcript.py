@@ -16,7 +16,7 @@ SENT_KINDS = ("send", "request")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A labelled range of sent bytes; ``wrong`` marks what was made wrong on purpose."""
+    """A labelled range of sent bytes; ``wrong`` marks a deliberate error."""
 
     offset: int
     length: int
@@ -25,7 +25,7 @@ class Part:
 
 
 class LateParts(Sequence[Part]):
-    """Parts that are named when somebody looks at them; most bytes nobody ever looks at."""
+    """Parts that are computed on first use, since most are never displayed."""
 
     def __init__(self, name: Callable[[], Iterable[Part]]) -> None:
         self._name = name
@@ -70,7 +70,7 @@ class Step:
 
 
 class Transcript:
-    """A list of steps that several connections and threads may add to."""
+    """A thread-safe list of the steps on the connections of a case."""
 
     def __init__(self) -> None:
         self._started = time.monotonic_ns()
@@ -81,7 +81,7 @@ class Transcript:
         """How many bytes were sent so far, over every connection."""
 
     def connection_label(self) -> str:
-        """Return the next connection's name: A to Z, then A2 to Z2 and on."""
+        """Return the next connection name: A to Z, then A2 to Z2 and so on."""
         with self._lock:
             number = next(self._labels)
         letter = string.ascii_uppercase[number % 26]
@@ -96,7 +96,7 @@ class Transcript:
         parts: Sequence[Part] = (),
         note: str = "",
     ) -> None:
-        """Append one step, stamped with the time since the transcript began."""
+        """Append one step with the time since the start of the transcript."""
         at_us = (time.monotonic_ns() - self._started) // 1000
         with self._lock:
             self._steps.append(Step(at_us, connection, kind, data, parts, note))
@@ -104,6 +104,6 @@ class Transcript:
                 self.sent += len(data)
 
     def steps(self) -> tuple[Step, ...]:
-        """Return what has been recorded so far."""
+        """Return the steps recorded so far."""
         with self._lock:
             return tuple(self._steps)

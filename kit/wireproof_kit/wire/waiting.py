@@ -1,4 +1,4 @@
-"""Asking again until something shows up, with a deadline."""
+"""Repeats a query until it returns a result or a deadline passes."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ def until(
     every: float = 0.1,
     given_up: threading.Event | None = None,
 ) -> T | None:
-    """Return the first thing found, looking every so often.
+    """Return the first result of a repeated query.
 
     None after so many seconds, or when somebody says that it is given up.
     """

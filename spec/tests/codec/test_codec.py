@@ -70,6 +70,22 @@ def hold_equal(schema: Schema[Any], data: bytes) -> None:
     assert said(schema.decoder, data) == oracle
 
 
+@pytest.mark.slow
+@EACH
+@FEW
+@given(data=st.data())
+def test_drawn_values_and_their_bytes_are_read_and_written_the_same(
+    schema: Schema[Any], data: st.DataObject
+) -> None:
+    """One draw for all: to draw costs more than most of the checks."""
+    value, encoded = data.draw(built(schema))
+
+    for end in range(min(len(encoded), 150)):
+        hold_equal(schema, encoded[:end])
+    check_odd_values(schema, value)
+    check_tuples(schema, value, encoded)
+
+
 @EACH
 @FEW
 @given(data=st.data(), seed=st.integers(0, 2**32))
@@ -84,17 +100,6 @@ def test_valid_bytes_and_mutations_of_them_read_the_same(
         changed = mutated(encoded, chance)
         hold_equal(schema, changed)
         hold_equal(schema, mutated(changed, chance))
-
-
-@pytest.mark.slow
-@EACH
-@FEW
-@given(data=st.data())
-def test_bytes_cut_anywhere_read_the_same(schema: Schema[Any], data: st.DataObject) -> None:
-    _, encoded = data.draw(built(schema))
-
-    for end in range(min(len(encoded), 150)):
-        hold_equal(schema, encoded[:end])
 
 
 @EACH
@@ -246,14 +251,8 @@ def told(build: Callable[[Any], bytes], value: object) -> bytes | None:
         return None
 
 
-@pytest.mark.slow
-@EACH
-@FEW
-@given(data=st.data())
-def test_values_that_fit_and_that_do_not_are_written_the_same(
-    schema: Schema[Any], data: st.DataObject
-) -> None:
-    value, _ = data.draw(built(schema))
+def check_odd_values(schema: Schema[Any], value: object) -> None:
+    """Values that fit, and that do not, are written the same."""
 
     def oracle(value: object) -> bytes:
         return interpreted.build(schema.shape, schema.clause, value)
@@ -263,12 +262,8 @@ def test_values_that_fit_and_that_do_not_are_written_the_same(
         assert told(schema.encoder, odd) == told(oracle, odd), odd
 
 
-@pytest.mark.slow
-@EACH
-@FEW
-@given(data=st.data())
-def test_tuples_hold_the_same_parts(schema: Schema[Any], data: st.DataObject) -> None:
-    value, encoded = data.draw(built(schema))
+def check_tuples(schema: Schema[Any], value: object, encoded: bytes) -> None:
+    """Tuples hold the same parts."""
     to_tuples = generate_decoder(schema.shape, schema.clause, name="tuples", as_tuples=True)
     of_tuples = generate_encoder(schema.shape, name="tuples", as_tuples=True)
 

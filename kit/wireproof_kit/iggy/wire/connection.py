@@ -54,7 +54,7 @@ class Connection:
         self._write(outgoing.data)
 
     def send_unrecorded(self, outgoing: Outgoing, note: str) -> None:
-        """Write bytes that nobody may read later: only that they were sent is recorded."""
+        """Send bytes, such as a password, and record only that something was sent."""
         self._wire.record("note", note=note)
         self._write(outgoing.data)
 

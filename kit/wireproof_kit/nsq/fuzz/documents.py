@@ -29,7 +29,7 @@ class Header(Enum):
 
 
 class Identity(Enum):
-    """What the JSON of IDENTIFY is; after an OPAQUE one the stream is compressed or encrypted."""
+    """The classes of IDENTIFY data; OPAQUE means that the stream is compressed or encrypted."""
 
     PLAIN = auto()
     EXTENDED = auto()

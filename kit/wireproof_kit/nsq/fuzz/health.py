@@ -41,7 +41,7 @@ SHORTLY_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Topics of the bystanders: `neighbour` is plain, `watched` extended; seconds to wait."""
+    """Topics of the bystanders (``neighbour`` plain, ``watched`` extended) and time limits."""
 
     neighbour: Topic
     watched: Topic

@@ -74,7 +74,7 @@ class Walk:
         self.certain = False
 
     def take_size(self) -> int | None:
-        """Take the size of a body; None, with what is owed, when it is out of range or cut."""
+        """Read a body size; return None, with the required answer, when it is invalid or cut."""
         if len(self.data) - self.at < SIZE.size:
             self.waits = True
             return None

@@ -1,4 +1,4 @@
-"""What lookup servers answer, read with suspicion: a value, or one sentence on what is wrong.
+"""Decodes answers of lookup servers: returns a value, or raises a one-sentence error.
 
 Four forms are understood: that of the redesigned nsqlookupd and, without partitions, that of the
 original one; each bare (v1) or in the envelope of old. Whatever else comes is `Unusable`.
@@ -30,7 +30,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node that lookup servers know: where it listens, and what it says of itself."""
+    """A node listed by lookup servers: its addresses and what it reports about itself."""
 
     address: Address
     http_address: Address | None
@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A lookup answer: the partitions that can be reached, and the topic's meta.
+    """A lookup answer: the reachable partitions, and the metadata of the topic.
 
     ``nodes`` are the producers named. ``is_partitioned`` is False for the answer of an original
     nsqlookupd, ``is_disabled`` says that the lists are null, as while writing is disabled.
@@ -55,14 +55,14 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """What listlookup says: the HTTP addresses of all lookup servers, and that of the master."""
+    """A listlookup answer: the HTTP addresses of all lookup servers, and of the master."""
 
     master: Address | None
     all: tuple[Address, ...]
 
 
 def read_topic(answer: HttpAnswer, asked: Asked) -> TopicInfo:
-    """Read an answer of /lookup.
+    """Decode an answer of /lookup.
 
     Raises:
         Unusable: it is none; the sentence says where.
@@ -92,7 +92,7 @@ def read_topic(answer: HttpAnswer, asked: Asked) -> TopicInfo:
 
 
 def read_lookup(answer: HttpAnswer, asked: Asked | None = None) -> TopicInfo | None:
-    """Read an answer of /lookup; None when it is none."""
+    """Decode an answer of /lookup; return None when it is not one."""
     try:
         return read_topic(answer, asked or Asked(("", 0), "GET /lookup"))
     except Unusable:
@@ -100,7 +100,7 @@ def read_lookup(answer: HttpAnswer, asked: Asked | None = None) -> TopicInfo | N
 
 
 def read_nodes(answer: HttpAnswer, asked: Asked) -> tuple[Node, ...]:
-    """Read an answer of /nodes.
+    """Decode an answer of /nodes.
 
     Raises:
         Unusable: it is none; the sentence says where.
@@ -112,7 +112,7 @@ def read_nodes(answer: HttpAnswer, asked: Asked) -> tuple[Node, ...]:
 
 
 def read_topics(answer: HttpAnswer, asked: Asked) -> tuple[str, ...]:
-    """Read an answer of /topics.
+    """Decode an answer of /topics.
 
     Raises:
         Unusable: it is none; the sentence says where.
@@ -124,7 +124,7 @@ def read_topics(answer: HttpAnswer, asked: Asked) -> tuple[str, ...]:
 
 
 def read_servers(answer: HttpAnswer, asked: Asked) -> Servers:
-    """Read an answer of /listlookup; its ports may be strings, as they really are.
+    """Decode an answer of /listlookup; real servers send ports as strings.
 
     Raises:
         Unusable: it is none; the sentence says where.
@@ -201,7 +201,7 @@ def _list_or_null(data: Mapping[str, JsonValue], name: str, asked: Asked) -> lis
 def _of_kind(
     value: JsonValue, kind: Callable[[], T], name: str, asked: Asked, *, expected: str
 ) -> T:
-    """Return a value of a kind, an empty one for null."""
+    """Return a JSON value of the given type; return an empty one for null."""
     empty = kind()
     if value is None:
         return empty

@@ -1,4 +1,4 @@
-"""What a run has asked lookup servers to create, asked once more while it is awaited.
+"""Remembers topic creations requested from lookup servers, and repeats the requests.
 
 The measured server looks through its topics once a minute and shortly after each creation, but
 not twice within 6 s, and needs two looks to make a topic usable. It takes the creation of a topic
@@ -15,7 +15,7 @@ Query = Mapping[str, str | int]
 
 
 class Creations:
-    """Used from many threads; asks again at most every few seconds, whoever waits."""
+    """Repeats a creation request at most every few seconds; thread-safe."""
 
     def __init__(self, ask: Callable[[Query], object]) -> None:
         self._ask = ask
@@ -24,17 +24,17 @@ class Creations:
         self._asking = threading.Lock()
 
     def add(self, name: str, query: Query) -> None:
-        """Remember what was asked for."""
+        """Remember a creation request."""
         self._asked[name] = query
         self._last = time.monotonic()
 
     def forget(self, name: str) -> None:
-        """Never ask for a topic again, for it is to be deleted; waits for what is being asked."""
+        """Never request a topic again, since it will be deleted; wait for a request under way."""
         with self._asking:
             self._asked.pop(name, None)
 
     def remind(self, name: str) -> None:
-        """Ask for a topic again, or for the latest one when this one was asked for by others.
+        """Repeat the request for a topic, or the latest request if another caller made this one.
 
         Does nothing when something was asked for a moment ago.
         """

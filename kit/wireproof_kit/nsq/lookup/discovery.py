@@ -1,4 +1,4 @@
-"""Which nodes a cluster has, learned from its lookup servers alone; whether these are any."""
+"""Finds the nodes of a cluster through its lookup servers alone."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ SMALL_QUESTIONS = ("/nodes", "/listlookup", "/lookup?topic=none&access=r&metainf
 def discover(
     servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS
 ) -> tuple[Node, ...]:
-    """Return the nodes registered with lookup servers, in their order, each once.
+    """Return the distinct nodes registered with the lookup servers, in their order.
 
     Each server is asked for /nodes and, where that leads nowhere, for its topics and who
     produces them. Only the addresses given are asked; all of it ends after so many seconds.
@@ -40,7 +40,7 @@ def discover(
 
 
 def check_servers(servers: Sequence[Address], *, seconds: float = DISCOVERY_SECONDS) -> None:
-    """Return when one of the servers answers like a lookup server: yes or no, in JSON.
+    """Return when one server answers like a lookup server; raise an error if none does.
 
     Raises:
         TargetUnreachable: no server accepts a connection.
@@ -52,7 +52,7 @@ def check_servers(servers: Sequence[Address], *, seconds: float = DISCOVERY_SECO
 
 
 class _Search:
-    """One discovery: what is left of its time, and why servers could not help."""
+    """One discovery: its remaining time, and the reasons why servers could not be used."""
 
     def __init__(self, deadline: float) -> None:
         self._deadline = deadline
@@ -60,7 +60,7 @@ class _Search:
         self._unreachable: set[Address] = set()
 
     def nodes_of(self, server: Address) -> tuple[Node, ...]:
-        """Return the nodes that one server names; none when it is of no use."""
+        """Return the nodes that one server lists; none when the server cannot be used."""
         try:
             asked = Asked(server, "GET /nodes")
             return read_nodes(self._ask(server, "/nodes"), asked) or self._by_topics(server)
@@ -74,7 +74,7 @@ class _Search:
             return ()
 
     def speaks(self, server: Address) -> bool:
-        """Tell whether a server says yes or no to a small question, in JSON."""
+        """Return True if a server answers a simple request in JSON, with success or an error."""
         try:
             return any(self._has_word(server, target) for target in SMALL_QUESTIONS)
         except Unusable as fault:
@@ -82,7 +82,7 @@ class _Search:
             return False
 
     def failure(self, servers: Sequence[Address]) -> Exception:
-        """Return the error of a search in vain."""
+        """Return the error that explains why the discovery failed."""
         names = ", ".join(Asked(server, "").text for server in servers)
         if self._unreachable == set(servers):
             return TargetUnreachable(

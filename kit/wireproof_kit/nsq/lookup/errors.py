@@ -1,4 +1,4 @@
-"""Answers of lookup servers that nobody can use, each told in one sentence.
+"""Errors for unusable answers of lookup servers, each explained in one sentence.
 
 The sentence names the server, the question, what was expected and what was found.
 """
@@ -23,26 +23,26 @@ FAILURES = {
 
 
 class Unusable(ArrangementFailed):
-    """A lookup server's answer that nobody could use."""
+    """A lookup server's answer that could not be decoded."""
 
 
 class Refused(Unusable):
-    """A lookup server's answer that says no, in a form that is right."""
+    """A well-formed lookup answer that refuses the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which server was asked what; the beginning of every sentence."""
+    """The server and the request of an error; every error sentence starts with them."""
 
     server: Address
     what: str
 
     def unusable(self, found: str) -> Unusable:
-        """Return the sentence that says what was found instead of an answer."""
+        """Return the error sentence for an answer that was not the expected one."""
         return Unusable(f"lookup server {self.text}: {self.what} {found}")
 
     def wrong(self, field: str, *, expected: str, found: JsonValue) -> Unusable:
-        """Return the sentence on a field that holds something else."""
+        """Return the error sentence for a field with an unexpected value."""
         return self.unusable(f"gave a wrong {field}: expected {expected}, found {shown(found)}")
 
     @property
@@ -53,7 +53,7 @@ class Asked:
 
 
 def read_payload(answer: HttpAnswer, asked: Asked) -> dict[str, JsonValue]:
-    """Return the object an answer carries, in an envelope or not.
+    """Return the object in an answer, with or without an envelope.
 
     Raises:
         Refused: the server says no, by its status or in its envelope.
@@ -77,7 +77,7 @@ def read_payload(answer: HttpAnswer, asked: Asked) -> dict[str, JsonValue]:
 
 
 def complaint(answer: HttpAnswer) -> str:
-    """Return the text of an error, also of one that stands in its JSON without escapes."""
+    """Return the text of an error, even when its JSON lacks escapes."""
     if answer.code:
         return short(printable(answer.code))
     text = answer.body[: 4 * SHOWN].decode("utf-8", "replace").strip()
@@ -88,12 +88,12 @@ def complaint(answer: HttpAnswer) -> str:
 
 
 def shown(value: JsonValue) -> str:
-    """Return a little of a JSON value, on one line."""
+    """Return a shortened JSON value on one line."""
     return short(json_line(value))
 
 
 def short(text: str) -> str:
-    """Return a text cut down to what a sentence bears."""
+    """Return a text shortened to fit in a sentence."""
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
 
 
@@ -110,7 +110,7 @@ def _check_whole(answer: HttpAnswer, asked: Asked) -> None:
 
 
 def _status(answer: HttpAnswer, value: JsonValue) -> int:
-    """Return the status, which an envelope may name apart from the status line."""
+    """Return the status code, which an envelope may repeat in the body."""
     within = value.get("status_code") if isinstance(value, dict) else None
     if answer.status == 200 and answer.is_wrapped and isinstance(within, int):
         return within

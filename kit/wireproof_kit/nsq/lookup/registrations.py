@@ -1,4 +1,4 @@
-"""What nodes have registered themselves, as lookup servers tell it under /nodes.
+"""The partitions registered by nodes, as lookup servers list them under /nodes.
 
 A lookup server names the node that was chosen to lead a partition at once; the measured node
 refuses messages until it has learned of it, seconds later on a busy cluster, and registers then.
@@ -19,7 +19,7 @@ Registered = Mapping[str, int]
 
 
 class Registrations:
-    """Asked by many waits at once, but asks the servers at most twice a second."""
+    """Caches registrations for many waiting threads; queries at most twice a second."""
 
     def __init__(self, servers: Sequence[HttpClient]) -> None:
         self._servers = servers
@@ -28,12 +28,12 @@ class Registrations:
         self._known: Registered | None = None
 
     def has(self, name: str, partitions: int) -> bool:
-        """Tell whether so many partitions are registered; True where no server says so of any."""
+        """Return True if enough partitions are registered, or if no server lists registrations."""
         known = self._registered()
         return known is None or known.get(name, 0) >= partitions
 
     def _registered(self) -> Registered | None:
-        """Return what is registered; None where that cannot be learned."""
+        """Return the registered partitions; None when no server lists them."""
         with self._lock:
             if time.monotonic() - self._asked >= EVERY_SECONDS:
                 self._known = self._ask()

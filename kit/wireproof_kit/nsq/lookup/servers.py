@@ -1,4 +1,4 @@
-"""The lookup servers of a cluster: what topics it has, who leads them, and how to make more."""
+"""A client for the lookup servers of a cluster: find topics and leaders, create topics."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ LOOPBACK = ("127.", "localhost", "::1")
 
 
 class LookupClient:
-    """Several lookup servers as one: each step goes to the first that can do it."""
+    """Sends each request to the first lookup server that can serve it."""
 
     def __init__(self, servers: Sequence[HttpClient]) -> None:
         self.servers = tuple(servers)
@@ -41,19 +41,19 @@ class LookupClient:
         self._creations = Creations(self._create)
 
     def recording(self, transcript: Transcript) -> "LookupClient":
-        """Return the client that records in another transcript."""
+        """Return a client that records in another transcript."""
         client = LookupClient([server.recording(transcript) for server in self.servers])
         client.given_up, client._doubt = self.given_up, self._doubt
         client._creations = self._creations
         return client
 
     def close(self) -> None:
-        """End the connections that are kept."""
+        """Close the connections that are kept open."""
         for server in self.servers:
             server.close()
 
     def check_hope(self) -> None:
-        """Return unless waits ended because no server gave a usable answer, and none has since.
+        """Raise an error when waiting ended because no server gave a usable answer.
 
         Raises:
             Unusable: what the first of them answered.
@@ -70,7 +70,7 @@ class LookupClient:
         extend: bool = False,
         ordered: bool = False,
     ) -> HttpAnswer:
-        """Ask for a topic; 200 does not say yet that it has appeared."""
+        """Request the creation of a topic; status 200 does not mean that it exists yet."""
         query = creation_query(
             name, partitions=partitions, replicas=replicas, extend=extend, ordered=ordered
         )
@@ -80,7 +80,7 @@ class LookupClient:
         return answer
 
     def update_meta(self, name: str, **changes: str) -> HttpAnswer:
-        """Change a topic's meta, e.g. ``upgradeext="true"``."""
+        """Change a topic's metadata, for example ``upgradeext="true"``."""
         return self._post(UPDATE_PATH, {"topic": name, **changes})
 
     def delete(self, name: str) -> HttpAnswer:
@@ -89,11 +89,11 @@ class LookupClient:
         return self._post(DELETE_PATH, {"topic": name, "partition": "**"})
 
     def lookup(self, name: str) -> TopicInfo | None:
-        """Return who leads a topic for writing; None when nobody does yet."""
+        """Return the leaders of a topic for writing; None when it has none yet."""
         return self._look(name)[0]
 
     def nodes(self) -> tuple[Node, ...]:
-        """Return the nodes registered with the first server that names any; none else."""
+        """Return the nodes listed by the first server that lists any."""
         for server in self.servers:
             try:
                 answer = server.request("GET", "/nodes", v1=True)
@@ -113,7 +113,7 @@ class LookupClient:
         least: int = 1,
         seconds: float = APPEAR_SECONDS,
     ) -> tuple[Leader, ...]:
-        """Wait until ``least`` partitions are led, one of them by the node at ``near``.
+        """Wait until ``least`` partitions have leaders, one of them the node at ``near``.
 
         Once all ``partitions`` are led, none of them need be led there. Return the leaders, the
         nearest first.
@@ -147,7 +147,7 @@ class LookupClient:
     def wait_until_registered(
         self, name: str, *, partitions: int, seconds: float = REGISTER_SECONDS
     ) -> bool:
-        """Wait until nodes registered so many partitions, for they may refuse them until then.
+        """Wait until nodes registered enough partitions, since they may refuse them before.
 
         Meanwhile creations are asked for again now and then. False when they never do.
         """
@@ -161,7 +161,7 @@ class LookupClient:
         return bool(until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up))
 
     def remind(self, name: str) -> None:
-        """Have the servers look through their topics once more, unless they did a moment ago."""
+        """Make the servers check their topics again, at most once every few seconds."""
         self._creations.remind(name)
 
     def wait_for_extend(self, name: str, *, seconds: float = APPEAR_SECONDS) -> bool:
@@ -174,7 +174,7 @@ class LookupClient:
         return until(look, seconds=seconds, every=POLL_SECONDS, given_up=self.given_up) is not None
 
     def node_count(self) -> int:
-        """Return how many nodes are registered; 1 when that cannot be learned."""
+        """Return the number of registered nodes; 1 when it is unknown."""
         for server in self.servers:
             data = server.request("GET", "/nodes", v1=True).data
             producers = data.get("producers") if isinstance(data, dict) else None
@@ -183,7 +183,7 @@ class LookupClient:
         return 1
 
     def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
-        """Ask server after server who leads a topic; also return why none could be understood.
+        """Look the topic up on one server after another; also return why none could answer.
 
         A server that refuses to name anybody for writing, perhaps because it wants a channel
         first, is asked for reading.
@@ -206,7 +206,7 @@ class LookupClient:
         return self._post(CREATE_PATHS[1], query) if answer.status == 404 else answer
 
     def _post(self, path: str, query: Mapping[str, str | int]) -> HttpAnswer:
-        """Post to one server after another until one grants it; slaves refuse in any words.
+        """POST to one server after another until one accepts; slaves refuse in any wording.
 
         When none does, the answer is the last that does not speak of leaders, if there is one.
         """
@@ -221,7 +221,7 @@ class LookupClient:
 def creation_query(
     name: str, *, partitions: int, replicas: int = 1, extend: bool, ordered: bool
 ) -> dict[str, str | int]:
-    """Return the parameters that create a topic."""
+    """Return the query parameters that create a topic."""
     query: dict[str, str | int] = {
         "topic": name,
         "partition_num": partitions,
@@ -237,7 +237,7 @@ def creation_query(
 def ask_lookup(
     server: HttpClient, name: str, *, access: str = "r", metainfo: bool = True
 ) -> HttpAnswer:
-    """Ask one server for a topic."""
+    """Request the lookup of a topic from one server."""
     query = {"topic": name, "access": access}
     if metainfo:
         query["metainfo"] = "true"
@@ -245,7 +245,7 @@ def ask_lookup(
 
 
 def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
-    """Return the refusal that says most: an answer at all, and not that another server leads."""
+    """Return the most informative refusal: an answer other than "not the leader", if any."""
 
     def worth(answer: HttpAnswer) -> tuple[bool, bool]:
         return answer.failure is None, "leader" not in answer.code.lower()
@@ -254,7 +254,7 @@ def best_refusal(answers: Sequence[HttpAnswer]) -> HttpAnswer:
 
 
 def is_same(one: Address, other: Address) -> bool:
-    """Tell whether two addresses are one; all names of the loopback are."""
+    """Return True if two addresses are equal; all loopback names count as one."""
     both_loopback = one[0].startswith(LOOPBACK) and other[0].startswith(LOOPBACK)
     return one[1] == other[1] and (one[0] == other[0] or both_loopback)
 
@@ -264,7 +264,7 @@ def _asked(server: HttpClient, name: str) -> Asked:
 
 
 def _info(server: HttpClient, name: str) -> TopicInfo:
-    """Return what a server knows of a topic, nothing while it does not know the topic.
+    """Return a server's lookup answer; empty while the server does not know the topic.
 
     Raises:
         Unusable: it refuses for another reason, or nobody could use what it says.
@@ -278,7 +278,7 @@ def _info(server: HttpClient, name: str) -> TopicInfo:
 
 
 class _Doubt:
-    """Ends waits once every server has given nothing but unusable answers for some time.
+    """Ends waiting once every server has given only unusable answers for some time.
 
     All waits share it, so that not each of them has to find out anew.
     """

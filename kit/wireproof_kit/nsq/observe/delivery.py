@@ -1,4 +1,4 @@
-"""One pushed message, read in the layout that is due, or named when it has another."""
+"""Decodes a delivered message in the required layout, or recognises another layout."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands between the message id and the body of a delivery."""
+    """The fields between the message id and the body of a delivery."""
 
     extend: bool
     ordered: bool
@@ -20,7 +20,7 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """Name the layout in words for reports."""
+        """Return the name of the layout for reports."""
         parts = ["ordered" if self.ordered else "plain"]
         if self.extend:
             parts.append("ext-length-always" if self.length_always else "ext")
@@ -52,7 +52,7 @@ LAYOUTS = (
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A message frame: decoded, or the fault that kept it from being decoded.
+    """A message frame: decoded, or with the fault that prevented decoding.
 
     ``layout`` is ``as-due``, the name of the layout in which the body owed was found, or
     ``unknown``.
@@ -76,7 +76,7 @@ class Delivery:
 
     @property
     def message_id(self) -> bytes | None:
-        """Return the 16 bytes to finish the message with; None when there are fewer."""
+        """Return the 16 bytes that identify the message for FIN; None when there are fewer."""
         if self.message is not None:
             return self.message.message_id
         try:
@@ -86,7 +86,7 @@ class Delivery:
 
 
 def read_delivery(data: bytes, due: Layout, own: frozenset[bytes] = frozenset()) -> Delivery:
-    """Read a message frame's data in the layout that is due.
+    """Decode the data of a message frame in the required layout.
 
     ``own`` are bodies that may be owed: where the layout due gives none of them and another
     layout gives one, that layout is named.

@@ -1,4 +1,4 @@
-"""The target's queue directory, read through the grammar of the spec.
+"""Reads queue files in the target's data directory.
 
 Words: ``stored:as-sent``, ``stored:header-changed``, ``stored:no-header``,
 ``stored:body-changed``, ``stored:undecodable``, ``missing``.
@@ -25,7 +25,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """One record of a queue: where it starts in its file, and its bytes."""
+    """One record of a queue: its offset in the file, and its bytes."""
 
     record: DiskRecord
     file: str
@@ -35,26 +35,26 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """All records of a partition; ``fault`` says why reading stopped, at the bytes ``rest``."""
+    """All records of a partition; ``fault`` says why reading stopped before ``rest``."""
 
     records: tuple[StoredRecord, ...]
     fault: WireError | None = None
     rest: bytes = b""
 
     def find(self, body: bytes) -> StoredRecord | None:
-        """Return the first record of a body."""
+        """Return the first record whose body equals the given one."""
         for stored in self.records:
             if stored.record.message.body == body:
                 return stored
         return None
 
     def holding(self, body: bytes) -> StoredRecord | None:
-        """Return the first record with a body somewhere in its bytes."""
+        """Return the first record that contains the body anywhere in its bytes."""
         return next((stored for stored in self.records if body in stored.raw), None)
 
 
 class Stored:
-    """Partitions in the data directory that the user gave for the target."""
+    """Reads partitions in the data directory that the user named."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Stored:
         self._told_length_always = length_always
 
     def read(self, topic: Topic) -> Queue:
-        """Return what stands on disk now.
+        """Return the records on disk now.
 
         Raises:
             ArrangementFailed: a file cannot be read.
@@ -86,7 +86,7 @@ class Stored:
         return Queue(tuple(records))
 
     def wait_for(self, topic: Topic, body: bytes, wait: Wait = REDELIVERY) -> Queue:
-        """Return what stands on disk once the body is in it, or when patience has passed.
+        """Wait until the body is on disk or patience has passed; return the records.
 
         A broker may keep records in a buffer for a while.
         """
@@ -100,7 +100,7 @@ class Stored:
         return until(look, seconds=seconds, every=0.05) or self.read(topic)
 
     def files(self, topic: Topic) -> list[Path]:
-        """Return a partition's record files in the order of the queue."""
+        """Return the record files of a partition in queue order."""
         found: list[tuple[QueueFile, Path]] = []
         for path in self._paths(topic):
             file = read_queue_file_name(path.name)
@@ -139,7 +139,7 @@ class Stored:
 
 
 def observe_stored(queue: Queue, *, body: bytes, header: Header | None = None) -> Observation:
-    """Compare the record of a body with what was published."""
+    """Compare the stored record of a message with what was published."""
     stored = queue.find(body)
     if stored is not None:
         return _observe_header(stored, None if header is None else header_bytes(header))

@@ -1,4 +1,4 @@
-"""From what came to the words of the catalogue.
+"""Turns answers and deliveries into observation tokens of the catalogue.
 
 Answers: ``ok``, ``trace``, ``trace:WHAT-IS-WRONG``, ``json``, ``response:TEXT``,
 ``error:CODE``, ``message``, ``closed``, ``silence``, ``nonsense`` (no frame at all).
@@ -29,7 +29,7 @@ STUCK = "stuck"
 def observe(
     answer: Answer, *, then: str | None = None, trace_id: int | None = None
 ) -> Observation:
-    """Name an answer, and what became of the connection behind a comma.
+    """Return the observation for an answer, followed by a comma and the connection's state.
 
     With ``trace_id`` a trace response must carry it. A close needs no word behind it.
     """
@@ -70,7 +70,7 @@ def _observe_response(data: bytes, trace_id: int | None) -> Observation:
 def observe_delivery(
     delivery: Delivery | None, *, body: bytes, header: Header | None = None, as_json: bool = False
 ) -> Observation:
-    """Compare a delivery with what was published; ``missing`` when there is none.
+    """Compare a delivery with the published message; ``missing`` when there is none.
 
     ``header=None`` says that none was sent. With ``as_json`` the header may be spelled
     otherwise if its JSON value is the same.
@@ -88,7 +88,7 @@ def observe_delivery(
 
 
 def observe_absence(before: list[Delivery] | None, *, of: bytes) -> Observation:
-    """Say whether a message came before the sentinel: ``absent`` or ``unwanted``.
+    """Return whether a message arrived before the sentinel: ``absent`` or ``unwanted``.
 
     ``before`` is what ``until`` gave; without the sentinel nothing is shown: ``no-sentinel``.
     """
@@ -107,14 +107,14 @@ def _observe_header(delivery: Delivery, sent: bytes | None, as_json: bool) -> Ob
 
 
 def observe_http(answer: HttpAnswer) -> Observation:
-    """Name an HTTP answer by its status and its code."""
+    """Return the observation for an HTTP answer: its status and its code."""
     if answer.failure is not None:
         return observed(f"http:{answer.failure}", overdue=answer.failure == "silence")
     return observed(f"http:{answer.status},{answer.word}")
 
 
 def differing(field: str, *, expected: bytes, found: bytes) -> Difference:
-    """Return where two byte strings first differ, with a little of each."""
+    """Return the first difference between two byte strings, with an excerpt of each."""
     at = next(
         (i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
         min(len(expected), len(found)),

@@ -1,4 +1,4 @@
-"""A trace response read in every layout a misreading of the text could give, and named.
+"""Recognises the layout of a trace response, including plausible wrong ones.
 
 The published one: OK, then internal id, trace id, disk queue offset (8 bytes each), disk queue
 data size (4 bytes), network byte order: 30 bytes.
@@ -28,7 +28,7 @@ LARGEST_ROUND_OFFSET = 1 << 36
 
 @dataclass(frozen=True, slots=True)
 class TraceLayout:
-    """One way to lay out the four numbers."""
+    """One possible layout of the four numbers in a trace response."""
 
     order: tuple[str, ...] = FIELDS
     big_endian: bool = True
@@ -37,12 +37,12 @@ class TraceLayout:
 
     @property
     def length(self) -> int:
-        """Return the bytes it takes."""
+        """Return the size of the layout in bytes."""
         return (len(OK) if self.leads_with_ok else 0) + 24 + self.size_length
 
     @property
     def name(self) -> str:
-        """Name what differs from the published layout, most visible first."""
+        """Return the difference to the published layout, the most visible part first."""
         differences = [
             "" if self.leads_with_ok else "without-ok",
             "" if self.size_length == 4 else "size-8-bytes",
@@ -52,7 +52,7 @@ class TraceLayout:
         return "+".join(word for word in differences if word)
 
     def read(self, data: bytes) -> dict[str, int] | None:
-        """Return the numbers by field name; None when the bytes do not fit."""
+        """Return the numbers by field name; None when the bytes do not fit the layout."""
         if len(data) != self.length or data.startswith(OK) != self.leads_with_ok:
             return None
         at = len(OK) if self.leads_with_ok else 0
@@ -65,7 +65,7 @@ class TraceLayout:
 
 
 def looks_like_trace(data: bytes, trace_id: int | None) -> bool:
-    """Tell whether a response can only be meant as a trace response."""
+    """Return True if a response can only be a trace response."""
     if len(data) in LENGTHS and data.startswith(OK):
         return True
     if trace_id is None or data == OK:
@@ -75,7 +75,7 @@ def looks_like_trace(data: bytes, trace_id: int | None) -> bool:
 
 
 def observe_trace(data: bytes, trace_id: int | None) -> Observation:
-    """Return ``trace``, or ``trace:`` and what is wrong with it, with the first difference."""
+    """Return ``trace``, or ``trace:`` and the defect, with the first difference."""
     try:
         response = decode(TRACE_RESPONSE, data)
     except WireError as error:
@@ -105,7 +105,7 @@ def _named(data: bytes, trace_id: int | None) -> TraceLayout | None:
 
 
 def _layouts() -> Iterator[TraceLayout]:
-    """Yield every layout but the published one, those nearest to it first."""
+    """Yield every layout but the published one, the most similar first."""
     orders = list(itertools.permutations(FIELDS))
     choices = itertools.product(orders, (True, False), (True, False), (4, 8))
     layouts = [TraceLayout(*choice) for choice in choices]

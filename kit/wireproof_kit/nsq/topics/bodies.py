@@ -9,7 +9,7 @@ TOKEN_DIGITS = 10
 
 
 class Bodies:
-    """The bodies of one run of one case."""
+    """Creates and recognises the message bodies of one run of one case."""
 
     def __init__(self, key: str) -> None:
         digest = blake2b(key.encode(), digest_size=TOKEN_DIGITS // 2).hexdigest()
@@ -19,7 +19,7 @@ class Bodies:
         self._lock = threading.Lock()
 
     def unique(self, prefix: bytes = b"") -> bytes:
-        """Return a body nobody else uses: the prefix, then a token of the case."""
+        """Return a body that no other case uses: the prefix, then a token of the case."""
         with self._lock:
             self._made += 1
             body = prefix + self._token + str(self._made).encode() + b";"
@@ -27,7 +27,7 @@ class Bodies:
         return body
 
     def adopt(self, body: bytes) -> None:
-        """Count a body as this case's own."""
+        """Register a body as one of this case."""
         with self._lock:
             self._known.add(body)
 
@@ -37,10 +37,10 @@ class Bodies:
             return frozenset(self._known)
 
     def is_own(self, body: bytes, raw: bytes) -> bool:
-        """Tell whether a message is this case's, by its body or by the token in its bytes."""
+        """Return True if a message has a body of this case or contains its token."""
         return body in self.known() or self._token in raw
 
 
 def is_sentinel_of_kit(raw: bytes) -> bool:
-    """Tell whether a message only showed that a connection goes on."""
+    """Return True if a message was only sent as a sentinel by the kit."""
     return raw.endswith(GOES_ON)

@@ -1,4 +1,4 @@
-"""The channels that cases leave behind, deleted where the target offers it.
+"""Deletes the channels that cases leave behind, if the target allows it.
 
 A broker that looks for late messages in a few channels at a time, chosen at random, gets slower
 with every channel that stays: hundreds of them delay a redelivery by half a minute.
@@ -13,13 +13,13 @@ EPHEMERAL = "#ephemeral"
 
 
 class ChannelSweeper:
-    """Deletes the kit's channels until it has been refused some times in a row."""
+    """Deletes channels of the kit until the target refused several times in a row."""
 
     def __init__(self) -> None:
         self._refused = 0
 
     def delete(self, http: HttpClient, topic: Topic, channel: str) -> None:
-        """Delete a channel of this run; never complains.
+        """Delete a channel of this run; errors are ignored.
 
         An ephemeral one goes by itself when nobody reads it any more.
         """

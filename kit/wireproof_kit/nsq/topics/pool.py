@@ -1,4 +1,4 @@
-"""The topics of a run: made in parallel at the start, fresh ones given out once each."""
+"""The topics of a run, created in parallel at the start."""
 
 import itertools
 import threading
@@ -31,16 +31,16 @@ class Maker(Protocol):
         ...
 
     def make(self, argument: str, name: str) -> Topic:
-        """Come by a topic of the kind an argument name stands for."""
+        """Create or find a topic of the kind that an argument name denotes."""
         ...
 
     def delete(self, topic: Topic) -> None:
-        """Delete a topic of this run where that is offered."""
+        """Delete a topic of this run if the target allows it."""
         ...
 
 
 class TopicPool:
-    """Gives topics by argument name; used from several threads."""
+    """Hands out topics by argument name; thread-safe."""
 
     def __init__(self, maker: Maker) -> None:
         self._maker = maker
@@ -55,7 +55,7 @@ class TopicPool:
         self._lock = threading.Lock()
 
     def prepare(self, kinds: Counter[str], *, spares: int = 0) -> None:
-        """Begin making what is wanted beyond what there is; does not wait.
+        """Start creating the topics that are missing, without waiting for them.
 
         Of each kind that takes long, so many spare topics are kept ahead once what is wanted is
         there, for repeats of cases.
@@ -73,7 +73,7 @@ class TopicPool:
                 fresh.extend(self._begin(argument) for _ in range(wanted - len(fresh)))
 
     def settle(self) -> None:
-        """Wait until what is wanted is there or has failed, then begin making spares."""
+        """Wait until each requested topic exists or has failed, then start creating spares."""
         with self._lock:
             fresh = [
                 itertools.islice(coming, self._wanted[argument])
@@ -88,7 +88,7 @@ class TopicPool:
                 coming.extend(self._begin(argument) for _ in range(missing))
 
     def take(self, argument: str) -> Topic:
-        """Return a topic: the shared one, or a fresh one nobody else gets.
+        """Return a topic: the shared one, or a new one that no other case gets.
 
         Raises:
             ArrangementFailed: there is no way to such a topic.
@@ -108,16 +108,16 @@ class TopicPool:
             raise ArrangementFailed(f"{argument} did not appear in {seconds}") from error
 
     def next_name(self) -> str:
-        """Return a name of this run that no topic has."""
+        """Return an unused topic name of this run."""
         return self._maker.name(next(self._numbers))
 
     def adopt(self, topic: Topic) -> None:
-        """Count a topic made elsewhere among those to delete."""
+        """Register a topic created elsewhere for deletion."""
         with self._lock:
             self._made.append(topic)
 
     def close(self, *, leave: bool = False) -> None:
-        """Delete what was made, as far as that is offered and quick, unless told to leave it."""
+        """Delete the created topics if allowed and fast, unless told to keep them."""
         with self._lock:
             made = [topic for topic in self._made if topic.way != "given" and not leave]
         deletions = [self._workers.submit(self._maker.delete, topic) for topic in made]
@@ -125,7 +125,7 @@ class TopicPool:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _spared(self, argument: str) -> int:
-        """Return how many are kept ahead: none of what is there as soon as it is asked for."""
+        """Return the number of spare topics; 0 for kinds that are created immediately."""
         quick = self._quickest.get(argument, 0.0) < QUICK_SECONDS
         return 0 if quick else self._spares[argument]
 

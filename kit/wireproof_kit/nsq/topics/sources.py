@@ -1,4 +1,4 @@
-"""The ways to come by a topic, in the order in which they are tried."""
+"""The methods of obtaining a topic, in the order in which they are tried."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ CREATING = 8
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """What a case wants of a topic; ``shared`` ones serve many cases.
+    """The properties of a topic that a case needs; ``shared`` ones serve many cases.
 
     ``partitions`` are the least it must have, ``replicas`` the nodes that keep each of them.
     """
@@ -41,7 +41,7 @@ class TopicKind:
 
     @property
     def words(self) -> str:
-        """Name the kind in a sentence."""
+        """Return the kind as words of a sentence."""
         return f"{'ordered ' if self.ordered else ''}{'ext' if self.extend else 'plain'} topic"
 
 
@@ -72,7 +72,7 @@ KINDS: Mapping[str, TopicKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What can be reached besides the broker's own port, and how to reach that port."""
+    """The services reachable beside the broker's own port, and the login to that port."""
 
     address: Address
     connect: Callable[[], Connection]
@@ -81,7 +81,7 @@ class Surroundings:
 
 
 class TopicMaker:
-    """Creates, upgrades and deletes topics, each by the first way the target offers.
+    """Creates, upgrades and deletes topics with the first method that the target offers.
 
     ``given`` are topics the user named, NAME or NAME:PARTITION, by the name of their kind.
 
@@ -107,7 +107,7 @@ class TopicMaker:
         return f"{self._prefix}_{number}"
 
     def make(self, argument: str, name: str) -> Topic:
-        """Come by a topic of the kind an argument name stands for.
+        """Create or find a topic of the kind that an argument name denotes.
 
         Raises:
             ArrangementFailed: no way led to one; the sentence says what each came to.
@@ -126,7 +126,7 @@ class TopicMaker:
         raise ArrangementFailed(f"no way to a fresh {kind.words}: {'; '.join(tried)}")
 
     def upgrade(self, topic: Topic, transcript: Transcript) -> HttpAnswer:
-        """Ask for the extend feature on an old topic, and wait until it is announced.
+        """Request extend support for an old topic, and wait until it is announced.
 
         The asking is recorded in the case's transcript; the waiting is not.
 
@@ -148,12 +148,12 @@ class TopicMaker:
         return client.request("POST", UPDATE_PATH, query=query)
 
     def future(self, name: str) -> Topic:
-        """Return a topic that may come to be without this maker, so that it can be deleted."""
+        """Return a topic that a case may create itself, so that it can be deleted."""
         way = "lookupd" if self._around.lookup else "http"
         return self._topic(KINDS["plain_topic"], name, way, self._own_places(0))
 
     def delete(self, topic: Topic) -> None:
-        """Delete a topic of this run where that is offered; never complains."""
+        """Delete a topic of this run if the target allows it; errors are ignored."""
         if not topic.name.startswith(self._prefix):
             return
         if self._around.lookup is not None:
@@ -163,7 +163,7 @@ class TopicMaker:
             self._around.http.request("POST", DELETE_PATH, query=query)
 
     def _named(self, kind: TopicKind, text: str) -> Topic:
-        """Take a topic the user named."""
+        """Return a topic that the user named."""
         name, _, partition = text.partition(":")
         lookup = self._around.lookup
         if lookup is None or partition:
@@ -171,7 +171,7 @@ class TopicMaker:
         return self._topic(kind, name, "given", self._places(name, 1, self._nodes, lookup))
 
     def _by_lookup(self, kind: TopicKind, name: str, lookup: LookupClient) -> Topic:
-        """Have it on every node, so that one partition lies on the target's own.
+        """Create the topic on every node, so that the target leads one of its partitions.
 
         One that is to be copied has a single partition: there may be no room for more.
         """
@@ -201,7 +201,7 @@ class TopicMaker:
     def _places(
         self, name: str, partitions: int, expected: int, lookup: LookupClient
     ) -> tuple[Place, ...]:
-        """Wait until so many partitions are led; return them, the target's own first.
+        """Wait until enough partitions have leaders; return them, the target's own first.
 
         Once all that are expected are led, none of them need be the target's own.
         """
@@ -237,7 +237,7 @@ class TopicMaker:
         return f"POST {CREATE_PATHS[0]} was answered {observe_http(answer).value}"
 
     def _own_places(self, *partitions: int) -> tuple[Place, ...]:
-        """Return partitions that the target's own node leads."""
+        """Return the partitions that the target itself leads."""
         around = self._around
         http_address = around.http.address if around.http else None
         return tuple(Place(number, around.address, http_address) for number in partitions)
@@ -249,7 +249,7 @@ class TopicMaker:
         way: str,
         places: tuple[Place, ...],
     ) -> Topic:
-        """Return the topic, seen at the first of its places."""
+        """Return the topic as seen at the first of its partitions."""
         http = self._around.http
         here = places[0]
         return Topic(

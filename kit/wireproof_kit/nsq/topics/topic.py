@@ -1,4 +1,4 @@
-"""What a case knows of a topic it was given."""
+"""The topic that a case uses."""
 
 import itertools
 from dataclasses import dataclass, field, replace
@@ -38,11 +38,11 @@ class Topic:
 
     @property
     def kind(self) -> str:
-        """Return the kind as clauses name it: ``ext`` or ``plain``, ordered or not."""
+        """Return the topic kind as clauses name it: ``ext`` or ``plain``, ordered or not."""
         return ("ordered-" if self.ordered else "") + ("ext" if self.extend else "plain")
 
     def at(self, partition: int) -> "Topic":
-        """Return the same topic seen at another of its partitions.
+        """Return the same topic at another of its partitions.
 
         Raises:
             KeyError: the topic has no such partition.
@@ -56,5 +56,5 @@ class Topic:
         )
 
     def channel(self) -> str:
-        """Return the name of a channel nobody has used before."""
+        """Return an unused channel name."""
         return f"{self.channel_prefix}_{next(_numbers)}"

@@ -1,4 +1,4 @@
-"""The six things that can come of waiting on a connection."""
+"""The six possible results of waiting on a connection."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +11,7 @@ __all__ = ["Answer", "Closed", "Nonsense", "Pushed", "Refusal", "Response", "Sil
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response frame (type 0) that is no heartbeat."""
+    """A response frame (type 0) other than a heartbeat."""
 
     kind: ClassVar[str] = "response"
     data: bytes
@@ -19,7 +19,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error frame (type 1): its first word, and its whole data."""
+    """An error frame (type 1): its error code and all its data."""
 
     kind: ClassVar[str] = "refusal"
     code: str
@@ -27,7 +27,7 @@ class Refusal:
 
     @property
     def text(self) -> str:
-        """Return the description behind the code."""
+        """Return the description after the error code."""
         return self.data.decode("utf-8", "replace")[len(self.code) :].strip()
 
 
@@ -43,5 +43,5 @@ Answer = Response | Refusal | Pushed | Closed | Silent | Nonsense
 
 
 def refusal(data: bytes) -> Refusal:
-    """Read an error frame's data."""
+    """Decode the data of an error frame."""
     return Refusal(code=error_code(data), data=data)

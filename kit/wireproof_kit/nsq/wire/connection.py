@@ -1,4 +1,4 @@
-"""One connection to a broker: blocking, with deadlines, every byte recorded.
+"""One blocking connection to a broker, with deadlines and a transcript of every byte.
 
 Heartbeats are answered wherever they come. A send to a peer that has gone does not raise: the
 next receive says Closed.
@@ -62,7 +62,7 @@ PAUSE_SECONDS = 0.05
 
 
 class Connection:
-    """A client connection of one case; not for several threads.
+    """A client connection of one case; not thread-safe.
 
     ``heartbeats`` is how many have come so far.
     """
@@ -95,7 +95,7 @@ class Connection:
         self.close()
 
     def send(self, outgoing: Outgoing) -> None:
-        """Write all bytes in one go; a peer that has gone is noticed at the next receive.
+        """Send all bytes; a connection closed by the peer is reported by the next receive.
 
         A heartbeat that comes between two pieces of a frame is answered behind the frame.
         """
@@ -106,11 +106,11 @@ class Connection:
 
     @property
     def place(self) -> str:
-        """Name what is at the other end."""
+        """Return a name for the peer of the connection."""
         return f"nsq://{self._address[0]}:{self._address[1]}"
 
     def secure(self, context: ssl.SSLContext, seconds: float) -> None:
-        """Go on in TLS.
+        """Switch the connection to TLS.
 
         Raises:
             TimeoutError: the handshake is not done within so many seconds.
@@ -119,16 +119,16 @@ class Connection:
         self._wire.secure(context, seconds)
 
     def show_secret(self, secret: bytes) -> None:
-        """Say AUTH; neither this nor anything later on the connection records the secret."""
+        """Send AUTH; from here on the secret is kept out of the transcript."""
         self._wire.hide(secret)
         self.send(frames.auth(secret))
 
     def receive(self, wait: Wait = ANSWER) -> Answer:
-        """Return what comes next; heartbeats are answered and never returned."""
+        """Return the next answer; heartbeats are answered and never returned."""
         return self.receive_within(self.seconds(wait))
 
     def ask(self, outgoing: Outgoing, wait: Wait = ANSWER) -> Answer:
-        """Send, and return what is answered; messages pushed meanwhile are kept for receive."""
+        """Send, and return the answer; messages pushed meanwhile are kept for receive."""
         self.send(outgoing)
         deadline = time.monotonic() + self.seconds(wait)
         while True:
@@ -138,7 +138,7 @@ class Connection:
             self._kept.append(answer)
 
     def goes_on(self, topic: Topic) -> str:
-        """Publish once more on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
+        """Publish again on this connection: ``open``, ``closed``, ``broken`` or ``stuck``.
 
         ``broken`` means that the answer is not that of the frame just sent. A partition that
         cannot be written for a while is asked again, as the published text expects of clients.
@@ -154,20 +154,20 @@ class Connection:
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether the connection is known to be closed, by either side."""
+        """Return True if either side is known to have closed the connection."""
         return self._wire.has_ended
 
     def half_close(self) -> None:
-        """End the sending direction only; heartbeats then stay without an answer."""
+        """Close the sending direction only; heartbeats then stay unanswered."""
         self._half_closed = True
         self._wire.half_close()
 
     def close(self) -> None:
-        """End the connection, and record what was left unread; again does nothing."""
+        """Close the connection and record unread bytes; a second call does nothing."""
         self._wire.close(self._record_unread)
 
     def receive_within(self, seconds: float) -> Answer:
-        """Return what comes next within so many seconds."""
+        """Return the next answer that arrives within the given seconds."""
         if self._kept:
             return self._kept.popleft()
         return self._next_within(seconds)
@@ -180,7 +180,7 @@ class Connection:
         return self.ask(frame.called("one more publish, to see whether the connection goes on"))
 
     def _pause(self, deadline: float) -> bool:
-        """Let a moment pass; False when the deadline has passed."""
+        """Wait a moment; return False when the deadline has passed."""
         now = time.monotonic()
         self._wire.pause(min(now + PAUSE_SECONDS, deadline))
         return now < deadline
@@ -193,7 +193,7 @@ class Connection:
         return self._wire.nothing(seconds, _cut_off)
 
     def _answer(self, frame: ServerFrame) -> Answer | None:
-        """Turn a frame into an answer; a heartbeat is answered and gives None."""
+        """Turn a frame into an answer; reply to a heartbeat and return None for it."""
         data = frame.data
         heartbeat = frame.frame_type == FRAME_TYPE_RESPONSE and data == HEARTBEAT
         note = "heartbeat" if heartbeat else ""
@@ -223,7 +223,7 @@ class Connection:
             self._wire.record("receive", encode(SERVER_FRAME, frame), note="left unread")
 
     def seconds(self, wait: Wait) -> float:
-        """Return the budget of one wait; more while this machine is busy, where that delays it."""
+        """Return the time limit of one wait in seconds, longer while this machine is busy."""
         seconds = self._patience.seconds(wait)
         scales = wait is ANSWER or self._patience.in_rounds
         return seconds * machine_load() if scales else seconds

@@ -1,4 +1,4 @@
-"""What a case sends: one word per command, every declared size open to be made wrong.
+"""Builds the commands that a case sends; every declared size can be set to a wrong value.
 
 The bytes and the names of their parts come from the grammar. A keyword such as ``size`` or
 ``header_length`` writes another number over the right one, labelled as made wrong; the rest
@@ -49,7 +49,7 @@ Header = Mapping[str, object] | bytes
 
 
 class _Own(Enum):
-    """Stands for the topic's own partition."""
+    """Default value that stands for the topic's own partition."""
 
     PARTITION = "own"
 
@@ -59,34 +59,34 @@ Partition = Word | _Own | None
 
 
 def raw(data: bytes, what: str) -> Outgoing:
-    """Send bytes as they are."""
+    """Return any bytes as an unlabelled command."""
     return Outgoing(data, (Part(0, len(data), what),), what)
 
 
 def line(*words: Word) -> Outgoing:
-    """Send a command line: words between single blanks, then LF."""
+    """Return a command line: words separated by single spaces, then LF."""
     text = b" ".join(_bytes(word) for word in words) + b"\n"
     return Outgoing(text, (Part(0, len(text), "command line"),), _printable(words[0]))
 
 
 def magic() -> Outgoing:
-    """Open the protocol."""
+    """Return the magic that opens the protocol."""
     return raw(names.MAGIC, "magic")
 
 
 def identify(**fields: object) -> Outgoing:
-    """Say who is there: a JSON object of the given fields."""
+    """Return IDENTIFY with a JSON object of the given fields."""
     return identify_raw(header_bytes(fields))
 
 
 def identify_raw(text: bytes, *, size: int | None = None) -> Outgoing:
-    """Send IDENTIFY with any bytes for its JSON."""
+    """Return IDENTIFY with any bytes as its JSON."""
     body = from_grammar(IDENTIFY_BODY, IdentifyBody(json=text), overrides={"size": size})
     return (line(names.IDENTIFY) + body).called("IDENTIFY")
 
 
 def auth(secret: bytes) -> Outgoing:
-    """Show a secret."""
+    """Return AUTH with a secret."""
     return line(names.AUTH) + raw(len(secret).to_bytes(4) + secret, "size and secret")
 
 
@@ -98,49 +98,49 @@ def subscribe(
     partition: Partition = OWN,
     topic_name: Word | None = None,
 ) -> Outgoing:
-    """Subscribe to a channel; ``partition=None`` leaves the word out."""
+    """Return a SUB command; ``partition=None`` omits the partition."""
     words = [command, topic.name if topic_name is None else topic_name, channel]
     return line(*words, *_partition(topic, partition))
 
 
 def rdy(count: Word) -> Outgoing:
-    """Say how many messages may be in flight."""
+    """Return RDY with the number of messages that may be in flight."""
     return line(names.RDY, count)
 
 
 def fin(message_id: bytes) -> Outgoing:
-    """Finish a message; an id of any length is sent as it is."""
+    """Return FIN with a message id of any length."""
     if len(message_id) != MESSAGE_ID_SIZE:
         return line(names.FIN, message_id)
     return from_grammar(FINISH, Finish(message_id), what="FIN")
 
 
 def req(message_id: bytes, timeout_ms: Word) -> Outgoing:
-    """Put a message back; an id of any length and any time-out word are sent as they are."""
+    """Return REQ with a message id of any length and any timeout."""
     if len(message_id) != MESSAGE_ID_SIZE or not isinstance(timeout_ms, int) or timeout_ms < 0:
         return line(names.REQ, message_id, timeout_ms)
     return from_grammar(REQUEUE, Requeue(message_id, timeout_ms), what="REQ")
 
 
 def touch(message_id: bytes) -> Outgoing:
-    """Ask for more time with a message; an id of any length is sent as it is."""
+    """Return TOUCH with a message id of any length."""
     if len(message_id) != MESSAGE_ID_SIZE:
         return line(names.TOUCH, message_id)
     return from_grammar(TOUCH, Touch(message_id), what="TOUCH")
 
 
 def cls() -> Outgoing:
-    """Announce the end of a subscription."""
+    """Return CLS, which announces the end of a subscription."""
     return line(names.CLS)
 
 
 def nop() -> Outgoing:
-    """Answer a heartbeat."""
+    """Return NOP, the answer to a heartbeat."""
     return line(names.NOP)
 
 
 def internal_create_topic(name: Word, partition: Word, *, extend: bool = False) -> Outgoing:
-    """Create a topic on a broker that stands alone."""
+    """Return INTERNAL_CREATE_TOPIC, which creates a topic on a standalone broker."""
     words: tuple[Word, ...] = (names.INTERNAL_CREATE_TOPIC, name, partition)
     return line(*words, "true") if extend else line(*words)
 
@@ -154,7 +154,7 @@ def pub(
     topic_name: Word | None = None,
     command_line: bytes | None = None,
 ) -> Outgoing:
-    """Publish a body."""
+    """Return PUB with a body."""
     content = from_grammar(PUB_BODY, PubBody(body=body), overrides={"size": size})
     return _command(names.PUB, topic, content, partition, topic_name, command_line)
 
@@ -169,7 +169,7 @@ def pub_trace(
     topic_name: Word | None = None,
     command_line: bytes | None = None,
 ) -> Outgoing:
-    """Publish a body under a trace id."""
+    """Return PUB_TRACE with a trace id and a body."""
     value = PubTraceBody(trace_id=trace_id, body=body)
     content = from_grammar(PUB_TRACE_BODY, value, overrides={"size": size})
     return _command(names.PUB_TRACE, topic, content, partition, topic_name, command_line)
@@ -186,7 +186,7 @@ def pub_ext(
     topic_name: Word | None = None,
     command_line: bytes | None = None,
 ) -> Outgoing:
-    """Publish a body under a JSON header, given as a mapping or as bytes of any kind.
+    """Return PUB_EXT with a JSON header, given as a mapping or as any bytes, and a body.
 
     A header beyond 65535 bytes is sent whole; its length field then says 65535 unless given.
     """
@@ -207,7 +207,7 @@ def mpub(
     topic_name: Word | None = None,
     command_line: bytes | None = None,
 ) -> Outgoing:
-    """Publish several bodies in one command."""
+    """Return MPUB with several bodies."""
     value = MpubBody(messages=tuple(PubBody(body=body) for body in bodies))
     overrides = {"size": size, "count": count}
     content = from_grammar(MPUB_BODY, value, overrides=overrides)
@@ -224,7 +224,7 @@ def mpub_trace(
     topic_name: Word | None = None,
     command_line: bytes | None = None,
 ) -> Outgoing:
-    """Publish several bodies, each under its trace id, in one command."""
+    """Return MPUB_TRACE with several bodies, each with its trace id."""
     value = MpubTraceBody(
         messages=tuple(PubTraceBody(trace_id=trace, body=body) for trace, body in messages)
     )
@@ -243,7 +243,7 @@ def mpub_ext(
     topic_name: Word | None = None,
     command_line: bytes | None = None,
 ) -> Outgoing:
-    """Publish several bodies, each under its own header, in one command."""
+    """Return MPUB_EXT with several bodies, each with its own header."""
     value = MpubExtBody(
         messages=tuple(
             PubExtBody(json_header=header_bytes(header), body=body) for header, body in messages
@@ -255,7 +255,7 @@ def mpub_ext(
 
 
 def is_as_published(header: bytes) -> bool:
-    """Tell whether a header is what the text asks for: names of the class, string values."""
+    """Return True if a header has only published names and string values."""
     try:
         read = strict_json.read(header)
     except WireError:
@@ -267,14 +267,14 @@ def is_as_published(header: bytes) -> bool:
 
 
 def header_bytes(header: Header) -> bytes:
-    """Return a header's bytes; a mapping is dumped compactly, its text as UTF-8."""
+    """Return the bytes of a header; a mapping becomes compact JSON in UTF-8."""
     if isinstance(header, bytes):
         return header
     return json.dumps(dict(header), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _judged(content: Outgoing, header: bytes) -> Outgoing:
-    """Mark the header as made wrong when it is not what the text asks for."""
+    """Mark the header as deliberately wrong when it violates the published text."""
     if is_as_published(header):
         return content
 

@@ -1,4 +1,4 @@
-"""HTTP requests to a broker or lookup server, and what their answers say; all is recorded."""
+"""HTTP requests to a broker or lookup server, with decoded and recorded answers."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TRACE_FIELDS = frozenset({"status", "id", "trace_id", "queue_offset", "rawsize"}
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP response, or in ``failure`` why there is none.
+    """An HTTP response, or in ``failure`` the reason why there is none.
 
     ``failure`` is ``silence``, ``closed``, ``nonsense`` or ``unreachable``; ``status`` is then
     0. ``json`` is None when the body is no JSON.
@@ -47,13 +47,13 @@ class HttpAnswer:
 
     @property
     def is_wrapped(self) -> bool:
-        """Tell whether the JSON stands in status_code, status_txt, data."""
+        """Return True if the JSON is wrapped in status_code, status_txt and data."""
         value = self.json.value if self.json else None
         return isinstance(value, dict) and {"status_code", "data"} <= value.keys()
 
     @property
     def is_ok(self) -> bool:
-        """Tell whether the answer is OK, with or without quotes or envelope."""
+        """Return True if the answer is OK, with or without quotes or envelope."""
         return self.status == 200 and self.word in ("ok", "trace", "empty")
 
     @property
@@ -73,13 +73,13 @@ class HttpAnswer:
         return first if re.fullmatch(r"[A-Za-z0-9_]+", first) else "other"
 
     def header(self, name: str) -> str | None:
-        """Return the first header of a name, whatever its letter case."""
+        """Return the first header with this name, ignoring letter case."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
 
 class HttpClient:
-    """Requests to one address, each on a connection of its own, unless there is a line."""
+    """Sends requests to one address, each on a new connection unless it keeps one open."""
 
     def __init__(
         self,
@@ -95,17 +95,17 @@ class HttpClient:
         self._seconds = seconds
 
     def at(self, address: Address | None) -> "HttpClient":
-        """Return the client for another address."""
+        """Return a client for another address."""
         if address is None or address == self.address:
             return self
         return HttpClient(address, transcript=self._transcript, seconds=self._seconds)
 
     def recording(self, transcript: Transcript) -> "HttpClient":
-        """Return the client that records in another transcript; it uses no line."""
+        """Return a client that records in another transcript and keeps no connection open."""
         return HttpClient(self.address, transcript=transcript, seconds=self._seconds)
 
     def close(self) -> None:
-        """End the line, if there is one."""
+        """Close the connection that is kept open, if any."""
         if self._line is not None:
             self._line.close()
 
@@ -119,7 +119,7 @@ class HttpClient:
         body: bytes = b"",
         v1: bool = False,
     ) -> HttpAnswer:
-        """Send one request and return what is answered.
+        """Send one request and return the response.
 
         A ``query`` given as text is sent as it is; ``v1`` asks for bare answers.
         """
@@ -132,7 +132,7 @@ class HttpClient:
         return self.send(wire, what=f"{method} {target}")
 
     def send(self, data: bytes, *, what: str = "raw request", method: str = "POST") -> HttpAnswer:
-        """Send any bytes as a request and return what is answered."""
+        """Send any bytes as a request and return the response."""
         name = self._transcript.connection_label()
         self._transcript.add("request", name, data=data, note=what)
         if self._line is None:
@@ -149,7 +149,7 @@ def _names(headers: Headers, name: str) -> bool:
 
 
 def failed(how: str) -> HttpAnswer:
-    """Return the answer that is none."""
+    """Return the HttpAnswer for a request that got no response."""
     return HttpAnswer(0, (), b"", failure=how)
 
 

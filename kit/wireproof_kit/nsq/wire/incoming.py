@@ -1,4 +1,4 @@
-"""The frames a broker sends on one connection, and how much of them is read."""
+"""Splits the bytes of one connection into frames, with a limit on their number."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ BYTES_LIMIT: Final = 64 * 1024 * 1024
 
 
 class Frames:
-    """Reads frames; how much is owed depends on nothing."""
+    """Reads frames; the limit on received bytes is constant."""
 
     values = "frames"
 
@@ -19,16 +19,16 @@ class Frames:
 
     @property
     def bytes_limit(self) -> int:
-        """Return how many bytes may have come by now."""
+        """Return the number of bytes that may have arrived by now."""
         return BYTES_LIMIT
 
     @property
     def pending(self) -> bytes:
-        """Return the bytes of a frame that is not whole yet."""
+        """Return the bytes of an incomplete frame."""
         return self._reader.pending
 
     def feed(self, data: bytes) -> None:
-        """Take more bytes."""
+        """Add received bytes."""
         self._reader.feed(data)
 
     def next(self) -> ServerFrame | NeedMore:

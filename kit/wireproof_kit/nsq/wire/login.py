@@ -1,4 +1,4 @@
-"""How every connection of a session gets in: TLS and AUTH, where the user asked for them.
+"""The login of every connection in a session: TLS and AUTH, if the user asked for them.
 
 The secret is read from the environment once and is sent by one function, which keeps it out of
 the transcript. What goes wrong is one sentence, because no case can run then.
@@ -31,18 +31,18 @@ _OTHER_HOST = (62, 63, 64)
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Lets connections in; without context and secret it is an open door."""
+    """Logs connections in; without TLS context and secret it only sends IDENTIFY."""
 
     context: ssl.SSLContext | None = None
     secret: bytes | None = field(default=None, repr=False)
 
     @property
     def is_open(self) -> bool:
-        """Tell whether nothing is asked of those who come in."""
+        """Return True if connections need neither TLS nor AUTH."""
         return self.context is None and self.secret is None
 
     def enter(self, connection: Connection, fields: Mapping[str, object], wait: Wait) -> Answer:
-        """IDENTIFY with the fields, in TLS and with AUTH where due; return its answer.
+        """Send IDENTIFY, start TLS and send AUTH as required; return the IDENTIFY answer.
 
         The answer is that to an IDENTIFY with these fields alone.
 
@@ -64,7 +64,7 @@ class Door:
         return answer if fields.get(FEATURES) is True else Response(OK)
 
     def enter_unnamed(self, connection: Connection, wait: Wait) -> None:
-        """Get in without IDENTIFY; where TLS or AUTH need one, it stands in for none.
+        """Log in without IDENTIFY where possible; send an empty one if TLS or AUTH need it.
 
         Raises:
             TargetSilent: TLS or AUTH cannot be had; no case can run.
@@ -105,7 +105,7 @@ class Door:
 
 
 def open_door(target: Target) -> Door:
-    """Return the door that the user's files and variable make.
+    """Return the login for the files and the environment variable that the user named.
 
     Raises:
         UsageFault: a file cannot be used, or the variable is not set.
@@ -138,7 +138,7 @@ def _context(target: Target) -> ssl.SSLContext:
 
 
 def _secret(variable: str) -> bytes:
-    """Return what a variable holds; what was given is never shown, it may be the secret."""
+    """Return the secret in an environment variable; errors never show its value."""
     secret = os.environ.get(variable, "") if _VARIABLE.fullmatch(variable) else ""
     if not secret:
         raise UsageFault(
