@@ -25,7 +25,7 @@ import json, os, signal, sys
 from pathlib import Path
 
 import pandas  # with all else that it will need, so that a child begins at once
-from wireproof_reports.history import ingest
+from wireproof_reports.pipeline import ingest
 
 STEPS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
 
