@@ -43,7 +43,7 @@ class Pacing(Protocol):
         ...
 
 
-class Agenda:
+class Schedule:
     """What sources want of the shell; those of one process may share one, and cost less then.
 
     `changed`: the links that may have something to send, and sources that can be reached again
@@ -60,15 +60,15 @@ class Source(Protocol):
     """What accepts connections: a broker, a lookup server or a control API."""
 
     @property
-    def agenda(self) -> Agenda:
-        """Return the agenda, the same object each time."""
+    def schedule(self) -> Schedule:
+        """Return the schedule, the same object each time."""
         ...
 
     @property
     def open(self) -> bool:
         """Return True if it accepts connections; if not, its sockets are closed.
 
-        The shell asks again when the agenda lists the source as changed.
+        The shell asks again when the schedule lists the source as changed.
         """
         ...
 
@@ -78,7 +78,7 @@ class Source(Protocol):
         ...
 
     def run_timers(self, now_ns: int) -> None:
-        """Run the timers that are due, and note in the agenda when the next one is."""
+        """Run the timers that are due, and note in the schedule when the next one is."""
 
 
 Connect = Callable[[Callable[[], str], int], Link]

@@ -13,11 +13,11 @@ from typing import cast
 
 from wireproof_reference_impl.served import (
     NEVER_NS,
-    Agenda,
     Committer,
     Connect,
     Link,
     Pacing,
+    Schedule,
     Source,
 )
 
@@ -76,7 +76,7 @@ class Shell:
         self._flush_delay_s = pacing.flush_delay_ms / 1000
         self._waits = bool(pacing.flush_delay_ms) or committer.gathers
         self._sources: dict[Source, None] = {}
-        self._agendas: list[Agenda] = []
+        self._schedules: list[Schedule] = []
         self._listeners: list[Listener] = []
         self._opening: set[asyncio.Task[None]] = set()
         self._alarm: asyncio.TimerHandle | None = None
@@ -89,8 +89,8 @@ class Shell:
         """Listen at an address and return it with the actual port."""
         if source not in self._sources:
             self._sources[source] = None
-            if not any(each is source.agenda for each in self._agendas):
-                self._agendas.append(source.agenda)
+            if not any(each is source.schedule for each in self._schedules):
+                self._schedules.append(source.schedule)
         listener = Listener(source, connect, address)
         await self._open(listener, _bound(*address))
         self._listeners.append(listener)
@@ -103,10 +103,10 @@ class Shell:
         This is called after every event, so connections without changes must cost no call here.
         """
         something = False
-        for agenda in self._agendas:
-            if agenda.due_ns < self._alarm_ns:
-                self._set_alarm(agenda.due_ns)
-            if agenda.changed:
+        for schedule in self._schedules:
+            if schedule.due_ns < self._alarm_ns:
+                self._set_alarm(schedule.due_ns)
+            if schedule.changed:
                 something = True
         if something:  # last: whoever is answered wants the processor
             if self._waits:
@@ -180,7 +180,7 @@ class Shell:
     def _flush_now(self) -> None:
         if self._is_lost:
             return
-        changed = [each for agenda in self._agendas for each in agenda.changed]
+        changed = [each for schedule in self._schedules for each in schedule.changed]
         if not changed:
             return
         try:
@@ -188,8 +188,8 @@ class Shell:
         except OSError as error:
             self._lose(error)
             return
-        for agenda in self._agendas:
-            agenda.changed.clear()
+        for schedule in self._schedules:
+            schedule.changed.clear()
         for each in changed:
             self._tell(each)
         for source in self._sources:
@@ -214,8 +214,8 @@ class Shell:
 
     def _ring(self) -> None:
         self._alarm, self._alarm_ns = None, NEVER_NS
-        for agenda in self._agendas:
-            agenda.due_ns = NEVER_NS
+        for schedule in self._schedules:
+            schedule.due_ns = NEVER_NS
         now_ns = self.clock.now_ns()
         try:
             for source in self._sources:

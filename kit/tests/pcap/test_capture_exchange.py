@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from example_count import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,7 +135,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(STEPS)
 def test_whatever_the_steps_every_number_fits(steps: list[StepRecord]) -> None:
     streams: defaultdict[object, list[Segment]] = defaultdict(list)

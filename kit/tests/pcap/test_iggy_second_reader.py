@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from example_count import examples
 from fuzz_grammars import IGGY_NAMES
 from fuzz_grammars import frames as frames_of
 from hypothesis import given, settings
@@ -201,7 +202,7 @@ def joined(scenario: golden.TcpScenario, connection: str, direction: str) -> byt
 
 @pytest.mark.slow
 @EACH_INNER
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_drawn_and_damaged_payloads(
     schema: Schema[Any], kind: type[Layer], data: st.DataObject
@@ -222,7 +223,7 @@ REQUESTS = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(changed(st.lists(REQUESTS, max_size=3).map(b"".join)))
 def test_damaged_streams(stream: bytes) -> None:
     requests_alike(stream)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from check_each import check_each
+from example_count import examples
 from fuzz_grammars import NSQ_NAMES
 from fuzz_grammars import frames as frames_of
 from hypothesis import example, given, settings
@@ -196,7 +197,7 @@ def test_recorded_queues() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(built(DISK_RECORD).map(lambda pair: pair[1]), st.data())
 def test_drawn_and_damaged_records(whole: bytes, data: st.DataObject) -> None:
     agree(by_construct(DISK_RECORD, whole), by_scapy(Stored, whole, SAME))
@@ -226,7 +227,7 @@ FITTING = st.sampled_from([*BODIES]).flatmap(
 STREAMS = st.lists(LINES | ACKNOWLEDGEMENTS | FITTING | SIZED, min_size=1, max_size=4).map(
     b"".join
 )
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=examples(300), deadline=None)
 
 
 @pytest.mark.slow
@@ -255,7 +256,7 @@ def test_damaged_frames(stream: bytes) -> None:
 
 @pytest.mark.slow
 @EACH_INNER
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_drawn_and_damaged_data(
     schema: Schema[Any], kind: type[Layer], data: st.DataObject

@@ -23,7 +23,7 @@ from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import CaseRecord, HeaderRecord
 
 CONDUCTOR = "wireproof-conductor"
-NO_TARGET = f"the cases need a target: give --broker-url URL, e.g. {example_url()}, or `reference`"
+NO_TARGET = "the cases need a target: give --broker-url URL, e.g. {example}, or `reference`"
 _SEVERAL: pytest.StashKey[Mapping[str, Sequence[str]]] = pytest.StashKey()
 
 
@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     has_cases = any(INSTANCE in item.stash for item in items)
     if has_cases and broker_url(config) is None and not config.getoption("collectonly"):
-        give_up(config, items, NO_TARGET)
+        give_up(config, items, NO_TARGET.format(example=example_url()))
 
 
 @pytest.hookimpl(optionalhook=True)

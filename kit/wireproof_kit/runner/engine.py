@@ -88,11 +88,6 @@ class Engine:
         started = self._waiting.pop(instance.id, None)
         return started.result() if started is not None else self._run(instance)
 
-    def settle(self) -> None:
-        """Wait until every started case has ended (before hazards)."""
-        for future in list(self._waiting.values()):
-            future.exception()
-
     def close(self) -> None:
         """Give up what was not collected."""
         if self._pool is not None:

@@ -22,7 +22,7 @@ class Missing:
         return f"delivery of {len(missing)} of {len(self._due)} bodies: {missing[:5]}"
 
     def none(self) -> bool:
-        """Tell whether everything was received."""
+        """Return True if everything was received."""
         return not self._now()
 
     def _now(self) -> set[str]:
@@ -76,7 +76,7 @@ def keys_of(sent: Iterable[Said]) -> dict[str, str]:
 
 
 def in_order(sent: list[Said], received: Iterable[Said]) -> bool:
-    """Tell whether every key has one partition, and its first deliveries the order sent."""
+    """Return True if every key has one partition, and its first deliveries the order sent."""
     keys = keys_of(sent)
     partitions: dict[str, set[str]] = defaultdict(set)
     found: dict[str, list[str]] = defaultdict(list)
@@ -92,7 +92,7 @@ def in_order(sent: list[Said], received: Iterable[Said]) -> bool:
 
 
 def places_follow(received: Iterable[Said]) -> bool:
-    """Tell whether in each partition ids increase and each message begins where one ended.
+    """Return True if in each partition ids increase and each message begins where one ended.
 
     The topic is new, so the first message of a partition begins at 0.
     """

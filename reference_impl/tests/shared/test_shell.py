@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from wireproof_reference_impl.nsq import presets
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 from wireproof_reference_impl.shell import ClientSocket, Clock, Listener, Shell
 
 
@@ -21,7 +21,7 @@ class _Source:
     """Serves links that say one word and are over once the client has said all, or at once."""
 
     def __init__(self) -> None:
-        self.agenda = Agenda()
+        self.schedule = Schedule()
         self.open = True
         self.halted = False
 
@@ -42,7 +42,7 @@ class _Link:
     def end_of_stream(self, now_ns: int) -> None:
         """Be over."""
         self.closed = True
-        self._source.agenda.changed[self] = None
+        self._source.schedule.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
         """Do nothing."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 _MICROSECOND_NS = 1_000
 
@@ -40,8 +40,8 @@ class ServerSource:
 
     def __init__(self) -> None:
         self.halted = False
-        self.agenda = Agenda()
-        self.changed = self.agenda.changed
+        self.schedule = Schedule()
+        self.changed = self.schedule.changed
 
     def run_timers(self, now_ns: int) -> None:
         """Do nothing: the server has no timers."""

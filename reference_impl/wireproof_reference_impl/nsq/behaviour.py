@@ -29,7 +29,7 @@ from wireproof_spec.nsq.limits import MAX_JSON_HEADER_SIZE_HTTP
 
 
 class OpenSubscription(Enum):
-    """What becomes of a client without extend_support when its topic is upgraded."""
+    """How clients without extend_support continue when their topic is upgraded."""
 
     CLOSED = auto()
     KEPT_OLD = auto()
@@ -54,7 +54,7 @@ class BuildRecord(Protocol):
 
 
 class PublishBehaviour(Struct, frozen=True):
-    """What publish commands check, store and answer."""
+    """Choices for publish commands: what they check, store and answer."""
 
     partition_required: bool = True
     name_checked: bool = True
@@ -79,7 +79,7 @@ class SubscribeBehaviour(Struct, frozen=True):
 
 
 class DeliveryBehaviour(Struct, frozen=True):
-    """What a message looks like to a client."""
+    """Choices for the layout of delivered messages."""
 
     extend: Callable[[Message], bytes] = message_parts.short_extend_part
     position: Callable[[Message], bytes] = message_parts.own_position
@@ -109,7 +109,7 @@ class DiskBehaviour(Struct, frozen=True):
 
 
 class UpgradeBehaviour(Struct, frozen=True):
-    """What an upgrade does to clients that are subscribed."""
+    """Choices for subscribed clients when their topic is upgraded."""
 
     open_subscription: OpenSubscription = OpenSubscription.CLOSED
 

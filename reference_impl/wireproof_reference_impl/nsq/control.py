@@ -18,7 +18,7 @@ from wireproof_reference_impl.nsq.lookupd import distortion
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.requests.http_request import Answer, HttpRefusal, Request, data
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 _MILLISECOND = 1_000_000
 _MOST_DELAY_MS = 600_000
@@ -26,21 +26,21 @@ _REDIRECT = "redirect"
 
 
 class Control:
-    """What the control API is about; it behaves the same whatever the cluster does."""
+    """The state behind the control API; faults and variants of the cluster do not affect it."""
 
     def __init__(
         self,
         cluster: Coordinator,
         servers: Sequence[LookupServer],
-        agenda: Agenda | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         self.cluster = cluster
         self.servers = servers
         self.behaviour = Behaviour()
         self.limits = Limits()
-        self.agenda = Agenda() if agenda is None else agenda
-        self.timers = Timers(self.agenda)
-        self.changed = self.agenda.changed
+        self.schedule = Schedule() if schedule is None else schedule
+        self.timers = Timers(self.schedule)
+        self.changed = self.schedule.changed
         self.open = True
         self.halted = False
 
@@ -67,7 +67,7 @@ def writable(control: Control, request: Request) -> None:
 
 
 def node(control: Control, request: Request) -> None:
-    """Take a node away, or bring it back."""
+    """Stop a node, or start it again."""
     member = _node(control, request)
     if _one_of(request, "state", ("up", "down")) == "up":
         control.cluster.bring_up(member, request.now_ns)
@@ -76,7 +76,7 @@ def node(control: Control, request: Request) -> None:
 
 
 def writes(control: Control, request: Request) -> None:
-    """Tell producers of no node any more: for all topics, for ordered ones, or for none."""
+    """Disable writing for all topics, for ordered topics, or for none."""
     word = _one_of(request, "type", [each.value for each in Writes])
     control.cluster.writes = Writes(word)
 

@@ -1,4 +1,4 @@
-"""What one process serves: a node alone, or nodes with lookup servers and a control."""
+"""The servers of one process: one node, or nodes with lookup servers and a control API."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ from wireproof_reference_impl.nsq.lookupd import api
 from wireproof_reference_impl.nsq.lookupd.server import LookupServer
 from wireproof_reference_impl.nsq.options import Fsync, ServeOptions
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 from wireproof_reference_impl.shell import Shell
 
 
@@ -32,7 +32,7 @@ class Fleet:
             options.max_msg_size, options.max_body_size, options.max_bytes_per_file
         )
         access = _access(options)
-        self._agenda = Agenda()
+        self._schedule = Schedule()
         numbers = range(1, options.nodes + 1)
         self._folders = [_folder(options, number) for number in numbers]
         self._members = [
@@ -43,7 +43,7 @@ class Fleet:
                     limits=self._limits,
                     now_ns=now_ns,
                     access=access,
-                    agenda=self._agenda,
+                    schedule=self._schedule,
                 ),
                 number,
             )
@@ -58,12 +58,12 @@ class Fleet:
 
     @property
     def halted(self) -> bool:
-        """Tell whether a node died on purpose."""
+        """Return True if a fault halted a node."""
         return any(member.node.halted for member in self._members)
 
     @property
     def gathers(self) -> bool:
-        """Tell whether answers are better given for all that came at a time."""
+        """Return True if answering all received input at once is cheaper."""
         return bool(self._gathering)
 
     def commit(self) -> None:
@@ -115,11 +115,11 @@ class Fleet:
     def _gather(self, cluster: Coordinator) -> None:
         numbers = range(1, self._options.lookupds + 1)
         self._servers = tuple(
-            LookupServer(cluster, each, self._limits, self._agenda) for each in numbers
+            LookupServer(cluster, each, self._limits, self._schedule) for each in numbers
         )
         for server in self._servers:
             server.servers = self._servers
-        self._control = Control(cluster, self._servers, self._agenda)
+        self._control = Control(cluster, self._servers, self._schedule)
 
     def _fields(self) -> Mapping[str, object]:
         nodes = [

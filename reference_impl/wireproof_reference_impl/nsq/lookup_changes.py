@@ -23,27 +23,27 @@ LOOKERS = (
 
 
 def is_lookup(request: Request) -> bool:
-    """Tell whether a topic is looked up."""
+    """Return True if a request looks up a topic."""
     return request.path == "/lookup"
 
 
 def is_old(request: Request) -> bool:
-    """Tell whether a topic is looked up in the older style."""
+    """Return True if a request looks up a topic in the older style."""
     return is_lookup(request) and not request.v1
 
 
 def is_unmeant(request: Request) -> bool:
-    """Tell whether a topic is looked up without metainfo."""
+    """Return True if a request looks up a topic without metainfo."""
     return is_lookup(request) and not request.text("metainfo")
 
 
 def is_for_reading(request: Request) -> bool:
-    """Tell whether a topic is looked up for reading."""
+    """Return True if a request looks up a topic for reading."""
     return is_lookup(request) and request.text("access") == "r"
 
 
 def is_for_writing(request: Request) -> bool:
-    """Tell whether a topic is looked up for writing."""
+    """Return True if a request looks up a topic for writing."""
     return is_lookup(request) and request.text("access") == "w"
 
 
@@ -118,7 +118,7 @@ def only_producers(change: Callable[[list[Record]], list[Record]]) -> Change:
 
 
 def exchanged(data: Data) -> object:
-    """Give every partition the node of another."""
+    """Return a lookup answer in which every partition has the node of another one."""
     led = partitions(data)
     if not led:
         return data

@@ -22,7 +22,7 @@ class TlsSide:
         self.ended = False
 
     def open(self, data: bytes) -> bytes:
-        """Take bytes as they came; return what they say."""
+        """Return the plaintext of received TLS bytes."""
         self._incoming.write(data)
         try:
             if not self.established:

@@ -112,7 +112,7 @@ class Serving:
         return Peer(self.shell.addresses[over_http])
 
     def is_served(self, peer: Peer, within_s: float = DEADLINE_S) -> bool:
-        """Tell whether a client's ping is answered."""
+        """Return True if a client's ping is answered."""
         peer.came = b""
         peer.send(PING)
         return peer.reads(OK, within_s)

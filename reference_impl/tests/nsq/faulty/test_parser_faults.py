@@ -179,7 +179,7 @@ class Broker:
         return peer
 
     def is_served(self, peer: Peer) -> bool:
-        """Tell whether a client's publish is answered."""
+        """Return True if a client's publish is answered."""
         peer.came = b""
         peer.send(pub("t", b"again"))
         peer.settle(self.shell)

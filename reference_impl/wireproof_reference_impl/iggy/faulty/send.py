@@ -43,7 +43,6 @@ from wireproof_spec.iggy.limits import MAX_HEADER_VALUES_SIZE, MAX_PAYLOADS_SIZE
 _ID_BYTES = 16
 
 Block = Callable[[bytes], bytes]
-Kind = Callable[[int], int]
 Key = Callable[[int, bytes], bytes]
 
 

@@ -60,7 +60,7 @@ class Coordinator:
 
     @property
     def stable(self) -> bool:
-        """Tell whether every node is there."""
+        """Return True if every node can be reached."""
         return all(member.up for member in self.members)
 
     def create(self, name: str, settings: Settings) -> None:
@@ -97,7 +97,7 @@ class Coordinator:
                 member.node.delete(member.node.topics[topic.name], now_ns)
 
     def upgrade(self, topic: ClusterTopic, now_ns: int) -> None:
-        """Give a topic the extend feature on every node that holds it."""
+        """Upgrade a topic to ext on every node that holds it."""
         if topic.settings.extend:
             return
         topic.upgrade()
@@ -151,7 +151,7 @@ class Coordinator:
         old.node.remove(old.node.topics[topic.name], place.number, now_ns)
 
     def expand(self, topic: ClusterTopic, partitions: int) -> None:
-        """Give a topic more partitions.
+        """Add partitions to a topic.
 
         Raises:
             NoRoom: there are not enough nodes.
@@ -210,7 +210,7 @@ class Coordinator:
         self._save(topic)
 
     def take_down(self, member: Member, now_ns: int) -> None:
-        """Take a node away; others lead what it led, if they have every record."""
+        """Stop a node; nodes with all its records become leaders in its place."""
         if not member.up:
             return
         held = self._held(member)

@@ -18,7 +18,7 @@ def hold(topic: ClusterTopic, place: Place, member: Member) -> None:
 
 
 def assign(topic: ClusterTopic, place: Place) -> None:
-    """Tell every node that holds a partition whether it leads or follows."""
+    """Set leader or follower on every node that holds a partition."""
     leader = place.leader
     followers = [each for each in place.replicas if each is not leader]
     for member in followers:
@@ -41,7 +41,7 @@ def add(topic: ClusterTopic, place: Place, member: Member, *, led: Partition) ->
 
 
 def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
-    """Take a partition from the nodes that are more than it has replicas."""
+    """Remove a partition from nodes in excess of its replica count."""
     surplus = place.replicas[topic.settings.replicas :]
     del place.replicas[topic.settings.replicas :]
     for member in surplus:
@@ -50,7 +50,7 @@ def drop_surplus(topic: ClusterTopic, place: Place, now_ns: int) -> None:
 
 
 def leave_behind(place: Place, member: Member) -> bool:
-    """Count a node that is away as behind, unless nobody else has every record; tell if so."""
+    """Remove a node from the in-sync set unless it is the only one; return True if removed."""
     if place.in_sync <= {member}:
         return False
     place.in_sync.discard(member)

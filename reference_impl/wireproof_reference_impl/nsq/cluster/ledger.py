@@ -1,4 +1,4 @@
-"""What must be known of a cluster's topics when it is started again: a row of JSON for each."""
+"""The cluster's topics as JSON records, one for each topic, kept across restarts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict, cast
@@ -32,11 +32,11 @@ class _TopicRow(TypedDict):
 
 
 def keep_nothing(rows: Rows) -> None:
-    """Forget them: the cluster lives in memory."""
+    """Keep no record, for a cluster in memory."""
 
 
 def written(topics: Iterable[ClusterTopic]) -> Rows:
-    """Return the rows of some topics; nodes are named by their numbers."""
+    """Return the records of topics; nodes are identified by their numbers."""
     return {topic.name: _topic_row(topic) for topic in topics}
 
 

@@ -25,5 +25,5 @@ class Member:
 
     @property
     def up(self) -> bool:
-        """Tell whether it can be reached."""
+        """Return True if the node can be reached."""
         return self.node.open

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 
 
 class Settings(Struct, frozen=True):
-    """What a topic was made with; two topics of one name must agree in all of it."""
+    """The settings a topic was created with; creating it again must use the same ones."""
 
     partitions: int
     replicas: int

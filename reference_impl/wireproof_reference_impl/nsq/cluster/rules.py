@@ -12,7 +12,7 @@ class Wanted(NamedTuple):
 
 
 def enough_nodes(wanted: Wanted, nodes: int) -> bool:
-    """Tell whether a topic fits: a node for every replica of every partition.
+    """Return True if a topic fits: a node for every replica of every partition.
 
     Topics made with orderedmulti or multipart may have several partitions on one node.
     """

@@ -1,1 +1,1 @@
-"""The broker without a socket: bytes in, bytes out, told the time."""
+"""The broker without I/O: it takes bytes and the current time and returns bytes."""

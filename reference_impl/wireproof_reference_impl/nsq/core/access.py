@@ -1,4 +1,4 @@
-"""Who may talk to the node, and how: TLS and AUTH, where the operator asks for them."""
+"""TLS and AUTH: which clients may use the node."""
 
 from collections.abc import Callable
 from hmac import compare_digest
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class BadSeal(Exception):
-    """What the client sent is no TLS that can go on; the connection ends."""
+    """Raised for invalid TLS input; the connection is closed."""
 
 
 class Security(Protocol):
@@ -16,16 +16,16 @@ class Security(Protocol):
 
     @property
     def established(self) -> bool:
-        """Tell whether the handshake is done."""
+        """Return True if the handshake is complete."""
         ...
 
     @property
     def ended(self) -> bool:
-        """Tell whether the client said that it sends no more."""
+        """Return True if the client has closed its side of the TLS session."""
         ...
 
     def open(self, data: bytes) -> bytes:
-        """Take bytes as they came; return what they say.
+        """Return the plaintext of received TLS bytes.
 
         Raises:
             BadSeal: they are not what TLS allows.
@@ -50,11 +50,11 @@ class Access(Struct, frozen=True):
 
     @property
     def asks(self) -> bool:
-        """Tell whether clients have to say AUTH."""
+        """Return True if clients must send AUTH."""
         return self.secret is not None
 
     def admits(self, secret: bytes) -> bool:
-        """Tell whether a secret is the right one."""
+        """Return True if a secret is correct."""
         return self.secret is not None and compare_digest(secret, self.secret)
 
 

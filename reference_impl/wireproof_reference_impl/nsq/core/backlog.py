@@ -1,4 +1,4 @@
-"""What a channel has yet to send: a window of messages in memory, the rest in the log."""
+"""A channel's undelivered messages: a window in memory, the rest in the log."""
 
 from collections import deque
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Backlog:
         return self._window[0].number if self._window else self._next_number
 
     def add(self, message: Message) -> None:
-        """Take note of a message just appended to the log."""
+        """Add a message that was just appended to the log."""
         if message.offset == self._next_offset and len(self._window) < _WINDOW:
             self._window.append(message)
             self._next_offset += message.size

@@ -45,12 +45,12 @@ class Channel:
         return self.ordered and not self._behaviour.order.ready_needed
 
     def join(self, subscriber: Subscriber) -> None:
-        """Take a client in; it gets messages from the next `serve` on."""
+        """Add a client; it receives messages from the next `serve` on."""
         self.subscribers.append(subscriber)
         self._attended[self] = None
 
     def leave(self, subscriber: Subscriber, now_ns: int) -> None:
-        """Take a client out; what it held goes to others, as if never sent to it."""
+        """Remove a client; its messages in flight go to others, as if never sent to it."""
         if subscriber not in self.subscribers:
             return
         self.subscribers.remove(subscriber)
@@ -78,7 +78,7 @@ class Channel:
     def requeue(
         self, internal_id: int, subscriber: Subscriber, *, delay_ns: int, now_ns: int
     ) -> None:
-        """Take a message back to send it again after a delay.
+        """Requeue a message in flight, to be delivered again after a delay.
 
         Raises:
             NotInFlight: the client does not hold it.

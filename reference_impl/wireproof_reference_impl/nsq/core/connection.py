@@ -29,7 +29,7 @@ Reading = Generator[int, bytes, None]
 Handler = Callable[["Connection", Sequence[bytes]], Reading | None]
 
 _NOBODY = Identity()
-"""Who has not said who he is."""
+"""The identity of a client before IDENTIFY."""
 
 
 class Connection:
@@ -49,7 +49,7 @@ class Connection:
         self.pipelined: Pipelined[Connection] | None = None
         self._handlers = handlers
         self.buffer = bytearray()
-        """What has come; what stands before `place` is read."""
+        """Received bytes; those before `place` have been read."""
         self.place = 0
         self.reading: Reading | None = None
         """The command that waits for `needed` bytes."""
@@ -62,7 +62,7 @@ class Connection:
         self._heartbeat = Heartbeat(self, node.timers, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client and do what they say."""
+        """Read bytes from the client and run every complete command."""
         if self.closed:
             return
         self.now_ns = now_ns
@@ -72,11 +72,11 @@ class Connection:
         self.node.settle(now_ns)
 
     def end_of_stream(self, now_ns: int) -> None:
-        """Learn that the client sends no more."""
+        """Handle the end of the client's stream."""
         self._end(now_ns, is_cut=self.reading is not None)
 
     def lost(self, now_ns: int) -> None:
-        """Learn that the connection is gone."""
+        """Handle the loss of the connection."""
         self._end(now_ns, is_cut=False)
 
     def _end(self, now_ns: int, *, is_cut: bool) -> None:
@@ -89,7 +89,7 @@ class Connection:
         self.node.settle(now_ns)
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         if self._security is not None:
             return self._sealed(self._security)
         data = b"".join(self.output)
@@ -98,17 +98,17 @@ class Connection:
 
     @property
     def is_secure(self) -> bool:
-        """Tell whether the connection goes on in TLS."""
+        """Return True if the connection uses TLS."""
         return self._security is not None
 
     def secure(self, security: Security) -> None:
-        """Go on in TLS: with what follows in the stream, and after what was said so far."""
+        """Switch to TLS for the following input, and for output after what is already queued."""
         self._unsealed = self.take_output()
         self._security = security
         self.buffer[self.place :] = self._opened(bytes(self.buffer[self.place :]))
 
     def authorize(self, word: str) -> None:
-        """Let the client do something, if it may.
+        """Check that the client may run a command.
 
         Raises:
             Refusal: it has to say AUTH before.
@@ -121,7 +121,7 @@ class Connection:
         self._send(packed.RESPONSE, data)
 
     def send(self, frames: bytes) -> None:
-        """Send frames that are packed already."""
+        """Queue frames that are already encoded."""
         self.output.append(frames)
         self.node.changed[self] = None
 
@@ -135,7 +135,7 @@ class Connection:
         self._send(packed.MESSAGE, data)
 
     def drop(self) -> None:
-        """End the connection without a word."""
+        """Close the connection without an answer."""
         if not self.closed:
             self.closed = True
             self.reading = None
@@ -144,13 +144,13 @@ class Connection:
             self.node.leaving(self)
 
     def leave(self, now_ns: int) -> None:
-        """Give back to the channel what this client holds."""
+        """Return this client's messages in flight to the channel."""
         if self.channel is not None and self.subscriber is not None:
             self.channel.leave(self.subscriber, now_ns)
         self.subscriber = None
 
     def move(self, event: Event) -> None:
-        """Go to the state that an event leads to.
+        """Change to the state that an event leads to.
 
         Raises:
             Refusal: the event has no place in the present state.
@@ -161,7 +161,7 @@ class Connection:
         self.state = following
 
     def identify(self, identity: Identity) -> None:
-        """Take over what the client said of itself; its first heartbeat interval stays."""
+        """Store the client's IDENTIFY settings; its first heartbeat interval stays."""
         if self.identified:
             identity = replace(identity, heartbeat_ms=self.identity.heartbeat_ms)
         self.identity = identity
@@ -170,12 +170,12 @@ class Connection:
             self._heartbeat.start_anew(self.now_ns)
 
     def turn_away(self, text: str) -> None:
-        """End the connection with an error that has no code."""
+        """Close the connection with an error that has no code."""
         self.refuse(Refusal(text, None))
         self.node.settle(self.now_ns)
 
     def read(self, data: bytes) -> None:
-        """Take what came, and do what it says as far as it is complete."""
+        """Buffer received bytes and run every complete command."""
         self.buffer += data
         try:
             self._run()
@@ -185,7 +185,7 @@ class Connection:
         self.place = 0
 
     def run_command(self, words: Sequence[bytes]) -> None:
-        """Begin the command of a line.
+        """Run the command of a line.
 
         Raises:
             Refusal: there is no such command, or it is refused by its line alone.
@@ -201,7 +201,7 @@ class Connection:
         self.reading = None
 
     def cut_off(self) -> None:
-        """Learn that the stream has ended inside the command at hand."""
+        """Handle the end of the stream inside the current command."""
         reading, self.reading = self.reading, None
         if reading is None:
             return
@@ -213,7 +213,7 @@ class Connection:
             self.refuse(refusal)
 
     def refuse(self, refusal: Refusal) -> None:
-        """Answer that the command at hand is refused; a fatal refusal ends the connection."""
+        """Refuse the current command; a fatal refusal closes the connection."""
         self.reading = None
         text = refusal.text
         if text is not None:
@@ -282,7 +282,7 @@ class Connection:
             self.send(self.node.behaviour.output.frame(frame_type, data))
 
     def _opened(self, data: bytes) -> bytes:
-        """Return what bytes say; the first thing said in TLS is that it is there."""
+        """Return the plaintext of TLS bytes; answer OK as soon as the handshake is complete."""
         security = self._security
         if security is None:
             return data

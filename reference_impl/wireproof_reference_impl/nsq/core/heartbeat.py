@@ -18,7 +18,7 @@ class Alive(Protocol):
         """Send a response frame."""
 
     def drop(self) -> None:
-        """End the connection without a word."""
+        """Close the connection without an answer."""
 
 
 class Heartbeat:

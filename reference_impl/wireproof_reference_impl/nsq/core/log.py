@@ -1,4 +1,4 @@
-"""What the broker needs from the place where messages are kept, and one place in memory."""
+"""The interface of message storage, and an implementation in memory."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ class Log(Protocol):
 
 
 class TopicMeta(Struct, frozen=True):
-    """What must be known of a topic besides its records."""
+    """A topic's stored settings, besides its records."""
 
     name: str
     partitions: tuple[int, ...]
@@ -57,7 +57,7 @@ class Storage(Protocol):
 
     @property
     def gathers(self) -> bool:
-        """Tell whether acknowledgements are better given for many messages at a time."""
+        """Return True if acknowledging many messages at a time is cheaper."""
         ...
 
     def topics(self) -> Iterable[TopicMeta]:

@@ -11,7 +11,7 @@ from wireproof_reference_impl.nsq.core.log import Storage, TopicMeta
 from wireproof_reference_impl.nsq.core.topic import Partition, Topic
 from wireproof_reference_impl.nsq.delivery.timers import Timers
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 _SAVE_EVERY_NS = 1_000_000_000
 
@@ -20,11 +20,11 @@ class Peer(Protocol):
     """What the node needs from a connection."""
 
     def leave(self, now_ns: int) -> None:
-        """Give back what the connection holds."""
+        """Return the connection's messages in flight to their channel."""
 
 
 class Served(Protocol):
-    """What may have something to send: a channel, or a partition with all its channels."""
+    """A channel, or a partition with all its channels, that may have messages to send."""
 
     def serve(self, now_ns: int) -> None:
         """Send what can be sent now."""
@@ -41,17 +41,17 @@ class Node:
         limits: Limits,
         now_ns: int,
         access: Access = OPEN,
-        agenda: Agenda | None = None,
+        schedule: Schedule | None = None,
     ) -> None:
         self.behaviour = behaviour
         self.limits = limits
         self.access = access
         self.started_ns = now_ns
-        self.agenda = Agenda() if agenda is None else agenda
-        self.timers = Timers(self.agenda)
+        self.schedule = Schedule() if schedule is None else schedule
+        self.timers = Timers(self.schedule)
         self.topics: dict[str, Topic] = {}
         self.connections: dict[Peer, None] = {}
-        self.changed = self.agenda.changed
+        self.changed = self.schedule.changed
         self.open = True
         self.clustered = False
         self.halted = False
@@ -112,7 +112,7 @@ class Node:
 
     @property
     def gathers(self) -> bool:
-        """Tell whether output is better sent for many inputs at a time."""
+        """Return True if sending output for many inputs at once is cheaper."""
         return self.storage.gathers
 
     def commit(self) -> None:
@@ -124,7 +124,7 @@ class Node:
         self.storage.commit()
 
     def upgrade(self, topic: Topic) -> None:
-        """Give a topic the extend feature."""
+        """Upgrade a topic to ext."""
         topic.upgrade()
         self.storage.save_topic(topic.meta)
 

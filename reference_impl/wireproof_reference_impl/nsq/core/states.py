@@ -17,7 +17,7 @@ class State(Enum):
 
 
 class Event(Enum):
-    """What a command does to the state; the value is the word in the refusal."""
+    """Events that change the state; the value is the word in the error text."""
 
     IDENTIFY = "IDENTIFY"
     AUTH = "AUTH"

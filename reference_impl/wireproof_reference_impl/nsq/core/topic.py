@@ -126,7 +126,7 @@ class Partition:
 
     @property
     def attended(self) -> bool:
-        """Tell whether any channel has a client."""
+        """Return True if any channel has a client."""
         return bool(self._attended)
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class Partition:
     def _hand_out(
         self, entry: Entry, place: Sequence[int], channels: Sequence[Channel], now_ns: int
     ) -> None:
-        """Give channels a message that was stored, with id, offset, size and number."""
+        """Hand a stored message to the channels, with its id, offset, size and number."""
         internal_id, offset, size, number = place
         version = 0 if entry.header is None else self._behaviour.publish.ext_version
         message = Message(

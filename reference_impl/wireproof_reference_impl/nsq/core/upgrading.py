@@ -1,4 +1,4 @@
-"""What the commands need to know of a topic's kind."""
+"""The topic properties that commands depend on."""
 
 from typing import Protocol
 
@@ -8,12 +8,12 @@ class TopicKind(Protocol):
 
     @property
     def extend(self) -> bool:
-        """Tell whether it has the feature now."""
+        """Return True if the topic has the extend feature now."""
         ...
 
     @property
     def born_extend(self) -> bool:
-        """Tell whether it was created with it."""
+        """Return True if the topic was created with the extend feature."""
         ...
 
     @property

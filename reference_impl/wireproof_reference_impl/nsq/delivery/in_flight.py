@@ -58,7 +58,7 @@ class InFlight:
         self._end(self._find(internal_id, subscriber))
 
     def start(self, held: Held, subscriber: Subscriber, now_ns: int) -> None:
-        """Give a message to a client until it answers or its time is over."""
+        """Hold a message in flight until the client answers or the message times out."""
         held.subscriber = subscriber
         held.sent_ns = now_ns
         subscriber.held += 1
@@ -79,7 +79,7 @@ class InFlight:
         self._limit(held, min(now_ns + subscriber.message_timeout_ns, latest))
 
     def take(self, internal_id: int, subscriber: Subscriber) -> Held:
-        """Take a message back from the client that holds it.
+        """Remove a message in flight from its client and return it.
 
         Raises:
             NotInFlight: the client does not hold it.
@@ -89,7 +89,7 @@ class InFlight:
         return held
 
     def take_all(self, subscriber: Subscriber) -> list[Held]:
-        """Take back everything a client holds, oldest first."""
+        """Remove and return all messages in flight to a client, oldest first."""
         mine = [each for each in self.held.values() if each.subscriber is subscriber]
         for held in mine:
             self._end(held)

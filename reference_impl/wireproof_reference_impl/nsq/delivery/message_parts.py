@@ -1,4 +1,4 @@
-"""What a message looks like on its way to a client."""
+"""The parts of a delivered message frame."""
 
 from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Message

@@ -1,4 +1,4 @@
-"""Who may subscribe to what: the rules of ordered topics and of the extend feature."""
+"""The rules that decide which client may subscribe to which kind of topic."""
 
 from typing import NamedTuple
 

@@ -13,11 +13,11 @@ class Outlet(Protocol):
         """Send a message frame with this data."""
 
     def drop(self) -> None:
-        """End the connection without a word."""
+        """Close the connection without an answer."""
 
 
 class Subscriber:
-    """What one client asked for, and how much it holds."""
+    """One client's subscription: its options, its RDY count and its messages in flight."""
 
     __slots__ = (
         "desired_tag",
@@ -56,5 +56,5 @@ class Subscriber:
 
     @property
     def wants(self) -> bool:
-        """Tell whether the client is ready for one more message."""
+        """Return True if the client is ready for one more message."""
         return self.ready > self.held

@@ -1,10 +1,10 @@
-"""Everything that happens later, in one heap that is told the time."""
+"""Timers in one heap; the caller passes the current time."""
 
 import heapq
 from collections.abc import Callable
 from itertools import count
 
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 
 class Timer:
@@ -20,12 +20,12 @@ class Timer:
 class Timers:
     """A heap of timers. `run` calls the actions that are due, with the time.
 
-    The agenda's `due_ns` is never later than the next timer is due; of one that was cancelled it
+    The schedule's `due_ns` is never later than the next timer is due; of one that was cancelled it
     still tells.
     """
 
-    def __init__(self, agenda: Agenda | None = None) -> None:
-        self._agenda = Agenda() if agenda is None else agenda
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        self._schedule = Schedule() if schedule is None else schedule
         self._heap: list[tuple[int, int, Timer]] = []
         self._sequence = count()
         self._cancelled = 0
@@ -37,8 +37,8 @@ class Timers:
         """Call `action` with the time once `when_ns` is reached."""
         timer = Timer(when_ns, action)
         heapq.heappush(self._heap, (when_ns, next(self._sequence), timer))
-        if when_ns < self._agenda.due_ns:
-            self._agenda.due_ns = when_ns
+        if when_ns < self._schedule.due_ns:
+            self._schedule.due_ns = when_ns
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
@@ -63,8 +63,8 @@ class Timers:
             timer.action = None
             action(now_ns)
         due_ns = self.next_ns()
-        if due_ns is not None and due_ns < self._agenda.due_ns:
-            self._agenda.due_ns = due_ns
+        if due_ns is not None and due_ns < self._schedule.due_ns:
+            self._schedule.due_ns = due_ns
 
     def next_ns(self) -> int | None:
         """Return when the next timer is due, if there is one."""

@@ -1,4 +1,4 @@
-"""What faults do to connections and to the whole broker: hang, halt, lose bytes, keep memory.
+"""Effects of faults on connections and the broker: hangs, crashes, lost bytes, leaks.
 
 The state is kept here, by connection and node, because the core has no word for any of it.
 """
@@ -83,7 +83,7 @@ def lose_next(node: Node) -> None:
 
 
 def keep_memory(data: bytes, size: int) -> None:
-    """Take so many bytes and never free them."""
+    """Allocate a number of bytes and never free them."""
     if sum(map(len, hoard)) < _MOST_HOARDED:
         hoard.append((data or b"\1") * (size // max(len(data), 1) + 1))
 
@@ -163,4 +163,4 @@ HARMS = (
     Override(publish, "store", _store),
     Override(HttpConnection, "go_on", _http_go_on),
 )
-"""What every fault needs that uses a function or an exception of this module."""
+"""The overrides that every function and exception of this module needs."""

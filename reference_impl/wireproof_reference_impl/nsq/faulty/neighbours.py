@@ -1,4 +1,4 @@
-"""What lies beside a channel, which it does not know itself: its partition and the other ones."""
+"""Lookups from a channel to its partition and to the partition's other channels."""
 
 from collections.abc import Callable, Sequence
 from typing import cast

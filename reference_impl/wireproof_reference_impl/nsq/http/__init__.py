@@ -1,1 +1,1 @@
-"""What a node answers over HTTP."""
+"""The HTTP API of a node."""

@@ -33,7 +33,7 @@ BATCH = "batch"
 
 
 class Site(Protocol):
-    """What stands behind an HTTP address: a node, a lookup server, the control of a cluster."""
+    """The owner of an HTTP address: a node, a lookup server or the control API of a cluster."""
 
     halted: bool
 
@@ -44,12 +44,12 @@ class Site(Protocol):
 
     @property
     def limits(self) -> Limits:
-        """Return what sizes are taken."""
+        """Return the size limits."""
         ...
 
     @property
     def timers(self) -> Timers:
-        """Return what is told the time."""
+        """Return the timers."""
         ...
 
     @property
@@ -88,7 +88,7 @@ class HttpConnection(Generic[S]):
         self._now_ns = 0
 
     def receive(self, data: bytes, now_ns: int) -> None:
-        """Take bytes from the client and answer every request that is complete."""
+        """Read bytes from the client and answer every complete request."""
         if self.closed:
             return
         self._now_ns = now_ns
@@ -96,7 +96,7 @@ class HttpConnection(Generic[S]):
         self.go_on()
 
     def end_of_stream(self, now_ns: int) -> None:
-        """Learn that the client sends no more."""
+        """Handle the end of the client's stream."""
         if not self.closed:
             self._now_ns = now_ns
             self._requests.end()
@@ -105,25 +105,25 @@ class HttpConnection(Generic[S]):
         self.site.changed[self] = None
 
     def lost(self, now_ns: int) -> None:
-        """Learn that the connection is gone."""
+        """Handle the loss of the connection."""
         self.closed = True
 
     def leave(self, now_ns: int) -> None:
-        """Give nothing back: an HTTP client holds nothing."""
+        """Do nothing: an HTTP client has no messages in flight."""
 
     def take_output(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, and forget them."""
         data = b"".join(self._output)
         self._output.clear()
         return data
 
     def go_on(self) -> None:
-        """Do what has come, and note that there may be an answer."""
+        """Handle received bytes and mark the connection as changed."""
         self._read()
         self.site.changed[self] = None
 
     def _read(self) -> None:
-        """Do what has come; what comes behind a request waits until that is answered."""
+        """Handle received requests; later ones wait until a delayed answer has been sent."""
         try:
             while not (self.closed or self._is_late):
                 event = self._requests.next()
@@ -222,7 +222,7 @@ class HttpConnection(Generic[S]):
         return HttpRefusal(413, code)
 
     def _refuse(self, refusal: HttpRefusal) -> None:
-        """Answer before the body is read; the connection cannot go on after that."""
+        """Refuse a request before its body is read, and close the connection."""
         v1 = self._route is None or self._route.always_v1
         v1 = v1 or (self._request is not None and self._request.v1)
         answer = error(refusal.status, refusal.code, v1=v1)

@@ -17,7 +17,7 @@ ROUTES: Mapping[str, Route[Node]] = {
     "/pubtrace": Route(publish.pubtrace, always_v1=True, body=MESSAGE),
     "/mpub": Route(publish.mpub, body=BATCH),
 }
-"""What every node serves."""
+"""The HTTP paths that every node serves."""
 
 STANDALONE_ROUTES: Mapping[str, Route[Node]] = {
     **ROUTES,

@@ -1,4 +1,4 @@
-"""What a node says of itself over HTTP: /ping, /info and /stats."""
+"""The HTTP status pages of a node: /ping, /info and /stats."""
 
 from wireproof_reference_impl.nsq.core.channel import Channel
 from wireproof_reference_impl.nsq.core.node import Node

@@ -18,7 +18,7 @@ def create(server: LookupServer, request: Request) -> None:
 
 
 def delete(server: LookupServer, request: Request) -> None:
-    """Take a registration back; where none is needed nothing is done."""
+    """Remove a registered channel; do nothing for topics that create their own channels."""
     topic, channel = _topic_and_channel(server, request)
     if topic.settings.channels_made:
         return

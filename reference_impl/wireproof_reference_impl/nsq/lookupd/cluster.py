@@ -1,4 +1,4 @@
-"""What a lookup server tells of the cluster as a whole."""
+"""Lookup requests about the cluster as a whole."""
 
 from collections.abc import Mapping, Sequence
 
@@ -68,7 +68,7 @@ def stats(server: LookupServer, request: Request) -> object:
 
 
 def disable_write(server: LookupServer, request: Request) -> None:
-    """Tell producers of no node any more: for all topics, for ordered ones, or for none."""
+    """Disable writing for all topics, for ordered topics, or for none."""
     word = request.text("type")
     known = {each.value: each for each in Writes}
     server.cluster.writes = known.get(word, Writes.NONE)

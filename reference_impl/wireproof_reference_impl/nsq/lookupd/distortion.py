@@ -1,4 +1,4 @@
-"""How a lookup server answers when it is told to answer wrongly, late or not at all.
+"""Wrong, late and missing answers of a lookup server, as set over the control API.
 
 Only questions are distorted: what changes topics or the cluster is always answered right.
 """

@@ -112,7 +112,7 @@ def registered(topic: ClusterTopic) -> list[Place]:
 
 
 def is_registered(topic: ClusterTopic, place: Place) -> bool:
-    """Tell whether the leader offers a partition to producers.
+    """Return True if the leader offers a partition to producers.
 
     One that takes no messages is not offered, nor one whose topic makes no channels by itself
     and has none.

@@ -47,7 +47,7 @@ def channel_name(request: Request) -> str:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Tell whether a switch is on: exactly `true`."""
+    """Return True if a parameter is exactly `true`."""
     return request.query.get(name) == b"true"
 
 

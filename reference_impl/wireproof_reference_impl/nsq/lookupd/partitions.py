@@ -14,7 +14,7 @@ _NOT_FOUND = "the move destination is not found in cluster"
 
 
 def expand(server: LookupServer, request: Request) -> None:
-    """Give a topic more partitions; it never gets fewer."""
+    """Add partitions to a topic; their number never decreases."""
     name = parameters.topic(request)
     count = parameters.number(
         request,

@@ -1,4 +1,4 @@
-"""A lookup server: an address, what it was told to answer, and the cluster it tells of."""
+"""A lookup server: its address, its configured wrong answers, and the cluster it reports."""
 
 from wireproof_reference_impl.addresses import address_text
 from wireproof_reference_impl.nsq.behaviour import Behaviour
@@ -6,14 +6,14 @@ from wireproof_reference_impl.nsq.cluster.coordinator import Coordinator
 from wireproof_reference_impl.nsq.delivery.timers import Timers
 from wireproof_reference_impl.nsq.lookupd.distortion import RIGHT, Distortion
 from wireproof_reference_impl.nsq.wire.limits import Limits
-from wireproof_reference_impl.served import Agenda
+from wireproof_reference_impl.served import Schedule
 
 
 class LookupServer:
     """One nsqlookupd; the first of a cluster leads, the others only tell."""
 
     def __init__(
-        self, cluster: Coordinator, number: int, limits: Limits, agenda: Agenda | None = None
+        self, cluster: Coordinator, number: int, limits: Limits, schedule: Schedule | None = None
     ) -> None:
         self.cluster = cluster
         self.number = number
@@ -21,9 +21,9 @@ class LookupServer:
         self.http: tuple[str, int] = ("", 0)
         self.servers: tuple[LookupServer, ...] = (self,)
         self.answering: Distortion = RIGHT
-        self.agenda = Agenda() if agenda is None else agenda
-        self.timers = Timers(self.agenda)
-        self.changed = self.agenda.changed
+        self.schedule = Schedule() if schedule is None else schedule
+        self.timers = Timers(self.schedule)
+        self.changed = self.schedule.changed
         self.open = True
         self.halted = False
 
@@ -34,7 +34,7 @@ class LookupServer:
 
     @property
     def leads(self) -> bool:
-        """Tell whether the cluster is changed through this server."""
+        """Return True if this server is the master, which changes the cluster."""
         return self.servers[0] is self
 
     @property

@@ -22,7 +22,7 @@ _ALL = "**"
 
 
 class _Changes(NamedTuple):
-    """What of a topic is to change: 0 copies, a number below 0 and None leave it as it is."""
+    """Changes to a topic's settings; 0 copies, negative numbers and None change nothing."""
 
     replicas: int
     sync_every: int

@@ -31,7 +31,7 @@ class Request(Struct, frozen=True):
 
     @property
     def v1(self) -> bool:
-        """Tell whether the client asks for the newer style of answers, spelled exactly."""
+        """Return True if the Accept header asks for the newer style, spelled exactly."""
         accepted = [value for name, value in self.headers if name.lower() == b"accept"]
         return accepted == [V1_ACCEPT.encode()]
 
@@ -41,7 +41,7 @@ class Request(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What goes back, at once or after a delay; a delay of None means never."""
+    """An HTTP answer, sent at once or after a delay; a delay of None means never."""
 
     status: int
     body: bytes = b""
@@ -69,7 +69,7 @@ def read_query(query: bytes) -> dict[str, bytes]:
 
 
 def is_escaped(query: bytes) -> bool:
-    """Tell whether a query is percent-encoded without fault."""
+    """Return True if the percent-encoding of a query is valid."""
     return _BAD_ESCAPE.search(query) is None
 
 

@@ -44,7 +44,7 @@ class DiskStorage:
 
     @property
     def gathers(self) -> bool:
-        """Tell whether acknowledgements are better given for many messages at a time."""
+        """Return True if acknowledging many messages at a time is cheaper."""
         return self._fsync is Fsync.ALWAYS
 
     def topics(self) -> Iterator[TopicMeta]:

@@ -35,7 +35,7 @@ class QueueFolder(Struct, frozen=True):
     partition: int
 
     def is_new(self) -> bool:
-        """Tell whether there is no file of the partition; the directory is made when missing."""
+        """Return True if the partition has no file; create a missing directory."""
         try:
             os.mkdir(self.directory)
         except FileExistsError:

@@ -1,4 +1,4 @@
-"""What is noted beside a queue's records, as text, by hand: a node notes it of every partition.
+"""The text metadata files of a partition's queue, formatted by hand for a fast start.
 
 Each function writes or reads one shape of `wireproof_spec.nsq.queue_files`; a test holds the two
 equal.
@@ -18,7 +18,7 @@ _WRITER_META = re.compile(rb"%b\n%b,%b,%b\n%b" % (*((_NUMBER,) * 4), re.escape(M
 
 
 class Finished(NamedTuple):
-    """What is noted of a finished file: messages up to its end, and the offsets it spans."""
+    """Metadata of a finished file: messages up to its end, and the offsets it spans."""
 
     messages: int
     start: int
@@ -26,22 +26,22 @@ class Finished(NamedTuple):
 
 
 def offset_meta(end: Place) -> bytes:
-    """Return the note on the finished file that a place ends."""
+    """Return the metadata of the finished file that ends at a position."""
     return b"%d\n%d,%d\n" % (end.count, end.file_start, end.offset)
 
 
 def read_offset_meta(text: bytes) -> Finished | None:
-    """Return what is noted of a finished file; None when the text is no such note."""
+    """Return the metadata of a finished file, or None if the text is malformed."""
     match = _OFFSET_META.fullmatch(text)
     return None if match is None else Finished(*map(int, match.groups()))
 
 
 def writer_meta(end: Place) -> bytes:
-    """Return the note on where the next record goes, but for the MAGIC that ends it."""
+    """Return the writer metadata, without the MAGIC that ends the file."""
     return b"%d\n%d,%d,%d\n" % (end.count, end.file_number, end.file_position, end.offset)
 
 
 def read_writer_meta(text: bytes) -> Place | None:
-    """Return where the next record was to go; None when the text does not say so."""
+    """Return the position of the next record, or None if the text is malformed."""
     match = _WRITER_META.fullmatch(text)
     return None if match is None else Place(*map(int, match.groups()))

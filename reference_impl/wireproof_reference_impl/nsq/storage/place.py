@@ -1,4 +1,4 @@
-"""A boundary between two records of a queue, in all the ways its files count."""
+"""A boundary between two records of a queue, in every unit that its files use."""
 
 from msgspec import Struct
 

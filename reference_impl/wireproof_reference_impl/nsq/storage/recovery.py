@@ -19,7 +19,7 @@ from wireproof_spec.wire_error import WireError
 
 
 class Recovered(Struct):
-    """What the files hold: the ends of finished files in order, and the end of the queue."""
+    """The content of the files: the ends of finished files in order, and the end of the queue."""
 
     start: Place
     end: Place
@@ -27,7 +27,7 @@ class Recovered(Struct):
     warnings: list[QueueWarning] = field(default_factory=list[QueueWarning])
 
     def finish(self, end: Place) -> None:
-        """Take a file as finished; the queue goes on in the next one."""
+        """Record a file as finished; the queue continues in the next one."""
         self.finished.append(end)
         self.end = end.next_file()
 

@@ -110,7 +110,7 @@ def _idle_takes_untagged(message: Message, audience: Audience) -> Sequence[Subsc
 
 
 def _counted_when_left(held: list[Held], subscriber: Subscriber) -> list[Held]:
-    """Give back what a client held, its deliveries counted."""
+    """Return a client's messages in flight to the channel, with their deliveries counted."""
     for each in held:
         each.attempts += 1
     return held

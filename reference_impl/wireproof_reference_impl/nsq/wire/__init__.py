@@ -1,1 +1,1 @@
-"""What stands in frames, headers and records, and how it is read and written."""
+"""Encoding and decoding of frames, headers and records."""

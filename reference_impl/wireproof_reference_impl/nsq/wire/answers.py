@@ -6,7 +6,7 @@ from wireproof_reference_impl.nsq.wire import packed
 from wireproof_reference_impl.nsq.wire.message import Entry, Stored
 
 OWN_VERSION = "0.1.0-wireproof"
-"""What the broker calls itself; never a peer that it is not."""
+"""The version that the broker reports; never that of another broker."""
 
 
 def trace_response(stored: Stored) -> bytes:
@@ -34,7 +34,7 @@ def oldest(waiting: int) -> int:
 
 
 def as_fatal_as_it_is(command: bytes, code: str, fatal: bool) -> bool:
-    """Tell whether a refusal ends the connection."""
+    """Return True if a refusal closes the connection."""
     return fatal
 
 

@@ -11,7 +11,7 @@ class Split(NamedTuple):
 
 
 def split_header(data: bytes) -> Split | None:
-    """Take 2-byte header length, header and a body of at least one byte apart.
+    """Split a body into its 2-byte header length, header and a message of at least one byte.
 
     None when the header length runs past the frame. Clause: ext.parser.header-beyond-frame
     """

@@ -22,7 +22,7 @@ KNOWN_INTERNAL = frozenset({CLIENT_DISPATCH_TAG, TRACE_ID})
 
 
 class Header(NamedTuple):
-    """What the broker itself reads in a header."""
+    """The header fields that the broker itself uses."""
 
     trace_id: int | None = None
     tag: str | None = None

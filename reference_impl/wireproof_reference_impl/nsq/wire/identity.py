@@ -1,4 +1,4 @@
-"""What a client says of itself with IDENTIFY."""
+"""The client's settings from IDENTIFY."""
 
 from msgspec import Struct
 

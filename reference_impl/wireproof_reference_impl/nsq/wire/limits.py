@@ -1,4 +1,4 @@
-"""What one node allows."""
+"""The size limits of one node."""
 
 from msgspec import Struct
 

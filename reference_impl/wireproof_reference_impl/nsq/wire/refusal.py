@@ -1,4 +1,4 @@
-"""What the broker says when it does not do what it was told."""
+"""Exceptions for commands that the broker refuses."""
 
 
 class Refusal(Exception):

@@ -45,7 +45,7 @@ def fin(connection: Connection, words: Sequence[bytes]) -> None:
 
 
 def req(connection: Connection, words: Sequence[bytes]) -> None:
-    """Give a message back, to be sent again after a delay in milliseconds."""
+    """Run REQ: requeue a message, to be delivered again after a delay in milliseconds."""
     connection.move(Event.REQ)
     if len(words) < 3:
         raise Refusal(error_codes.E_INVALID, "REQ insufficient number of params")

@@ -18,7 +18,7 @@ _SHORT_BYTES = 1024
 
 
 def identify(connection: Connection, words: Sequence[bytes]) -> Reading:
-    """Take over the fields and answer with OK or, when asked to, with JSON."""
+    """Apply the IDENTIFY fields and answer with OK or, if requested, with JSON."""
     connection.move(Event.IDENTIFY)
     body = yield from read_body(connection)
     fields, identity = _said(body) if len(body) <= _SHORT_BYTES else _read(body)

@@ -43,7 +43,7 @@ def answer(connection: Connection, header: Header, stored: Stored) -> bytes:
 
 
 def split_body(connection: Connection, data: bytes) -> Split:
-    """Take header and body apart.
+    """Split a PUB_EXT body into header and message.
 
     Raises:
         Refusal: the header length leaves no byte for the body, or runs past the frame.

@@ -136,7 +136,7 @@ def _first_for_ever_to_producers(
 
 
 def _nobody_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
-    """Tell producers of nobody for a partition whose leader has moved."""
+    """Omit partitions whose leader has moved from answers to producers."""
     if not key.startswith("w"):
         return partitions
     return {
@@ -167,7 +167,7 @@ def _nobody_for_several(lookups: _Lookups, key: str, partitions: Partitions) -> 
 
 
 def _nowhere_after_a_move(lookups: _Lookups, key: str, partitions: Partitions) -> Partitions:
-    """Tell producers the TCP port 1 for a partition whose leader has moved."""
+    """Give producers TCP port 1 for partitions whose leader has moved."""
     if not key.startswith("w"):
         return partitions
     return {

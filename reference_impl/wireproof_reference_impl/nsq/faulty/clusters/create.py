@@ -43,7 +43,7 @@ def _creating(when: When, **parameters: bytes) -> tuple[Override, ...]:
 
 
 def _is_single(request: Request) -> bool:
-    """Tell whether a topic of one partition that one node keeps is asked for."""
+    """Return True if a topic of one partition with one replica is requested."""
     asked = (request.text("partition_num"), request.text("replicator"))
     return asked == ("1", "1")
 

@@ -55,7 +55,7 @@ def _without_tombstones(data: Data) -> object:
 
 
 def _leading_everything(data: Data) -> object:
-    """Give every node the partitions of all."""
+    """Give every node the partitions of all nodes."""
     led: dict[str, set[str]] = {}
     for node in producers(data):
         for topic, numbers in cast(dict[str, list[str]], node["partitions"]).items():

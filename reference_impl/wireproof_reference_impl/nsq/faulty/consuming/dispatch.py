@@ -127,7 +127,7 @@ def _to_all(message: Message, audience: Audience) -> Chosen:
 
 
 def _full_client_passed_over(message: Message, audience: Audience) -> Chosen:
-    """Give a tagged message to the untagged while its client holds another one."""
+    """Deliver a tagged message to an untagged client while its client has one in flight."""
     matching = _tagged(audience, message.tag)
     idle = [each for each in matching if not each.held]
     return by_tag(message, audience) if not matching or idle else first_ready(untagged(audience))
@@ -198,7 +198,7 @@ def _neighbours_rob(message: Message, channel: Channel) -> Chosen:
 
 
 def _neighbours_decide(message: Message, channel: Channel) -> Chosen:
-    """Give a message whose tag another channel knows to any tagged client of this one."""
+    """Deliver a message whose tag is desired on another channel to any tagged client."""
     tagged = _others(channel, None) if _desired_next_door(message, channel) else []
     return first_ready(tagged) or by_tag(message, channel)
 

@@ -94,7 +94,7 @@ def _tag_everywhere(wish: Wish) -> str | None:
 
 
 def _some_tag_when_negotiated(wish: Wish) -> str | None:
-    """Give a client that has no desired tag one, if it negotiates features."""
+    """Set a desired tag for a client without one, if it negotiates features."""
     own = desired_tag(wish)
     given = wish.topic_extend and wish.identity.feature_negotiation
     return own or ("tag" if given else None)

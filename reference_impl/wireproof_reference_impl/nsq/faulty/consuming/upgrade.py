@@ -75,7 +75,7 @@ def _rewriting(rewritten: Callable[[list[bytes]], list[bytes]]) -> tuple[Overrid
 def _rewrite(
     node: Node, partition: Partition, rewritten: Callable[[list[bytes]], list[bytes]]
 ) -> None:
-    """Give a partition other records; every channel starts at their beginning."""
+    """Replace a partition's records; every channel starts at their beginning."""
     records = rewritten([record for _, record in partition.log.read_from(0)])
     partition.log.close()
     partition.log = node.storage.replace_log(partition.topic.name, partition.number, records)
@@ -116,7 +116,7 @@ def _old_layout_for_old(message: Message) -> bytes:
 
 
 def _old_read_as_new(message: Message) -> bytes:
-    """Take the first byte of an old body for the version of its ext part."""
+    """Read the first byte of an old body as the version of its ext part."""
     return message.body[1:] if message.old else message.body
 
 

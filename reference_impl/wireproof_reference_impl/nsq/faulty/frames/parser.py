@@ -33,7 +33,7 @@ def _length(data: bytes) -> int:
 
 
 def _cut_at(data: bytes, length: int) -> Split | None:
-    """Take a body apart at a header length of our own making."""
+    """Split a body at a changed header length."""
     if len(data) <= 2 + length:
         return None
     return Split(data[2 : 2 + length], data[2 + length :])
@@ -75,12 +75,12 @@ def _deaf_when_beyond(data: bytes) -> Split | None:
 
 
 def _clamped(data: bytes) -> Split | None:
-    """Take a header length beyond the frame for one that leaves a byte of body."""
+    """Reduce a header length beyond the frame so that one byte of body is left."""
     return _cut_at(data, min(_length(data), max(len(data) - 3, 0)))
 
 
 def _nothing_left_of_it(data: bytes) -> Split | None:
-    """Take a header length beyond the frame for no header."""
+    """Read a header length beyond the frame as no header."""
     return split_header(data) or Split(b"{}", data[2:])
 
 
@@ -98,7 +98,7 @@ def _little_endian(data: bytes) -> Split | None:
 
 
 def _counting_itself(data: bytes) -> Split | None:
-    """Take a header length above 255 to count its own two bytes."""
+    """Read a header length above 255 as including its own two bytes."""
     return _cut_at(data, _length(data) - 2 if _length(data) > 255 else _length(data))
 
 

@@ -39,7 +39,7 @@ def _split_magic_halts(connection: Connection, data: bytes) -> bytes:
 
 
 def _lone_feed_lost(connection: Connection, data: bytes) -> bytes:
-    """Take the end of a line that comes alone for nothing."""
+    """Ignore the end of a command line that arrives alone."""
     return b"" if data == b"\n" and not _wanted(connection) and unread(connection) else data
 
 

@@ -31,7 +31,7 @@ from wireproof_spec.nsq.error_codes import E_PUB_FAILED
 from wireproof_spec.nsq.names import PUB_EXT
 
 Cut = Callable[[bytes, int], bytes | None]
-"""What is published of so many bytes, of which these came; None is nothing."""
+"""Returns what a truncated frame publishes: bytes received, size declared; None for nothing."""
 
 
 def _zero_padded(data: bytes, size: int) -> bytes | None:

@@ -100,7 +100,7 @@ def _digits_as_numbers(fields: Object) -> Object:
 
 
 def _numbers_through_floats(ext: bytes, extra: Fields) -> bytes:
-    """Take any values, numbers as floats."""
+    """Accept any JSON values, with numbers as floats."""
     checked_object(ext)
     return marshalled({**json.loads(ext), **added(extra)}).encode()
 
@@ -114,7 +114,7 @@ def _is_json(ext: bytes) -> bool:
 
 
 def _taken_anywhere(topic: Topic) -> None:
-    """Take a header whatever the topic is like."""
+    """Accept a header on every kind of topic."""
 
 
 _LONGEST = 65535

@@ -96,7 +96,7 @@ def _room_for_the_id(size: int) -> bool:
 
 
 def _id_for_nothing(data: bytes) -> tuple[int, bytes]:
-    """Take the trace id for the message where nothing is behind it."""
+    """Store the trace id as the message if nothing follows it."""
     return split_traced(data)[0], data[8:] or data
 
 

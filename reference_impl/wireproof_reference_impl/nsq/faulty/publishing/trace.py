@@ -92,7 +92,7 @@ def _when_spelled_plainly(data: bytes) -> Header:
 
 
 def empty_is_zero(value: JsonValue) -> int | None:
-    """Take an empty trace id for 0."""
+    """Read an empty trace id as 0."""
     return header.empty_is_none(value) or 0
 
 
