@@ -30,9 +30,9 @@ import fuzz_senders
 from fuzz_find import Sought, find
 
 from wireproof_kit.fuzz.campaign.batches import BATCH, PIECE, WATCHED, Meanwhile
-from wireproof_kit.fuzz.campaign.target import open_grounds, start_alone
+from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
 from wireproof_kit.fuzz.case import Case, Whole
-from wireproof_kit.fuzz.driver import Choice, Generation, Grounds, GroundsOptions
+from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions, Generation
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.oracle.process import usage
 from wireproof_kit.fuzz.send.batch_order import Sorted
@@ -85,7 +85,7 @@ class Bench:
     """A reference, open for fuzzing."""
 
     running: EmbeddedReference
-    grounds: Grounds
+    fuzz_session: FuzzSession
     seconds: float
     python: Path
     _drawn: Iterator[int] = field(default_factory=count)
@@ -121,9 +121,9 @@ class Bench:
 
     def _ours(self, choice: Choice, indices: Iterator[int]) -> Measured:
         """Generate, send, judge; health is asked after every batch, deliveries at one in four."""
-        generation = self.grounds.generation(choice)
+        generation = self.fuzz_session.generation(choice)
         generation.case(0)
-        engine = Engine(self.grounds, generation)
+        engine = Engine(self.fuzz_session, generation)
 
         def work() -> int:
             deadline = time.monotonic() + self.seconds
@@ -154,7 +154,7 @@ class Bench:
     def picked(self, *, piped: bool) -> Picked:
         """Return the cases in frame, or those that cost a reconnect, that are to be sent."""
         if piped not in self._picked:
-            generation = self.grounds.generation(Choice(1, FRAMES, STATES))
+            generation = self.fuzz_session.generation(Choice(1, FRAMES, STATES))
             assert isinstance(generation, Generator), "nothing is drawn"
             entry = b"".join(step.data for step in generation.enter(STATES[0]))
             found: list[Case] = []
@@ -170,15 +170,15 @@ class Bench:
 
     def _fits(self, case: Case, entry: bytes, *, piped: bool) -> bool:
         """Tell whether a case is sent in one write, owed one answer, and in frame or not."""
-        if len(case.steps) != 1 or not isinstance(case.steps[0].manner, Whole):
+        if len(case.steps) != 1 or not isinstance(case.steps[0].style, Whole):
             return False
-        expected = self.grounds.referee.expect(case, entry, case.steps[0].data)
+        expected = self.fuzz_session.oracle.expect(case, entry, case.steps[0].data)
         is_one = len(expected.owed) == 1 and not expected.owed[0].optional
         in_frame = case.delimited and is_pipeable(case, expected)
         return is_one and not expected.waits and in_frame == piped
 
     def _boofuzz(self, mode: str) -> Measured:
-        topic = self.grounds.names["extended"]
+        topic = self.fuzz_session.names["extended"]
         pid = self.running.process.pid
         before = usage(pid)
         target = read_target(self.running.url)
@@ -259,15 +259,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = names if options.without_boofuzz else ["boofuzz", "boofuzz-lean", *names]
     running = start_alone("nsq")
     try:
-        grounds = open_grounds(read_target(running.url), GroundsOptions("bench"))
-        bench = Bench(running, grounds, options.seconds, python)
+        fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("bench"))
+        bench = Bench(running, fuzz_session, options.seconds, python)
         rounds: dict[str, list[Measured]] = {name: [] for name in names}
         for _ in range(options.rounds):
             for name in names:
                 rounds[name].append(bench.measure(name))
     finally:
         running.close()
-    return 0 if _tell(rounds) else 1
+    return 0 if _report(rounds) else 1
 
 
 _SIDES: tuple[Callable[[Measured], float], ...] = (
@@ -276,7 +276,7 @@ _SIDES: tuple[Callable[[Measured], float], ...] = (
 )
 
 
-def _tell(rounds: dict[str, list[Measured]]) -> bool:
+def _report(rounds: dict[str, list[Measured]]) -> bool:
     heads = f"{'cases/s':>10}{'client':>9}{'target':>9}{'client us':>11}{'target us':>11}"
     print(f"{'':<14}{heads}   shares of one core, time on it for a case; medians")
     rates: dict[str, float] = {}

@@ -27,14 +27,14 @@ from statistics import median
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.target import ReferenceArena, open_grounds, start_alone
+from wireproof_kit.fuzz.campaign.target import ReferenceTarget, open_fuzz_session, start_alone
 from wireproof_kit.fuzz.case import Frame
-from wireproof_kit.fuzz.driver import Choice, Grounds, GroundsOptions
+from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.values import Drawer
 from wireproof_kit.fuzz.oracle.process import usage
-from wireproof_kit.fuzz.triage.confirm import Deaf
+from wireproof_kit.fuzz.triage.confirm import SilentListener
 from wireproof_kit.protocols import read_target
 from wireproof_kit.wire.http import Address
 
@@ -134,15 +134,15 @@ def _told(who: str, sought: Sought, found: Found, most_s: float = OURS_S) -> flo
 def _ours(sought: Sought) -> Found:
     """Find a fault as `wireproof fuzz` does, in this process, so that both sides are measured."""
     extra = ("--fault", sought.fault)
-    arena = ReferenceArena(sought.protocol, GroundsOptions(f"f{SEED}"), extra)
+    fuzz_target = ReferenceTarget(sought.protocol, FuzzSessionOptions(f"f{SEED}"), extra)
     frames = _names(sought.protocol, sought.interface)
     plan = Plan(Choice(SEED, frames), time_s=OURS_S, stop_at_first=True, shrink=False)
-    campaign = Campaign(plan, arena, Deaf())
+    campaign = Campaign(plan, fuzz_target, SilentListener())
     started, cpu, children = time.monotonic(), time.process_time(), _of_children()
     try:
         campaign.run()
     finally:
-        arena.close()
+        fuzz_target.close()
     seconds = time.monotonic() - started
     findings = campaign.findings.by_id.values()
     times = [each.at_s for each in findings if each.is_confirmed and not each.unconfirmed]
@@ -158,9 +158,9 @@ def _theirs(sought: Sought, boofuzz: Boofuzz, most_s: float) -> Found:
     running = start_alone(sought.protocol, ("--fault", sought.fault))
     try:
         with _DRAWING:
-            grounds = open_grounds(read_target(running.url), GroundsOptions("boo"))
-            grounds.health.close()
-            where, given = address(grounds, sought), task(grounds, sought)
+            fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("boo"))
+            fuzz_session.health.close()
+            where, given = address(fuzz_session, sought), task(fuzz_session, sought)
         before = usage(running.process.pid)
         told = boofuzz(where, most_s, given)
         after = usage(running.process.pid)
@@ -174,18 +174,18 @@ def _theirs(sought: Sought, boofuzz: Boofuzz, most_s: float) -> Found:
 @cache
 def _names(protocol: str, interface: str) -> tuple[str, ...]:
     """Return the names of the kinds on a way in."""
-    with _opened(protocol) as grounds:
-        return tuple(each.name for each in kinds(_grammar(grounds), interface))
+    with _opened(protocol) as fuzz_session:
+        return tuple(each.name for each in kinds(_grammar(fuzz_session), interface))
 
 
 @contextmanager
-def _opened(protocol: str) -> Iterator[Grounds]:
+def _opened(protocol: str) -> Iterator[FuzzSession]:
     """Start a reference of which nobody makes use but the one who asks."""
     running = start_alone(protocol)
     try:
-        grounds = open_grounds(read_target(running.url), GroundsOptions("boo"))
-        grounds.health.close()
-        yield grounds
+        fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("boo"))
+        fuzz_session.health.close()
+        yield fuzz_session
     finally:
         running.close()
 
@@ -196,18 +196,18 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def address(grounds: Grounds, sought: Sought) -> Address:
+def address(fuzz_session: FuzzSession, sought: Sought) -> Address:
     """Return where the frames go."""
-    frames = tuple(each.name for each in kinds(_grammar(grounds), sought.interface))
-    return grounds.referee.address(grounds.generation(Choice(SEED, frames)).case(0))
+    frames = tuple(each.name for each in kinds(_grammar(fuzz_session), sought.interface))
+    return fuzz_session.oracle.address(fuzz_session.generation(Choice(SEED, frames)).case(0))
 
 
-def task(grounds: Grounds, sought: Sought) -> bytes:
+def task(fuzz_session: FuzzSession, sought: Sought) -> bytes:
     """Return what boofuzz is given, as JSON: its frames, and how to look after the target.
 
     Of every kind on the way in there is a frame, in a state in which it is in order.
     """
-    there = _grammar(grounds)
+    there = _grammar(fuzz_session)
     told: list[dict[str, object]] = []
     for kind in kinds(there, sought.interface):
         frame = Drawer(kind.strategy).draw(SEED)
@@ -232,7 +232,7 @@ def _entry(there: Grammar, kind: Kind) -> bytes:
     return b"".join(step.data for step in there.entry[kind.states[0]])
 
 
-def _grammar(grounds: Grounds) -> Grammar:
-    generation = grounds.generation(Choice(SEED))
+def _grammar(fuzz_session: FuzzSession) -> Grammar:
+    generation = fuzz_session.generation(Choice(SEED))
     assert isinstance(generation, Generator), "nothing is drawn"
     return generation.grammar

@@ -17,7 +17,7 @@ from wireproof_kit.targets.target import (
 from wireproof_spec.protocol import Group, UnknownProtocol, entry_point, having, part
 
 if TYPE_CHECKING:
-    from wireproof_kit.fuzz.driver import OpenGrounds
+    from wireproof_kit.fuzz.driver import OpenFuzzSession
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
 
@@ -32,7 +32,7 @@ class KitPart:
     ``reference`` are the options with which the example server offers all that cases need; of
     what that says when it is ready, ``keys`` name what its URL carries, by target key.
     ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``open_grounds`` opens a target for the fuzzer.
+    that takes one is run once for each. ``open_fuzz_session`` opens a target for the fuzzer.
     """
 
     open_session: OpenSession
@@ -43,7 +43,7 @@ class KitPart:
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
-    open_grounds: "OpenGrounds | None" = None
+    open_fuzz_session: "OpenFuzzSession | None" = None
 
 
 def known_protocols() -> tuple[str, ...]:
@@ -121,7 +121,7 @@ def referenced() -> tuple[str, ...]:
 
 def fuzzed() -> tuple[str, ...]:
     """Return the protocols whose targets can be fuzzed."""
-    return tuple(name for name, known in _parts().items() if known.open_grounds)
+    return tuple(name for name, known in _parts().items() if known.open_fuzz_session)
 
 
 def suites(protocol: str) -> str:

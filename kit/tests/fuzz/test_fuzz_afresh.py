@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from fuzz_grammars import GRAMMARS, NSQ
 
-from wireproof_kit.fuzz.campaign.blocklist import Avoided, is_like_another
+from wireproof_kit.fuzz.campaign.blocklist import Blocklist, is_like_another
 from wireproof_kit.fuzz.case import GRAMMAR, HALF_CLOSE, Case, Step
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
@@ -57,20 +57,20 @@ def test_every_case_but_a_conversation_is_made_from_a_right_frame(protocol: str)
 
 
 def test_what_is_as_wrong_is_avoided() -> None:
-    avoided = Avoided()
-    avoided.add(case())
-    assert avoided.holds(replace(case(b"PUB other 0\n"), state="fresh"), None)
-    assert not avoided.holds(replace(case(), mutation="one"), None)
+    blocklist = Blocklist()
+    blocklist.add(case())
+    assert blocklist.holds(replace(case(b"PUB other 0\n"), state="fresh"), None)
+    assert not blocklist.holds(replace(case(), mutation="one"), None)
 
 
 def test_all_that_is_made_from_a_fatal_frame_is_avoided_and_nothing_else() -> None:
     made = Generator(NSQ, 7, frames=["IDENTIFY", "NOP"])
-    avoided = Avoided()
+    blocklist = Blocklist()
     first = next(each for each in made.cases() if each.frame_kind == "IDENTIFY")
     fatal = made.right(first)
     assert fatal is not None
-    avoided.add_frame(fatal)
-    held = [made.case(index) for index in range(500) if avoided.holds(made.case(index), made)]
+    blocklist.add_frame(fatal)
+    held = [made.case(index) for index in range(500) if blocklist.holds(made.case(index), made)]
     assert len({each.mutation for each in held}) > 10
     for each in held:
         right = made.right(each)

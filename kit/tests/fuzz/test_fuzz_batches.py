@@ -100,7 +100,7 @@ def told(cases: list[Case]) -> bytes:
             case.index,
             f"{case.state} {case.frame_kind} {case.field} {case.mutation}".encode(),
             b" ".join(step.data for step in case.steps),
-            repr([(step.manner, step.connection) for step in case.steps]).encode(),
+            repr([(step.style, step.connection) for step in case.steps]).encode(),
         )
         for case in cases
     )
@@ -186,7 +186,7 @@ def test_what_was_found_to_cost_much_since_it_was_made_is_skipped() -> None:
     for _ in worker.making(made):
         pass
     fatal = made.cases[0]
-    worker.avoided.add(fatal)
+    worker.blocklist.add(fatal)
 
     kept = worker.kept(made, sorter)
 

@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.generate import field_map
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.edits import Prepared
 from wireproof_kit.fuzz.generate.generator import Generator
-from wireproof_kit.fuzz.generate.mutations import menu
+from wireproof_kit.fuzz.generate.mutations import choices
 from wireproof_kit.fuzz.generate.seed_frames import OUT_OF_ORDER
 from wireproof_kit.fuzz.generate.weights import WEIGHTS, turns
 from wireproof_spec.decoding import Schema
@@ -182,10 +182,10 @@ def test_all_steps_of_one_write_but_the_last_are_together(protocol: str) -> None
 
     assert {len(case.steps) for case in several} == {2, 20}
     for case in several:
-        assert all(step.manner is TOGETHER for step in case.steps[:-1])
-        assert case.steps[-1].manner is not TOGETHER
+        assert all(step.style is TOGETHER for step in case.steps[:-1])
+        assert case.steps[-1].style is not TOGETHER
     for case in single(protocol):
-        if isinstance(case.steps[-1].manner, HalfClose):
+        if isinstance(case.steps[-1].style, HalfClose):
             assert not case.delimited
 
 
@@ -196,7 +196,7 @@ def test_every_field_of_every_frame_is_made_wrong(protocol: str) -> None:
     due = {
         (kind.name, entry.row)
         for kind in GRAMMARS[protocol].kinds
-        for entry in menu(Prepared(frames(kind)[0]), {})
+        for entry in choices(Prepared(frames(kind)[0]), {})
         if not entry.row.startswith("headers.")
     }
 

@@ -19,8 +19,8 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.generate import field_map, http_traps, json_traps, mutations, text_traps
 from wireproof_kit.fuzz.generate.edits import Prepared
 from wireproof_kit.fuzz.generate.grammar import Kind
-from wireproof_kit.fuzz.generate.mutations import KEPT, Entry, menu, mutated
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.mutations import KEPT, Entry, choices, mutated
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import Trap
 from wireproof_spec.nsq.publish import MPUB_BODY, MpubBody, PubBody
 
@@ -115,8 +115,8 @@ def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: 
     grammar = GRAMMARS[protocol]
     for which, frame in enumerate(frames(kind)[:3]):
         prepared = Prepared(frame)
-        for index, entry in enumerate(menu(prepared, grammar.limits, grammar.traps)):
-            found = mutated(prepared, entry, Chance(which, index))
+        for index, entry in enumerate(choices(prepared, grammar.limits, grammar.traps)):
+            found = mutated(prepared, entry, RandomSource(which, index))
             if found is None:
                 continue
             try:
@@ -129,7 +129,7 @@ def test_every_mutation_changes_its_field_and_nothing_else(protocol: str, kind: 
 def test_every_mutation_has_a_name_of_its_own(protocol: str, kind: Kind) -> None:
     grammar = GRAMMARS[protocol]
     for frame in frames(kind)[:2]:
-        entries = menu(Prepared(frame), grammar.limits, grammar.traps)
+        entries = choices(Prepared(frame), grammar.limits, grammar.traps)
         named = [(each.field.path, each.field.start, each.mutation.name) for each in entries]
         assert len(named) == len(set(named))
 
@@ -138,10 +138,10 @@ def apply(name: str, path: str, frame: Frame = BATCH, index: int = 0) -> bytes |
     prepared = Prepared(frame)
     (entry,) = [
         each
-        for each in menu(prepared, NSQ.limits, NSQ.traps)
+        for each in choices(prepared, NSQ.limits, NSQ.traps)
         if each.field.path == path and each.mutation.name == name
     ]
-    found = mutated(prepared, entry, Chance(1, index))
+    found = mutated(prepared, entry, RandomSource(1, index))
     return None if found is None else found.data
 
 
@@ -224,19 +224,19 @@ def test_a_frame_ends_within_a_field_with_lengths_that_are_true() -> None:
 def test_each_way_of_sending() -> None:
     prepared = Prepared(BATCH)
     made = {
-        each.mutation.name: mutated(prepared, each, Chance(3, 0))
-        for each in menu(prepared, {})
+        each.mutation.name: mutated(prepared, each, RandomSource(3, 0))
+        for each in choices(prepared, {})
         if each.field.path in ("frame", "messages[1].body")
     }
-    manners = {name: found.manner for name, found in made.items() if found is not None}
+    styles = {name: found.style for name, found in made.items() if found is not None}
 
-    assert manners[GRAMMAR] is WHOLE
-    assert manners["then closed"] is HALF_CLOSE
-    assert manners["cut before it, then closed"] is HALF_CLOSE
-    assert isinstance(manners["byte by byte"], ByteByByte)
-    assert isinstance(manners["slowly"], Slow)
-    assert manners["two writes, cut before it"] == SplitAt((19,))
-    inside = manners["two writes, cut inside it"]
+    assert styles[GRAMMAR] is WHOLE
+    assert styles["then closed"] is HALF_CLOSE
+    assert styles["cut before it, then closed"] is HALF_CLOSE
+    assert isinstance(styles["byte by byte"], ByteByByte)
+    assert isinstance(styles["slowly"], Slow)
+    assert styles["two writes, cut before it"] == SplitAt((19,))
+    inside = styles["two writes, cut inside it"]
     assert isinstance(inside, SplitAt)
     assert all(19 < at < 25 for at in inside.offsets)
 
@@ -275,7 +275,7 @@ TEXTS = [
 
 @check_each(TRAPS)
 def test_a_trap_makes_bytes_of_anything_and_changes_something(name: str) -> None:
-    made = [TRAPS[name](text, Chance(5, index)) for index, text in enumerate(TEXTS)]
+    made = [TRAPS[name](text, RandomSource(5, index)) for index, text in enumerate(TEXTS)]
 
     assert all(isinstance(each, bytes) for each in made)
     assert any(each != text for each, text in zip(made, TEXTS, strict=True))
@@ -283,12 +283,12 @@ def test_a_trap_makes_bytes_of_anything_and_changes_something(name: str) -> None
 
 @pytest.mark.parametrize("name", [*text_traps.SIZES, *text_traps.LARGE_SIZES])
 def test_sizes_are_what_they_say(name: str) -> None:
-    assert len(TRAPS[name](b"abc", Chance(5, 0))) == int(name.partition(" ")[0])
+    assert len(TRAPS[name](b"abc", RandomSource(5, 0))) == int(name.partition(" ")[0])
 
 
 def test_traps_of_json_are_where_the_names_say() -> None:
     text = b'{"a":"b","n":1}'
-    made = {name: trap(text, Chance(5, 0)) for name, trap in json_traps.JSON.items()}
+    made = {name: trap(text, RandomSource(5, 0)) for name, trap in json_traps.JSON.items()}
 
     assert made["JSON: a name twice"].count(b'"a"') + made["JSON: a name twice"].count(b'"n"') == 3
     assert made["JSON: 300 deep"].count(b"[") == 300
@@ -301,7 +301,7 @@ def test_traps_of_json_are_where_the_names_say() -> None:
 @pytest.mark.parametrize("text", [b"{}", b"no", b'{"a":"b"}', b'{"a":"' + b"b" * 300 + b'"}'])
 @pytest.mark.parametrize("size", [8, 255, 65534])
 def test_json_of_a_size_is_json_of_that_size(text: bytes, size: int) -> None:
-    made = json_traps.sized(size)(text, Chance(1, 0))
+    made = json_traps.sized(size)(text, RandomSource(1, 0))
 
     assert len(made) == size
     assert isinstance(json.loads(made), dict)
@@ -336,7 +336,7 @@ def test_a_length_in_digits_is_made_wrong_as_a_number_and_as_text() -> None:
 
     names = {
         entry.mutation.name
-        for entry in menu(Prepared(frame), {})
+        for entry in choices(Prepared(frame), {})
         if entry.row == "headers.content-length[].value"
     }
 
@@ -347,7 +347,7 @@ def test_what_matters_to_a_field_is_among_its_numbers() -> None:
     (send,) = [kind for kind in IGGY.kinds if kind.name == "send_messages"]
     rows = {
         entry.row
-        for entry in menu(Prepared(frames(send)[0]), IGGY.limits)
+        for entry in choices(Prepared(frames(send)[0]), IGGY.limits)
         if entry.mutation.name == "about a limit"
     }
 

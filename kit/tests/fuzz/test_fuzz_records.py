@@ -14,10 +14,10 @@ from wireproof_kit.fuzz.case import (
     TOGETHER,
     WHOLE,
     Case,
-    Manner,
     Slow,
     SplitAt,
     Step,
+    WriteStyle,
 )
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import WRONG_ANSWER
@@ -25,7 +25,7 @@ from wireproof_kit.fuzz.triage.finding import Finding, Signature
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
-MANNERS: tuple[Manner, ...] = (
+MANNERS: tuple[WriteStyle, ...] = (
     WHOLE,
     SplitAt((1, 3)),
     BYTE_BY_BYTE,

@@ -25,7 +25,7 @@ BY_NAME = {kind.name: kind for kind in NSQ.kinds}
 
 
 @cache
-def talks(protocol: str) -> tuple[Case, ...]:
+def clients(protocol: str) -> tuple[Case, ...]:
     made = Generator(GRAMMARS[protocol], 11, frames=[CONVERSATION])
     return tuple(itertools.islice(made.cases(), 600))
 
@@ -46,7 +46,7 @@ def begun(state: str, connections: int = 1) -> Script:
 
 @PROTOCOLS
 def test_conversations_are_of_all_kinds(protocol: str) -> None:
-    made = talks(protocol)
+    made = clients(protocol)
 
     assert {case.frame_kind for case in made} == {CONVERSATION}
     assert {case.mutation for case in made} >= {IN_ORDER, BROKEN}
@@ -59,7 +59,7 @@ def test_conversations_are_of_all_kinds(protocol: str) -> None:
 
 @PROTOCOLS
 def test_conversations_keep_to_their_connections(protocol: str) -> None:
-    for case in talks(protocol):
+    for case in clients(protocol):
         assert {step.connection for step in case.steps} <= set(range(MOST_CONNECTIONS))
         assert not case.delimited
         assert not any(b"HTTP/1.1" in step.data for step in case.steps)

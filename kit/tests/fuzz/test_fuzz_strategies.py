@@ -56,12 +56,12 @@ def test_drawn_cases_are_of_all_kinds_in_turn(protocol: str) -> None:
 
 def test_drawn_cases_are_chosen() -> None:
     made = DrawnCases(GRAMMARS["nsq"], 5, frames=["PUB_EXT"], states=["identified"])
-    talks = DrawnCases(GRAMMARS["nsq"], 5, frames=[CONVERSATION], states=["identified"])
+    clients = DrawnCases(GRAMMARS["nsq"], 5, frames=[CONVERSATION], states=["identified"])
 
     assert {(case.frame_kind, case.state) for case in itertools.islice(made.cases(), 50)} == {
         ("PUB_EXT", "identified")
     }
-    assert {(case.frame_kind, case.state) for case in itertools.islice(talks.cases(), 20)} == {
+    assert {(case.frame_kind, case.state) for case in itertools.islice(clients.cases(), 20)} == {
         (CONVERSATION, "identified")
     }
     with pytest.raises(ValueError, match="no frame"):

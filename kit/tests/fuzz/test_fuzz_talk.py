@@ -11,9 +11,9 @@ from wireproof_kit.fuzz.driver import AnswerReader, Expectation, Owed
 from wireproof_kit.fuzz.oracle.http_owed import HttpReader
 from wireproof_kit.fuzz.oracle.rules import CLOSED, NONSENSE
 from wireproof_kit.fuzz.send import pump
-from wireproof_kit.fuzz.send.connection import Talk
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.fuzz.send.conversation import Conversation
-from wireproof_kit.fuzz.send.pipeline import Lane, Piped
+from wireproof_kit.fuzz.send.pipeline import Piped, Pipeline
 from wireproof_kit.nsq.fuzz.answers import MESSAGE, OK_KIND, FrameReader
 from wireproof_spec.nsq.frame import message_frame
 
@@ -31,7 +31,7 @@ class Subscriber:
         return b""
 
 
-def ended(reader: AnswerReader, *pieces: bytes, half_close: bool) -> Talk:
+def ended(reader: AnswerReader, *pieces: bytes, half_close: bool) -> CaseConnection:
     """Talk to a target that says the pieces and ends, before or behind our own side's end."""
 
     def script(peer: Peer) -> None:
@@ -40,30 +40,30 @@ def ended(reader: AnswerReader, *pieces: bytes, half_close: bool) -> Talk:
         peer.say(*pieces)
 
     with ScriptedPeer(script) as target:
-        talk = Talk(target.address, reader, Subscriber())
+        client = CaseConnection(target.address, reader, Subscriber())
         if half_close:
-            talk.half_close()
+            client.half_close()
         deadline = time.monotonic() + DEADLINE
-        while not talk.ended and time.monotonic() < deadline:
-            talk.read()
-        talk.close()
-    assert talk.ended == "end"
-    return talk
+        while not client.ended and time.monotonic() < deadline:
+            client.read()
+        client.close()
+    assert client.ended == "end"
+    return client
 
 
 @pytest.mark.parametrize("cut", [1, 20, len(PUSHED) - 1])
 def test_a_target_may_stop_in_the_middle_of_a_message_when_our_side_has_ended(cut: int) -> None:
-    talk = ended(FrameReader(), OK, PUSHED, PUSHED[:cut], half_close=True)
+    client = ended(FrameReader(), OK, PUSHED, PUSHED[:cut], half_close=True)
 
-    assert [answer.kind for answer in talk.answers] == [OK_KIND]
-    assert not talk.fault
+    assert [answer.kind for answer in client.answers] == [OK_KIND]
+    assert not client.fault
 
 
 @pytest.mark.parametrize("cut", [1, 20, len(PUSHED) - 1])
 def test_one_that_ends_by_itself_ends_between_frames(cut: int) -> None:
-    talk = ended(FrameReader(), OK, PUSHED[:cut], half_close=False)
+    client = ended(FrameReader(), OK, PUSHED[:cut], half_close=False)
 
-    assert talk.fault == f"it ends {cut} bytes into an answer"
+    assert client.fault == f"it ends {cut} bytes into an answer"
 
 
 @pytest.mark.parametrize("half_close", [True, False])
@@ -76,10 +76,10 @@ def test_what_begins_no_frame_is_nonsense_whoever_ended(half_close: bool) -> Non
 def test_what_is_whole_is_no_nonsense(
     reader: type[FrameReader | HttpReader], whole: bytes, half_close: bool
 ) -> None:
-    talk = ended(reader(), whole, half_close=half_close)
+    client = ended(reader(), whole, half_close=half_close)
 
-    assert len(talk.answers) == 1
-    assert not talk.fault
+    assert len(client.answers) == 1
+    assert not client.fault
 
 
 def test_an_http_response_is_cut_like_any_other_answer() -> None:
@@ -103,15 +103,15 @@ def test_who_is_only_read_from_answers_what_is_pushed() -> None:
         peer.say(OK)
 
     with ScriptedPeer(script) as target:
-        talk = Talk(target.address, FrameReader(), Attentive())
+        client = CaseConnection(target.address, FrameReader(), Attentive())
         deadline = time.monotonic() + DEADLINE
-        while not talk.answers and not talk.ended and time.monotonic() < deadline:
-            talk.read()
-        talk.close()
-    assert [answer.kind for answer in talk.answers] == [OK_KIND]
+        while not client.answers and not client.ended and time.monotonic() < deadline:
+            client.read()
+        client.close()
+    assert [answer.kind for answer in client.answers] == [OK_KIND]
 
 
-class Referee(Subscriber):
+class Oracle(Subscriber):
     """Owes each case one OK, and no more."""
 
     def __init__(self, address: tuple[str, int]) -> None:
@@ -143,15 +143,15 @@ def judged(*pieces: bytes) -> str | None:
     step = Step(b"SUB t c\nRDY 9\n", HALF_CLOSE)
     case = Case(0, "identified", "SUB", "frame", "then closed", (step,), False)
     with ScriptedPeer(script) as target:
-        talk = Conversation(case, Referee(target.address), (), DEADLINE)
-        talk.start()
+        client = Conversation(case, Oracle(target.address), (), DEADLINE)
+        client.start()
         deadline = time.monotonic() + DEADLINE
-        while not talk.over and time.monotonic() < deadline:
-            for each in talk.talks():
+        while not client.over and time.monotonic() < deadline:
+            for each in client.clients():
                 each.read()
-            talk.advance()
-        trouble = talk.judgement().trouble
-        talk.close()
+            client.advance()
+        trouble = client.judgement().trouble
+        client.close()
     return trouble.violated if trouble else None
 
 
@@ -177,16 +177,16 @@ def test_a_target_that_keeps_small_answers_back_is_not_waited_for() -> None:
     step = Step(b"NOP\n")
     piped = Piped(Case(0, "", "NOP", "frame", "grammar", (step,), True), step.data, (owed, owed))
     with ScriptedPeer(script) as target:
-        lane = Lane(Referee(target.address), DEADLINE, b"")
-        seconds = [_seconds_of_batch(lane, piped) for _ in range(40)][20:]
-        lane.close()
+        pipeline = Pipeline(Oracle(target.address), DEADLINE, b"")
+        seconds = [_seconds_of_batch(pipeline, piped) for _ in range(40)][20:]
+        pipeline.close()
     assert min(seconds) < 0.03
 
 
-def _seconds_of_batch(lane: Lane, piped: Piped) -> float:
+def _seconds_of_batch(pipeline: Pipeline, piped: Piped) -> float:
     started = time.monotonic()
-    lane.begin([piped])
-    while lane.talks():
-        assert pump.moved(lane.talks(), DEADLINE), "an answer is missing"
-    assert lane.finish().wrong is None
+    pipeline.begin([piped])
+    while pipeline.clients():
+        assert pump.moved(pipeline.clients(), DEADLINE), "an answer is missing"
+    assert pipeline.finish().wrong is None
     return time.monotonic() - started

@@ -11,9 +11,9 @@ from typing import cast
 
 import pytest
 
-from wireproof_kit.fuzz.campaign.target import open_grounds, start_alone
-from wireproof_kit.fuzz.driver import GroundsOptions
-from wireproof_kit.fuzz.send.connection import Talk
+from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone
+from wireproof_kit.fuzz.driver import FuzzSessionOptions
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.iggy.fuzz import health as health_module
 from wireproof_kit.iggy.fuzz.answers import stored
 from wireproof_kit.iggy.fuzz.health import Bystanders
@@ -35,9 +35,11 @@ GREATEST = (1 << 128) - 1
 def opened(*options: str) -> Iterator[Bystanders]:
     running = start_alone("iggy", options)
     try:
-        grounds = open_grounds(read_target(running.url), GroundsOptions("t", timeout_s=1.0))
-        yield cast(Bystanders, grounds.health)
-        grounds.close()
+        fuzz_session = open_fuzz_session(
+            read_target(running.url), FuzzSessionOptions("t", timeout_s=1.0)
+        )
+        yield cast(Bystanders, fuzz_session.health)
+        fuzz_session.close()
     finally:
         running.close()
 
@@ -103,9 +105,9 @@ def test_a_server_that_hands_out_one_at_a_time_has_as_much_time_again_for_each(
     minutes = itertools.count()
     now = [0.0]
 
-    def polled(health: Bystanders, talk: Talk) -> tuple[Message, ...]:
+    def polled(health: Bystanders, client: CaseConnection) -> tuple[Message, ...]:
         now[0] = 60.0 * next(minutes)
-        return at_once(health, talk)
+        return at_once(health, client)
 
     at_once = Bystanders._polled
     clock = SimpleNamespace(monotonic=lambda: now[0] + time.monotonic(), sleep=time.sleep)
@@ -139,10 +141,10 @@ def test_a_server_that_keeps_all_of_a_number_is_owed_nothing_less() -> None:
 def test_no_change_of_one_character_of_the_scratch_name_names_another_stream() -> None:
     running = start_alone("iggy")
     try:
-        grounds = open_grounds(read_target(running.url), GroundsOptions("t"))
-        names = grounds.names
-        watched = cast(Bystanders, grounds.health).places.watched.stream.name
-        grounds.close()
+        fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("t"))
+        names = fuzz_session.names
+        watched = cast(Bystanders, fuzz_session.health).places.watched.stream.name
+        fuzz_session.close()
     finally:
         running.close()
     for other in (names["stream"], watched):

@@ -13,7 +13,7 @@ from wireproof_kit.iggy.fuzz.answers import (
     ResponseReader,
     stored,
 )
-from wireproof_kit.iggy.fuzz.fuzz_session import IggyReferee
+from wireproof_kit.iggy.fuzz.fuzz_session import IggyOracle
 from wireproof_kit.iggy.fuzz.names import Names
 from wireproof_kit.iggy.fuzz.owed import ANYTHING, OK, expect, homes
 from wireproof_kit.iggy.topics import Stream
@@ -116,10 +116,10 @@ def test_what_cases_send_may_all_be_told_of_at_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(answers, "BODY_LIMIT", 0)
     there = Names(7, "wp_read", 1, "wp_topic", 1, 9, "wp_scratch")
     twin = Stream(8, "wp_unread")
-    referee = IggyReferee(("127.0.0.1", 1), None, there, twin, HOMES)
+    oracle = IggyOracle(("127.0.0.1", 1), None, there, twin, HOMES)
     case = Case(1, "connected", "ping", "frame", "grammar", (Step(PING),), True)
     for data, is_endless in ((b"", True), (PING, True), (sent(), False)):
-        referee.expect(case, b"", data)
-        reader = referee.reader(case)
+        oracle.expect(case, b"", data)
+        reader = oracle.reader(case)
         reader.feed(response(0, b"message"))
         assert bool(reader.fault) is is_endless

@@ -15,13 +15,13 @@ from wireproof_kit.nsq.fuzz.answers import (
     stored,
 )
 from wireproof_kit.nsq.fuzz.owed import expect
-from wireproof_kit.nsq.fuzz.request_walk import Ground
+from wireproof_kit.nsq.fuzz.request_walk import TargetState
 from wireproof_kit.nsq.wire import frames
 from wireproof_spec.nsq.frame import error_frame, response_frame
 from wireproof_spec.nsq.names import MAGIC
 
 EXT, PLAIN, WATCHED = b"wp_e", b"wp_p", b"wp_w"
-GROUND = Ground({EXT: True, PLAIN: False, WATCHED: True}, WATCHED, 1 << 20)
+GROUND = TargetState({EXT: True, PLAIN: False, WATCHED: True}, WATCHED, 1 << 20)
 
 
 def sized(body: bytes) -> bytes:
@@ -178,14 +178,14 @@ def test_a_delivered_message_is_known_by_header_and_body() -> None:
     ],
 )
 def test_what_opens_a_connection_is_owed_the_same_when_it_is_known(entry: bytes) -> None:
-    ground = Ground({EXT: True, PLAIN: False, WATCHED: True}, WATCHED, 1 << 20)
-    before = expect(ground, b"", entry)
-    behind = expect(ground, entry, b"NOP\n")
-    assert entry in ground.starts
-    assert expect(ground, b"", b"").waits
+    target_state = TargetState({EXT: True, PLAIN: False, WATCHED: True}, WATCHED, 1 << 20)
+    before = expect(target_state, b"", entry)
+    behind = expect(target_state, entry, b"NOP\n")
+    assert entry in target_state.starts
+    assert expect(target_state, b"", b"").waits
 
-    assert expect(ground, b"", entry) == before
-    assert expect(ground, entry, b"NOP\n") == behind
+    assert expect(target_state, b"", entry) == before
+    assert expect(target_state, entry, b"NOP\n") == behind
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def _fuzz(arguments: tuple[str, ...], **options: Unpack[FuzzOptions]) -> int:
             _place(named, options, seed),
             plan,
             count=options["workers"],
-            tell=ledger.hear,
+            report=ledger.hear,
             is_interrupted=interruption.is_asked,
         )
         return ledger.close(interrupted=interruption.is_asked())

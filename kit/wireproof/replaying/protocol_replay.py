@@ -33,12 +33,14 @@ class Links(Protocol):
 
     def request(self, name: str, data: bytes, what: str) -> None:
         """Send an HTTP request on a connection of its own and take the answer."""
+        return
 
     def receive(self, name: str) -> None:
         """Take what comes next, or that there is nothing."""
 
     def half_close(self, name: str) -> None:
         """End the sending direction."""
+        return
 
     def close(self, name: str) -> None:
         """End a connection."""

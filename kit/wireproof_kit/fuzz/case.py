@@ -94,7 +94,7 @@ class Slow:
     offsets: tuple[int, ...]
 
 
-Manner: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow
+WriteStyle: TypeAlias = Whole | SplitAt | ByteByByte | Together | HalfClose | Slow
 """How bytes meet the wire."""
 
 WHOLE = Whole()
@@ -108,7 +108,7 @@ class Step:
     """Some bytes for one of a case's connections; `label` says what they are."""
 
     data: bytes
-    manner: Manner = WHOLE
+    style: WriteStyle = WHOLE
     connection: int = 0
     label: str = ""
 

@@ -1,6 +1,6 @@
 """What the fuzzing core needs of a protocol: cases out of its grammar, and what they are owed.
 
-A protocol gives one function, `open_grounds` of its `KitPart`: it opens a target. Nothing here
+A protocol gives one function, `open_fuzz_session` of its `KitPart`. Nothing here
 knows a byte of any protocol.
 """
 
@@ -114,7 +114,7 @@ class Listener(Protocol):
         ...
 
 
-class Referee(Listener, Protocol):
+class Oracle(Listener, Protocol):
     """Knows what a broker owes."""
 
     def address(self, case: Case) -> Address:
@@ -157,11 +157,11 @@ class Health(Protocol):
 
     def begin_watch(self) -> Trouble | None:
         """Begin to receive what is stored under watched names."""
-        ...
+        return None
 
     def end_watch(self, stored: Sequence[bytes]) -> Trouble | None:
         """Wait until all these were delivered unchanged; say which was not."""
-        ...
+        return None
 
     def close(self) -> None:
         """End the bystanders' connections."""
@@ -198,11 +198,11 @@ class Choice:
     drawn: bool = False
 
 
-class Grounds(Protocol):
+class FuzzSession(Protocol):
     """A target with what cases need on it."""
 
     @property
-    def referee(self) -> Referee:
+    def oracle(self) -> Oracle:
         """Who knows what is owed."""
         ...
 
@@ -241,7 +241,7 @@ class Grounds(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class GroundsOptions:
+class FuzzSessionOptions:
     """How to talk to a target; `token` makes names unique to a campaign, the same on resuming.
 
     A `passing` target ends with the campaign, so that nothing need be cleaned up. What a target
@@ -256,4 +256,4 @@ class GroundsOptions:
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-OpenGrounds = Callable[[Target, GroundsOptions], Grounds]
+OpenFuzzSession = Callable[[Target, FuzzSessionOptions], FuzzSession]

@@ -7,7 +7,7 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target
 
 if TYPE_CHECKING:
-    from wireproof_kit.fuzz.driver import Grounds, GroundsOptions
+    from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
@@ -16,10 +16,10 @@ def _open_session(target: Target, options: SessionOptions) -> Session:
     return open_session(target, options)
 
 
-def _open_grounds(target: Target, options: "GroundsOptions") -> "Grounds":
-    from wireproof_kit.iggy.fuzz.fuzz_session import open_grounds
+def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSession":
+    from wireproof_kit.iggy.fuzz.fuzz_session import open_fuzz_session
 
-    return open_grounds(target, options)
+    return open_fuzz_session(target, options)
 
 
 KIT = KitPart(
@@ -29,5 +29,5 @@ KIT = KitPart(
     target_keys={key: USUAL_KEYS[key] for key in ("http", "data", "control", "auth_env")},
     reference=("--tcp", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0"),
     keys={"http": "http", "data": "data", "control": "control"},
-    open_grounds=_open_grounds,
+    open_fuzz_session=_open_fuzz_session,
 )

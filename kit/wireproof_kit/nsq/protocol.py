@@ -7,7 +7,7 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
 
 if TYPE_CHECKING:
-    from wireproof_kit.fuzz.driver import Grounds, GroundsOptions
+    from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
@@ -16,10 +16,10 @@ def _open_session(target: Target, options: SessionOptions) -> Session:
     return open_session(target, options)
 
 
-def _open_grounds(target: Target, options: "GroundsOptions") -> "Grounds":
-    from wireproof_kit.nsq.fuzz.fuzz_session import open_grounds
+def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSession":
+    from wireproof_kit.nsq.fuzz.fuzz_session import open_fuzz_session
 
-    return open_grounds(target, options)
+    return open_fuzz_session(target, options)
 
 
 KIT = KitPart(
@@ -60,5 +60,5 @@ KIT = KitPart(
         *("--nodes", "2", "--lookupds", "2"),
     ),
     keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
-    open_grounds=_open_grounds,
+    open_fuzz_session=_open_fuzz_session,
 )

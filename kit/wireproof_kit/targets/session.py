@@ -62,13 +62,16 @@ class SessionOptions:
 
 
 class Session(Protocol):
-    """One open session with a target; its methods are thread-safe."""
+    """One open session with a target; its methods are thread-safe.
+
+    A subclass may leave out the methods that return nothing here if it has nothing to do.
+    """
 
     patience: Patience
 
     def begin(self, kinds: Counter[str]) -> None:
         """Start creating what may be needed, counted by argument name, without waiting."""
-        ...
+        return
 
     def probe_capability(self, name: str) -> Probe:
         """Run the probe of a capability and return its result."""
@@ -80,11 +83,11 @@ class Session(Protocol):
 
     def bind(self, readings: Mapping[str, str | None]) -> None:
         """Store the readings bound for this run; other cases use their spellings."""
-        ...
+        return
 
     def prepare(self, kinds: Counter[str]) -> None:
         """Create what the selection needs, counted by argument name."""
-        ...
+        return
 
     def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
         """Return new kit objects for one run of one case, by argument name."""
@@ -108,7 +111,7 @@ class Session(Protocol):
 
     def close(self) -> None:
         """Delete what the kit created, close all connections."""
-        ...
+        return
 
 
 OpenSession = Callable[[Target, SessionOptions], Session]

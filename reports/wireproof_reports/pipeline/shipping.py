@@ -1,22 +1,42 @@
-"""What the workers of another machine get: this package and the law, as one archive."""
+"""What the workers of another machine get: this package, the law and what registers it."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from wireproof_spec.protocol import Group, registered
+
 PACKAGES = ("wireproof_spec", "wireproof_reports")
+GROUPS = (Group.PROTOCOLS, Group.REPORTS)
+"""What workers look up of a protocol: who made a target, what a clause says."""
+_INFO = "wireproof_protocols-1.dist-info"
+_METADATA = "Metadata-Version: 2.1\nName: wireproof-protocols\nVersion: 1\n"
 _LEFT_OUT = ("__pycache__", "golden")
 
 
 def archive(path: Path) -> Path:
     """Write the packages into a zip file from which Python can import them."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
-        for package in PACKAGES:
+        out.writestr(f"{_INFO}/METADATA", _METADATA)
+        out.writestr(f"{_INFO}/entry_points.txt", "".join(_entry_points()))
+        for package in _packages():
             for name, file in _files(resources.files(package), package):
                 out.writestr(name, file.read_bytes())
     return path
+
+
+def _packages() -> Iterable[str]:
+    """Return the packages by name, those that other protocols lie in included."""
+    entries = (entry for group in GROUPS for entry in registered(group).values())
+    return dict.fromkeys((*PACKAGES, *(entry.module.partition(".")[0] for entry in entries)))
+
+
+def _entry_points() -> Iterator[str]:
+    for group in GROUPS:
+        yield f"[{group}]\n"
+        yield from (f"{name} = {entry.value}\n" for name, entry in registered(group).items())
 
 
 def _files(folder: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:

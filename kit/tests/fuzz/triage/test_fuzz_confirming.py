@@ -6,15 +6,15 @@ import pytest
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.workers import Place, arena_at
+from wireproof_kit.fuzz.campaign.workers import Place, fuzz_target_at
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.triage import triage as pursuits
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
-from wireproof_kit.fuzz.triage.confirm import Deaf
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
+from wireproof_kit.fuzz.triage.confirm import SilentListener
 from wireproof_kit.fuzz.triage.finding import Finding
-from wireproof_kit.fuzz.triage.minimize import TIMES, Hunt
-from wireproof_kit.fuzz.triage.triage import Pursuit
+from wireproof_kit.fuzz.triage.minimize import TIMES, CulpritSearch
+from wireproof_kit.fuzz.triage.triage import Triage
 
 pytestmark = pytest.mark.process
 
@@ -22,16 +22,16 @@ FAULTY = Place(protocol="nsq", extra=("--fault", "beyond-no-header"))
 CHOICE = Choice(1, frames=("PUB_EXT",), states=("identified",))
 
 
-class Lengthy(Hunt):
+class Lengthy(CulpritSearch):
     """A hunt that takes all the time there is."""
 
-    def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
-        found = super().culprits(suspicion)
-        cast(Pursuit, self.prober).until = 0.0
+    def culprits(self, anomaly: Anomaly) -> tuple[Case, ...]:
+        found = super().culprits(anomaly)
+        cast(Triage, self.prober).until = 0.0
         return found
 
 
-class Told(Deaf):
+class Told(SilentListener):
     def __init__(self) -> None:
         self.findings: list[Finding] = []
 
@@ -40,10 +40,12 @@ class Told(Deaf):
 
 
 def test_time_to_confirm_is_left_though_the_hunt_took_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pursuits, "Hunt", Lengthy)
+    monkeypatch.setattr(pursuits, "CulpritSearch", Lengthy)
     told = Told()
 
-    with arena_at(FAULTY) as arena:
-        Campaign(Plan(CHOICE, time_s=60, stop_at_first=True, shrink=False), arena, told).run()
+    with fuzz_target_at(FAULTY) as fuzz_target:
+        Campaign(
+            Plan(CHOICE, time_s=60, stop_at_first=True, shrink=False), fuzz_target, told
+        ).run()
 
     assert [(each.shown, each.runs) for each in told.findings][-1] == (TIMES, TIMES)

@@ -13,8 +13,8 @@ sys.path.append(str(BENCH))
 import bench_fuzz  # noqa: E402  # the bench is no package
 import fuzz_find  # noqa: E402
 
-from wireproof_kit.fuzz.campaign.target import open_grounds, start_alone  # noqa: E402
-from wireproof_kit.fuzz.driver import GroundsOptions  # noqa: E402
+from wireproof_kit.fuzz.campaign.target import open_fuzz_session, start_alone  # noqa: E402
+from wireproof_kit.fuzz.driver import FuzzSessionOptions  # noqa: E402
 from wireproof_kit.protocols import read_target  # noqa: E402
 
 LATE, SOON = 50.0, 3.0
@@ -65,13 +65,13 @@ def test_boofuzz_is_given_every_frame_of_the_way_in_and_a_publish_that_is_answer
 ) -> None:
     running = start_alone(sought.protocol)
     try:
-        grounds = open_grounds(read_target(running.url), GroundsOptions("t"))
-        task = json.loads(fuzz_find.task(grounds, sought))
-        address = fuzz_find.address(grounds, sought)
+        fuzz_session = open_fuzz_session(read_target(running.url), FuzzSessionOptions("t"))
+        task = json.loads(fuzz_find.task(fuzz_session, sought))
+        address = fuzz_find.address(fuzz_session, sought)
         begins = bytes.fromhex(task["begins"])
         answers = (_answer(address, bytes.fromhex(each), begins) for each in task["publishes"])
         assert any(answer == begins for answer in answers)
-        grounds.close()
+        fuzz_session.close()
     finally:
         running.close()
 

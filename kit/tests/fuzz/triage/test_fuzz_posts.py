@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from wireproof_kit.fuzz.case import HALF_CLOSE, WHOLE, Case, Manner, Slow, Step
+from wireproof_kit.fuzz.case import HALF_CLOSE, WHOLE, Case, Slow, Step, WriteStyle
 from wireproof_kit.fuzz.driver import Owed
 from wireproof_kit.fuzz.oracle.http_owed import STATUSES, expect_http
 from wireproof_kit.fuzz.oracle.http_posts import (
@@ -22,10 +22,10 @@ from wireproof_kit.iggy.fuzz.answers import stored as iggy_stored
 from wireproof_kit.iggy.fuzz.owed import homes
 from wireproof_kit.nsq.fuzz import posts as nsq_posts
 from wireproof_kit.nsq.fuzz.answers import any_header, stored
-from wireproof_kit.nsq.fuzz.request_walk import Ground
+from wireproof_kit.nsq.fuzz.request_walk import TargetState
 from wireproof_spec.iggy.headers import Header
 
-GROUND = Ground({b"wp_e": True, b"wp_w": True}, b"wp_w")
+GROUND = TargetState({b"wp_e": True, b"wp_w": True}, b"wp_w")
 HOMES = homes({(7, "wp_read"): True, (8, "wp_unread"): False}, topic=(1, "wp_topic"))
 
 
@@ -78,8 +78,8 @@ def test_what_servers_read_in_several_ways_is_not_told(data: bytes) -> None:
     assert first_post(data) is None
 
 
-def one_case(data: bytes, manner: Manner = WHOLE) -> Case:
-    return Case(0, "http", "POST /a", "body", "random bytes", (Step(data, manner),), False)
+def one_case(data: bytes, style: WriteStyle = WHOLE) -> Case:
+    return Case(0, "http", "POST /a", "body", "random bytes", (Step(data, style),), False)
 
 
 KEPT = Promise((b"kept",))
@@ -87,7 +87,7 @@ RIGHT = Promise((b"kept",), is_right=True)
 
 
 @pytest.mark.parametrize(
-    ("promise", "manner", "kinds"),
+    ("promise", "style", "kinds"),
     [
         (KEPT, WHOLE, STATUSES),
         (RIGHT, WHOLE, TAKEN_OR_BUSY),
@@ -96,10 +96,10 @@ RIGHT = Promise((b"kept",), is_right=True)
     ],
 )
 def test_what_was_posted_is_due_when_it_was_taken_and_taken_when_it_is_right(
-    promise: Promise, manner: Manner, kinds: frozenset[str]
+    promise: Promise, style: WriteStyle, kinds: frozenset[str]
 ) -> None:
     data = post("/a", b"body")
-    case = one_case(data, manner)
+    case = one_case(data, style)
     (one,) = promising(expect_http(data, case), promise, case).owed
     assert (one.kinds, one.stored, one.success) == (kinds, (b"kept",), TAKEN)
 

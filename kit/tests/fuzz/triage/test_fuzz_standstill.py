@@ -9,9 +9,9 @@ import pytest
 from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import CLOSED, NO_ANSWER, NOT_CLOSED
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.findings import Findings
-from wireproof_kit.fuzz.triage.triage import Pursuit
+from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 
 Shows = Callable[[Sequence[Case]], bool]
@@ -19,20 +19,20 @@ Shows = Callable[[Sequence[Case]], bool]
 CASES = tuple(Case(n, "fresh", f"K{n}", "body", "m", (Step(b"%d" % n),), True) for n in range(40))
 
 
-def suspicion(case: Case, violated: str = NO_ANSWER) -> Suspicion:
-    return Suspicion(Trouble(violated, "nothing came"), CASES, case, "nothing")
+def anomaly(case: Case, violated: str = NO_ANSWER) -> Anomaly:
+    return Anomaly(Trouble(violated, "nothing came"), CASES, case, "nothing")
 
 
-SILENCES = [suspicion(case, (NO_ANSWER, NOT_CLOSED)[case.index % 2]) for case in CASES[:30]]
+SILENCES = [anomaly(case, (NO_ANSWER, NOT_CLOSED)[case.index % 2]) for case in CASES[:30]]
 
 
 class Standing:
     """A target of which only those cases show something again that are said to."""
 
     def __init__(self, shows: Shows, *, time_is_over: bool = False) -> None:
-        self.findings = Findings(1, tell=lambda finding: None)
+        self.findings = Findings(1, report=lambda finding: None)
         self.batches = SimpleNamespace(
-            generation=None, avoided=SimpleNamespace(add=lambda case: None)
+            generation=None, blocklist=SimpleNamespace(add=lambda case: None)
         )
         self.plan = SimpleNamespace(shrink=False, choice=SimpleNamespace(seed=1))
         self.died = False
@@ -45,46 +45,46 @@ class Standing:
         """Let one case be found out, and then there may be no more time."""
         return self.time_is_over and self.probes > 1
 
-    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         self.probes += 1
-        return suspicion(cases[-1], violated) if self._shows(cases) else None
+        return anomaly(cases[-1], violated) if self._shows(cases) else None
 
-    def heal(self, found: Sequence[Suspicion]) -> bool:
+    def heal(self, found: Sequence[Anomaly]) -> bool:
         return True
 
     def recorded(self, cases: Sequence[Case]) -> Transcript:
         return Transcript()
 
 
-def followed(ground: Standing, found: Sequence[Suspicion]) -> None:
-    Pursuit(cast(Any, ground)).follow_all(found, lambda: False)
+def followed(target_state: Standing, found: Sequence[Anomaly]) -> None:
+    Triage(cast(Any, target_state)).follow_all(found, lambda: False)
 
 
 def test_nobody_asks_for_each_what_the_batch_does_not_show_again() -> None:
-    ground = Standing(lambda cases: False)
+    target_state = Standing(lambda cases: False)
 
-    followed(ground, SILENCES)
+    followed(target_state, SILENCES)
 
-    assert ground.probes == 2, "the first case alone, and the batch"
-    assert ground.findings.not_again == 30
-    assert not ground.findings.by_id
+    assert target_state.probes == 2, "the first case alone, and the batch"
+    assert target_state.findings.not_again == 30
+    assert not target_state.findings.by_id
 
 
 def test_a_case_that_the_batch_shows_again_is_found_among_them() -> None:
-    ground = Standing(lambda cases: CASES[7] in cases)
+    target_state = Standing(lambda cases: CASES[7] in cases)
 
-    followed(ground, SILENCES)
+    followed(target_state, SILENCES)
 
-    found = {finding.cases for finding in ground.findings.by_id.values()}
+    found = {finding.cases for finding in target_state.findings.by_id.values()}
     assert found == {(CASES[7],)}
 
 
 def test_what_is_no_silence_is_asked_for_all_the_same() -> None:
-    ground = Standing(lambda cases: list(cases) == [CASES[9]])
+    target_state = Standing(lambda cases: list(cases) == [CASES[9]])
 
-    followed(ground, [*SILENCES[:3], suspicion(CASES[9], CLOSED)])
+    followed(target_state, [*SILENCES[:3], anomaly(CASES[9], CLOSED)])
 
-    found = [finding.cases for finding in ground.findings.by_id.values()]
+    found = [finding.cases for finding in target_state.findings.by_id.values()]
     assert found == [(CASES[9],)]
 
 
@@ -92,10 +92,10 @@ def test_what_is_no_silence_is_asked_for_all_the_same() -> None:
 def test_a_silence_is_not_confirmed_by_the_run_that_found_it(
     violated: str, confirmed: bool
 ) -> None:
-    ground = Standing(lambda cases: True, time_is_over=True)
-    ground.probes = 1
+    target_state = Standing(lambda cases: True, time_is_over=True)
+    target_state.probes = 1
 
-    Pursuit(cast(Any, ground)).follow(suspicion(CASES[3], violated))
+    Triage(cast(Any, target_state)).follow(anomaly(CASES[3], violated))
 
-    found = list(ground.findings.by_id.values())
+    found = list(target_state.findings.by_id.values())
     assert [each.is_confirmed for each in found] == [confirmed]

@@ -13,9 +13,9 @@ from wireproof.options.global_options import Manner
 from wireproof.view.fuzzing import UNWATCHED, choose_fuzz_view, since_unwatched
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.target import AddressArena
+from wireproof_kit.fuzz.campaign.target import AddressTarget
 from wireproof_kit.fuzz.campaign.workers import Status
-from wireproof_kit.fuzz.driver import Choice, Grounds, GroundsOptions
+from wireproof_kit.fuzz.driver import Choice, FuzzSession, FuzzSessionOptions
 from wireproof_kit.fuzz.oracle.process import born, usage
 from wireproof_kit.protocols import read_target
 
@@ -50,20 +50,20 @@ def test_a_process_that_ended_was_born_no_more(process: subprocess.Popen[bytes])
 def test_the_process_of_an_address_is_known_while_it_is_that_one(
     process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arena = AddressArena(TARGET, GroundsOptions("t"), process=process.pid)
-    assert arena.pid == process.pid
+    fuzz_target = AddressTarget(TARGET, FuzzSessionOptions("t"), process=process.pid)
+    assert fuzz_target.pid == process.pid
 
     monkeypatch.setattr("wireproof_kit.fuzz.campaign.target.born", lambda pid: 7)
-    assert arena.pid is None, "another process has its number"
+    assert fuzz_target.pid is None, "another process has its number"
     monkeypatch.undo()
-    assert arena.pid == process.pid
+    assert fuzz_target.pid == process.pid
     process.kill()
     process.wait()
-    assert arena.pid is None
+    assert fuzz_target.pid is None
 
 
 def test_without_a_number_there_is_no_process() -> None:
-    assert AddressArena(TARGET, GroundsOptions("t")).pid is None
+    assert AddressTarget(TARGET, FuzzSessionOptions("t")).pid is None
 
 
 @dataclass
@@ -74,24 +74,24 @@ class Reviving:
     can_restart: bool = True
     pid: int | None = field(default=None, init=False)
 
-    def open(self) -> Grounds:
+    def open(self) -> FuzzSession:
         self.pid = self.pids.pop(0)
         told: dict[str, Any] = dict.fromkeys(
-            ("referee", "health", "names", "fingerprint"), SimpleNamespace(close=lambda: None)
+            ("oracle", "health", "names", "fingerprint"), SimpleNamespace(close=lambda: None)
         )
-        grounds = SimpleNamespace(
+        fuzz_session = SimpleNamespace(
             **{**told, "names": {}, "fingerprint": {}},
             patience_s=1.0,
             generation=lambda choice: None,
             close=lambda leave: None,
         )
-        return cast(Grounds, grounds)
+        return cast(FuzzSession, fuzz_session)
 
     def revive(self, *, stuck: bool = False) -> bool:
         return True
 
 
-class Deaf:
+class SilentListener:
     def went_on(self, campaign: Campaign) -> None:
         pass
 
@@ -101,7 +101,7 @@ class Deaf:
 
 def opened(*pids: int | None) -> float | None:
     """Open a target so often; return when its process was lost."""
-    campaign = Campaign(PLAN, Reviving(list(pids)), Deaf())
+    campaign = Campaign(PLAN, Reviving(list(pids)), SilentListener())
     for _ in pids:
         campaign.open()
     return campaign.unwatched_s

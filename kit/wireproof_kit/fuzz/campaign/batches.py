@@ -1,10 +1,10 @@
-"""A worker's batches: which cases are in each, which of them may be sent, what they cover."""
+"""The batches of a worker: the cases of each, the ones that may be sent, their coverage."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from wireproof_kit.fuzz.campaign.blocklist import Avoided
+from wireproof_kit.fuzz.campaign.blocklist import Blocklist
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import Plan
 from wireproof_kit.fuzz.case import Case
@@ -13,11 +13,11 @@ from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter
 
 BATCH: Final = 256
 PIECE: Final = 16
-"""Cases made between two looks at what the target sends."""
+"""The number of cases made between two reads from the target."""
 WATCHED: Final = 2
-"""Of so many batches, one is watched for deliveries."""
+"""One in this many batches is watched for deliveries."""
 QUIET: Final = 8
-"""In one of so many, no two cases meet: whoever waits for another one's doing waits in vain."""
+"""In one of this many batches cases run alone: no case can get what it waits for from another."""
 
 Meanwhile: TypeAlias = Iterator[None]
 """Work in small pieces, done while the target is busy."""
@@ -25,7 +25,7 @@ Meanwhile: TypeAlias = Iterator[None]
 
 @dataclass(slots=True)
 class Made:
-    """The cases of a batch as far as they are made; those that may be sent are ready."""
+    """The cases of a batch made so far; the ones that may be sent are ready."""
 
     number: int
     ready: Sorted | None
@@ -34,7 +34,7 @@ class Made:
 
 @dataclass(slots=True)
 class Batches:
-    """The batches that are this worker's, and what became of their cases.
+    """The batches of this worker, and the outcome of their cases.
 
     `left_out` counts those that may touch what is not the kit's own, `skipped` those like one
     that was found to cost much.
@@ -42,7 +42,7 @@ class Batches:
 
     plan: Plan
     generation: Generation | None = None
-    avoided: Avoided = field(default_factory=Avoided)
+    blocklist: Blocklist = field(default_factory=Blocklist)
     coverage: Coverage = field(default_factory=Coverage)
     skipped: int = 0
     left_out: int = 0
@@ -54,15 +54,15 @@ class Batches:
 
     @property
     def step(self) -> int:
-        """From one batch to the next: those between are other workers'."""
+        """The distance between two batches of this worker."""
         return self.plan.workers
 
     def is_behind(self, batch: int) -> bool:
-        """Tell whether a batch lies behind the last case that is wanted."""
+        """Return True if a batch lies behind the last case of the campaign."""
         return self.plan.cases is not None and batch * BATCH >= self.plan.cases
 
     def is_quiet(self, batch: int) -> bool:
-        """Tell whether no two cases of a batch may meet."""
+        """Return True if the cases of a batch must run alone."""
         return batch // self.step % QUIET == 1
 
     def begun(self, batch: int, sorter: Sorter | None) -> Made:
@@ -85,7 +85,7 @@ class Batches:
                 yield
 
     def kept(self, made: Made, sorter: Sorter | None) -> Sorted | None:
-        """Leave out what may not be sent, or has been found to be fatal since it was made."""
+        """Remove cases that may not be sent, or were blocked since they were made."""
         allowed = self.allowed(made.cases)
         kept = [case for case in allowed if self._is_sent(case)]
         self.skipped += len(allowed) - len(kept)
@@ -97,11 +97,11 @@ class Batches:
         return sorter.sorted(kept, watch=ready.is_watched)
 
     def allowed(self, cases: Sequence[Case]) -> Sequence[Case]:
-        """Return those cases that may be sent to this target, and count the others."""
+        """Return the cases that may be sent to this target, and count the others."""
         found = [case for case in cases if self.plan.hazardous or not case.hazardous]
         self.left_out += len(cases) - len(found)
         return found
 
     def _is_sent(self, case: Case) -> bool:
         is_allowed = self.plan.hazardous or not case.hazardous
-        return is_allowed and not self.avoided.holds(case, self.generation)
+        return is_allowed and not self.blocklist.holds(case, self.generation)

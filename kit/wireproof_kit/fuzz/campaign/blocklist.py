@@ -1,4 +1,4 @@
-"""What has been found to cost much, a restart or all patience, and is sent no more."""
+"""The blocklist of a campaign: cases that cost a restart or a full timeout, sent no more."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,26 +8,26 @@ from wireproof_kit.fuzz.driver import Generation
 from wireproof_kit.fuzz.triage.finding import Finding
 
 Trigger = tuple[str, str, str]
-"""Frame, field and mutation of a case."""
+"""The frame kind, field and mutation of a case."""
 
 
 @dataclass(slots=True)
-class Avoided:
-    """Fields of frames with what was made wrong in them, and whole frames that were right."""
+class Blocklist:
+    """Mutations of fields that are no longer sent, and valid frames that are not."""
 
     triggers: set[Trigger] = field(default_factory=set[Trigger])
     frames: set[bytes] = field(default_factory=set[bytes])
 
     def add(self, case: Case) -> None:
-        """Avoid what is as wrong as a case."""
+        """Block all cases with the frame kind, field and mutation of a case."""
         self.triggers.add((case.frame_kind, case.field, case.mutation))
 
     def add_frame(self, right: Case) -> None:
-        """Avoid a frame that costs much as it should be, and all that is made from it."""
+        """Block a valid frame and all cases made from it."""
         self.frames.update(step.data for step in right.steps)
 
     def holds(self, case: Case, generation: Generation | None) -> bool:
-        """Tell whether a case is one of those."""
+        """Return True if a case is blocked."""
         if (case.frame_kind, case.field, case.mutation) in self.triggers:
             return True
         if not self.frames or generation is None:
@@ -38,7 +38,7 @@ class Avoided:
 
 
 def is_like_another(known: Iterable[Finding], violated: str, case: Case) -> bool:
-    """Tell whether that was found of a field of a frame, in another state or another way."""
+    """Return True if a confirmed finding names the same violated rule, frame kind and field."""
     there = (violated, case.frame_kind, case.field)
     return any(
         there == (each.signature.violated, each.signature.frame_kind, each.signature.field)

@@ -10,10 +10,10 @@ from typing import Final, Protocol
 
 from wireproof_kit.errors import ArrangementFailed, TargetSilent, TargetUnreachable
 from wireproof_kit.fuzz.campaign.batches import Batches, Meanwhile
-from wireproof_kit.fuzz.campaign.plan import Arena, Plan
+from wireproof_kit.fuzz.campaign.plan import FuzzTarget, Plan
 from wireproof_kit.fuzz.campaign.records import cases_of, renaming
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.driver import Generation, Grounds
+from wireproof_kit.fuzz.driver import FuzzSession, Generation
 from wireproof_kit.fuzz.oracle.resource_growth import Watch
 from wireproof_kit.fuzz.oracle.rules import (
     DEAD,
@@ -27,7 +27,7 @@ from wireproof_kit.fuzz.oracle.rules import (
 from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter
 from wireproof_kit.fuzz.send.engine import Counts, Engine
 from wireproof_kit.fuzz.send.fresh_names import Renaming, are_as_long
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ALIKE,
     ILL,
@@ -35,7 +35,7 @@ from wireproof_kit.fuzz.triage.consequences import (
 )
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.fuzz.triage.findings import Findings
-from wireproof_kit.fuzz.triage.triage import Pursuit
+from wireproof_kit.fuzz.triage.triage import Triage
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.record import FindingRecord
 
@@ -43,23 +43,23 @@ RECORD_S: Final = 10.0
 """Seconds at most for recording an exchange of many cases."""
 
 
-class Audience(Protocol):
-    """Hears how a campaign goes."""
+class CampaignListener(Protocol):
+    """Is called with the events of a campaign."""
 
     def went_on(self, campaign: "Campaign") -> None:
-        """Hear that a batch is done."""
+        """Take note that a batch is done."""
 
     def found(self, campaign: "Campaign", finding: Finding) -> None:
-        """Hear of something found; again when it was seen again."""
+        """Take note of a new finding, and again each time that it was seen again."""
 
 
 @dataclass(slots=True)
 class Campaign:
-    """A worker's campaign under way."""
+    """The running campaign of one worker."""
 
     plan: Plan
-    arena: Arena
-    audience: Audience
+    fuzz_target: FuzzTarget
+    listener: CampaignListener
     is_interrupted: Callable[[], bool] = lambda: False
     batch: int = 0
     executed: int = 0
@@ -70,7 +70,7 @@ class Campaign:
     unwatched_s: float | None = None
     batches: Batches = field(init=False)
     findings: Findings = field(init=False)
-    _pursuit: Pursuit = field(init=False)
+    _triage: Triage = field(init=False)
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _engine: Engine | None = None
     _watch: Watch | None = None
@@ -81,11 +81,11 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self.batches = Batches(self.plan)
-        self.findings = Findings(self.plan.choice.seed, self._tell)
-        self._pursuit = Pursuit(self)
+        self.findings = Findings(self.plan.choice.seed, self._report)
+        self._triage = Triage(self)
 
     def run(self) -> None:
-        """Go on until time, cases or patience of the user end."""
+        """Run until the time is over, all cases are sent or the user interrupts."""
         self._started = time.monotonic()
         if self.plan.time_s is not None:
             self._ends_at = self._started + self.plan.time_s
@@ -101,7 +101,7 @@ class Campaign:
             self.close(leave=engine is not None and engine.was_cut and not engine.is_well())
 
     def cases_of(self, record: FindingRecord) -> tuple[Case, ...]:
-        """Return the cases of a finding, under the names that are there now.
+        """Return the cases of a finding, with the names of this session.
 
         Raises:
             UsageFault: the record is damaged, or a state is none of this protocol.
@@ -122,23 +122,23 @@ class Campaign:
 
     @property
     def hunting_s(self) -> float:
-        """Seconds that suspicions took."""
-        return self._pursuit.spent_s
+        """Seconds that anomalies took."""
+        return self._triage.spent_s
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What cases name on the target."""
+        """The names on the target that cases use."""
         return self._names
 
-    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
-        """Perform cases on fresh connections; return a suspicion of that kind if they raise it."""
+    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
+        """Perform cases on fresh connections; return the anomaly of this rule that they cause."""
         engine, watch = self._engine, self._watch
         if engine is None:
             return None
         engine.close()
         if violated in (FILES, MEMORY):
             trouble = watch.probed(violated, cases, self._send) if watch else None
-            return Suspicion(trouble, tuple(cases), cases[-1]) if trouble else None
+            return Anomaly(trouble, tuple(cases), cases[-1]) if trouble else None
         # Who looks for a death or a hang asks the bystanders, and need not wait for answers; but
         # some die of what they deliver, and only when somebody receives it.
         beside = violated in (DELIVERY, NEIGHBOUR, ROUND_TRIP)
@@ -150,7 +150,7 @@ class Campaign:
         self.heal(found)
         return _alike(found, violated)
 
-    def probe_apart(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
+    def probe_apart(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
         """Perform each on connections of its own, one more request behind it, as `probe` does.
 
         What loses the place in the stream, or a message of whoever publishes next, shows in that
@@ -165,7 +165,7 @@ class Campaign:
         return _alike(found, violated)
 
     def disturbs(self, cases: Sequence[Case]) -> bool:
-        """Perform one after the other; tell whether the bystanders behind them lack something."""
+        """Perform cases one by one; return True if a bystander misses something afterwards."""
         engine = self._engine
         if engine is None:
             return False
@@ -187,7 +187,7 @@ class Campaign:
             made = batches.begun(batch + batches.step, self._sorter())
             making = batches.making(made)
             self._perform(kept, making, quiet=batches.is_quiet(batch))
-            self.audience.went_on(self)
+            self.listener.went_on(self)
             if self._has_enough():
                 break
 
@@ -206,17 +206,17 @@ class Campaign:
         self.executed += len(cases)
         if not found and watching is not None:
             trouble = watching.climbs(cases)
-            found = [Suspicion(trouble, tuple(cases))] if trouble else []
-        self._pursuit.follow_all(found, self._has_enough)
+            found = [Anomaly(trouble, tuple(cases))] if trouble else []
+        self._triage.follow_all(found, self._has_enough)
 
     def _send(self, cases: Sequence[Case]) -> None:
-        """Send cases without a look at what comes of them but their connections' ends."""
+        """Send cases without judging their answers."""
         if self._engine is not None:
             self._engine.perform(cases, watch=False, patient=False)
             self._engine.close()
 
-    def _tell(self, finding: Finding) -> None:
-        self.audience.found(self, finding)
+    def _report(self, finding: Finding) -> None:
+        self.listener.found(self, finding)
 
     def recorded(self, cases: Sequence[Case]) -> Transcript:
         """Return the exchange of cases sent once more, one by one, while there is time."""
@@ -235,21 +235,21 @@ class Campaign:
         return transcript
 
     def _has_enough(self) -> bool:
-        """Tell whether the first finding is there, and no other is wanted."""
+        """Return True if the campaign stops at its first finding and has one."""
         return self.plan.stop_at_first and self.findings.are_confirmed
 
     def is_over(self) -> bool:
-        """Tell whether time, cases or the user's patience have ended."""
+        """Return True if the time is over, all cases are sent or the user interrupted."""
         if self.died or self.is_interrupted() or time.monotonic() >= self._ends_at:
             return True
         return self.batches.is_behind(self.batch)
 
-    def heal(self, found: Sequence[Suspicion]) -> bool:
-        """Bring the target back if it died of cases, or is stuck; tell whether it is well."""
+    def heal(self, found: Sequence[Anomaly]) -> bool:
+        """Restart the target if it ended or is stuck; return True if it is healthy."""
         kinds = {each.trouble.violated for each in found}
         if DEAD in kinds:
             return self._revive()
-        is_stuck = bool(kinds & STUCK) and self.arena.can_restart
+        is_stuck = bool(kinds & STUCK) and self.fuzz_target.can_restart
         if kinds & ILL and self._engine is not None and not self.is_over():
             is_stuck = is_stuck or not self._engine.is_well()
         return self._revive(stuck=True) if is_stuck else True
@@ -261,7 +261,7 @@ class Campaign:
             self._ends_at = min(self._ends_at, started)  # nothing could be done with it in time
         if self.is_over():
             return False
-        if self.arena.revive(stuck=stuck):
+        if self.fuzz_target.revive(stuck=stuck):
             with contextlib.suppress(ArrangementFailed, TargetSilent, TargetUnreachable):
                 self.open()
                 self._revival_s = time.monotonic() - started
@@ -270,36 +270,36 @@ class Campaign:
         return False
 
     def open(self) -> None:
-        """Open the target, and learn what cases name there."""
-        grounds = self.arena.open()
-        self.fingerprint = grounds.fingerprint
-        self.patience_s = grounds.patience_s
-        generation = self._made_for(grounds)
-        now = Renaming(renaming(self._names, grounds.names))
+        """Open a session on the target and make the cases for its names."""
+        fuzz_session = self.fuzz_target.open()
+        self.fingerprint = fuzz_session.fingerprint
+        self.patience_s = fuzz_session.patience_s
+        generation = self._made_for(fuzz_session)
+        now = Renaming(renaming(self._names, fuzz_session.names))
         self._engine = Engine(
-            grounds, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
+            fuzz_session, generation, self.is_interrupted, self._ends_at, self.counts, renaming=now
         )
-        pid = self.arena.pid
+        pid = self.fuzz_target.pid
         if pid is None and self._watch is not None:
             self.unwatched_s = round(self.elapsed_s, 3)
         self._watch = Watch(pid) if pid is not None else None
 
-    def _made_for(self, grounds: Grounds) -> Generation:
-        """Return the cases; those made for names as long are good for the new ones."""
-        if self.batches.generation is None or not are_as_long(self._names, grounds.names):
-            self._names = grounds.names
-            self.batches.generation = grounds.generation(self.plan.choice)
+    def _made_for(self, fuzz_session: FuzzSession) -> Generation:
+        """Return the cases; they are made again only if the length of a name changed."""
+        if self.batches.generation is None or not are_as_long(self._names, fuzz_session.names):
+            self._names = fuzz_session.names
+            self.batches.generation = fuzz_session.generation(self.plan.choice)
         return self.batches.generation
 
     def close(self, *, leave: bool = False) -> None:
         """End all connections, and delete what was made unless it must be left."""
         if self._engine is not None:
             self._engine.close()
-            self._engine.grounds.close(leave=leave)
+            self._engine.fuzz_session.close(leave=leave)
             self._engine = None
 
 
-def _alike(found: Sequence[Suspicion], violated: str) -> Suspicion | None:
-    """Return the first suspicion of that kind, or of one that it may look like."""
+def _alike(found: Sequence[Anomaly], violated: str) -> Anomaly | None:
+    """Return the first anomaly of this rule, or of a rule that the same fault may violate."""
     alike = frozenset({violated}).union(*(kinds for kinds in ALIKE if violated in kinds))
     return next((each for each in found if each.trouble.violated in alike), None)

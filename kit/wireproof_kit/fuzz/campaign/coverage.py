@@ -1,4 +1,4 @@
-"""Which fields were made wrong in which ways, in which states: a table of counts.
+"""The coverage of a campaign: counts of cases by field, mutation and state.
 
 It holds one number for each row that cases can have, so that it stays as small however long a
 campaign is; tables of several workers add up.
@@ -17,7 +17,7 @@ Told: TypeAlias = dict[str, dict[str, dict[str, dict[str, int]]]]
 
 
 class Coverage:
-    """Counts cases by what they are."""
+    """Counts cases by frame, field, mutation and state."""
 
     __slots__ = ("_counts",)
 
@@ -29,7 +29,7 @@ class Coverage:
         self._counts[case.frame_kind, case.field, case.mutation, case.state] += 1
 
     def merge(self, other: "Coverage") -> None:
-        """Add what another one counted."""
+        """Add the counts of another worker."""
         self._counts.update(other._counts)
 
     @property
@@ -38,7 +38,7 @@ class Coverage:
         return self._counts.total()
 
     def __len__(self) -> int:
-        """Return how many different rows were met."""
+        """Return how many different rows were counted."""
         return len(self._counts)
 
     def __eq__(self, other: object) -> bool:
@@ -47,7 +47,7 @@ class Coverage:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def fields(self) -> frozenset[tuple[str, str]]:
-        """Return the fields met, each with its frame."""
+        """Return the counted fields, each with its frame."""
         return frozenset((frame, field) for frame, field, _, _ in self._counts)
 
     def as_json(self) -> Told:
@@ -60,7 +60,7 @@ class Coverage:
 
     @classmethod
     def of_json(cls, told: object) -> "Coverage":
-        """Return the counts that JSON objects tell."""
+        """Return the counts read from JSON objects."""
         return cls(
             {
                 (frame, field, mutation, state): count
@@ -72,7 +72,7 @@ class Coverage:
         )
 
     def lines(self) -> Iterator[str]:
-        """Yield the table for people: a line for each field, one for each frame, one for all."""
+        """Yield the table as text: a line for each field, one for each frame, one for all."""
         width = max((len(field) for _, field, _, _ in self._counts), default=0) + 2
         width = min(max(width, 24), 44)
         yield f"{'fields':<{width}}{'mutations':>10}{'states':>8}{'cases':>12}"

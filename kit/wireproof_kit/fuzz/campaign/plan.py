@@ -1,26 +1,26 @@
-"""What a campaign needs to begin: what one worker is to do, and where its target is."""
+"""The inputs of a campaign: the plan of a worker, and its target."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from wireproof_kit.fuzz.driver import Choice, Grounds
+from wireproof_kit.fuzz.driver import Choice, FuzzSession
 from wireproof_spec.record import FindingRecord
 
 
-class Arena(Protocol):
-    """Where a target is, and how it comes back to life."""
+class FuzzTarget(Protocol):
+    """A target of a campaign: opens sessions, and restarts the target."""
 
-    def open(self) -> Grounds:
-        """Open the target, which is well."""
+    def open(self) -> FuzzSession:
+        """Open a session on the target, which must be healthy."""
         ...
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Bring a dead target back, or one that is stuck; tell whether it lives."""
+        """Restart a target that ended or is stuck; return True if it runs."""
         ...
 
     @property
     def can_restart(self) -> bool:
-        """Tell whether one that is stuck can be replaced."""
+        """Whether a stuck target can be restarted."""
         ...
 
     @property
@@ -31,7 +31,7 @@ class Arena(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one worker is to do: batches `worker`, `worker` + `workers` and so on, from `first`.
+    """The batches of one worker: `worker`, `worker` + `workers` and so on, from `first`.
 
     Unless `hazardous`, cases are left out that may touch what was on the target before.
     """

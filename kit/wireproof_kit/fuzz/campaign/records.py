@@ -1,4 +1,4 @@
-"""Findings and campaigns as a bundle keeps them, and cases out of one again."""
+"""Records of findings and campaigns in a bundle, and cases read back from them."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,11 +11,11 @@ from wireproof_kit.fuzz.case import (
     ByteByByte,
     Case,
     HalfClose,
-    Manner,
     Slow,
     SplitAt,
     Step,
     Together,
+    WriteStyle,
 )
 from wireproof_kit.fuzz.oracle.rules import MEANINGS
 from wireproof_kit.fuzz.triage.finding import Finding
@@ -28,7 +28,7 @@ from wireproof_spec.record import (
     packed,
 )
 
-_PLAIN: Mapping[str, Manner] = {
+_PLAIN: Mapping[str, WriteStyle] = {
     "whole": WHOLE,
     "bytewise": BYTE_BY_BYTE,
     "together": TOGETHER,
@@ -43,7 +43,7 @@ _MANNERS = (*_PLAIN, "split", "slow")
 
 
 def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
-    """Return what a bundle keeps of a finding."""
+    """Return the record of a finding."""
     signature = finding.signature
     return FindingRecord(
         id=finding.id,
@@ -66,7 +66,7 @@ def finding_record(finding: Finding, names: Mapping[str, str]) -> FindingRecord:
 
 
 def case_record(case: Case) -> FuzzCaseRecord:
-    """Return what is kept of a case."""
+    """Return the record of a case."""
     return FuzzCaseRecord(
         index=case.index,
         state=case.state,
@@ -82,7 +82,7 @@ def case_record(case: Case) -> FuzzCaseRecord:
 def cases_of(
     record: FindingRecord, names: Mapping[str, str], enter: Callable[[str], object]
 ) -> tuple[Case, ...]:
-    """Return a kept finding's cases, with the names that are there now.
+    """Return the cases of a recorded finding, with the names of this session.
 
     `enter` knows the states of the protocol.
 
@@ -104,7 +104,7 @@ def cases_of(
 
 
 def check_finding(record: FindingRecord) -> None:
-    """Refuse a kept finding that cannot be sent again.
+    """Check that a recorded finding can be sent again.
 
     Raises:
         ValueError: it cannot; says which part of it, what was expected and found.
@@ -129,13 +129,13 @@ def _expect(holds: bool, place: str, due: str, found: str) -> None:
 
 
 def _case_of(record: FuzzCaseRecord, names: Mapping[bytes, bytes]) -> Case:
-    """Return a kept case, with other names where it names what was there."""
+    """Return a recorded case with its old names replaced by new ones."""
     steps: list[Step] = []
     for sent in record.sent:
         data = sent.data()
         for old, new in names.items():
             data = data.replace(old, new)
-        steps.append(Step(data, _manner(sent), sent.conn, sent.label))
+        steps.append(Step(data, _style(sent), sent.conn, sent.label))
     return Case(
         record.index,
         record.state,
@@ -149,28 +149,28 @@ def _case_of(record: FuzzCaseRecord, names: Mapping[bytes, bytes]) -> Case:
 
 
 def _sent(step: Step) -> SentRecord:
-    manner = step.manner
-    slow = isinstance(manner, Slow)
-    name = "slow" if slow else "split" if isinstance(manner, SplitAt) else "whole"
+    style = step.style
+    slow = isinstance(style, Slow)
+    name = "slow" if slow else "split" if isinstance(style, SplitAt) else "whole"
     return SentRecord(
         conn=step.connection,
         length=len(step.data),
-        manner=_NAMES.get(type(manner), name),
-        cuts=manner.offsets if isinstance(manner, Slow | SplitAt) else (),
-        seconds=manner.seconds if isinstance(manner, Slow) else 0.0,
+        manner=_NAMES.get(type(style), name),
+        cuts=style.offsets if isinstance(style, Slow | SplitAt) else (),
+        seconds=style.seconds if isinstance(style, Slow) else 0.0,
         label=step.label,
         **packed(step.data),
     )
 
 
-def _manner(sent: SentRecord) -> Manner:
+def _style(sent: SentRecord) -> WriteStyle:
     if sent.manner == "slow":
         return Slow(sent.seconds, sent.cuts)
     return SplitAt(sent.cuts) if sent.manner == "split" else _PLAIN[sent.manner]
 
 
 def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
-    """Return a finding in the form of a case, for whatever shows cases."""
+    """Return a finding as a case record, for views that show cases."""
     return CaseRecord(
         case=f"{protocol}/fuzz/{finding.violated}/{finding.id}",
         case_hash=finding.id,
@@ -187,7 +187,7 @@ def finding_case(finding: FindingRecord, protocol: str) -> CaseRecord:
 
 
 def renaming(old: Mapping[str, str], new: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Return which names stand for which now, the longest first."""
+    """Return the new name for each old one, the longest first."""
     pairs = [(old[key].encode(), new[key].encode()) for key in old if key in new]
     changed = [(before, after) for before, after in pairs if before and before != after]
     return dict(sorted(changed, key=lambda pair: -len(pair[0])))

@@ -1,23 +1,23 @@
-"""A target opened for fuzzing: what is the same for every protocol."""
+"""A target opened for fuzzing: the part that all protocols share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from wireproof_kit.fuzz.driver import Choice, Generation, Health, Referee
+from wireproof_kit.fuzz.driver import Choice, Generation, Health, Oracle
 from wireproof_kit.runner.patience import Patience, machine_load
 
 
 class Session(Protocol):
-    """What a protocol's session knows of its target."""
+    """A protocol's session as the fuzzer uses it."""
 
     @property
     def patience(self) -> Patience:
-        """How patient to be."""
+        """The waiting times measured for this target."""
         ...
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Return what the target says of itself."""
+        """Return the properties that the target reports."""
         ...
 
 
@@ -30,7 +30,7 @@ class OpenTarget:
     """
 
     session: Session
-    referee: Referee
+    oracle: Oracle
     health: Health
     names: Mapping[str, str]
     generate: Callable[[Choice], Generation]
@@ -38,24 +38,24 @@ class OpenTarget:
 
     @property
     def patience_s(self) -> float:
-        """Seconds after which an answer is overdue; more while this machine is busy."""
+        """The seconds after which an answer is overdue; more while this machine is busy."""
         return self.session.patience.answer * machine_load()
 
     @property
     def patience(self) -> Patience:
-        """What was measured of the target."""
+        """The waiting times measured for the target."""
         return self.session.patience
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """What the target says of itself."""
+        """The properties that the target reports."""
         return self.session.fingerprint()
 
     def generation(self, choice: Choice) -> Generation:
-        """Return the cases wanted, for the names on this target."""
+        """Return the chosen cases, made for the names on this target."""
         return self.generate(choice)
 
     def close(self, *, leave: bool = False) -> None:
-        """Delete what was made, unless told to leave it; end all connections."""
+        """Delete what the session created unless ``leave``; end all connections."""
         self.health.close()
         self.end(leave)

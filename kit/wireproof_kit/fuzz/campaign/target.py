@@ -1,4 +1,4 @@
-"""Where a campaign finds its target: at an address, or a reference of its own."""
+"""The target of a campaign: at an address, or a reference started for it."""
 
 import socket
 import tempfile
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.fuzz.driver import Grounds, GroundsOptions
+from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
 from wireproof_kit.fuzz.oracle.process import born
 from wireproof_kit.processes.forked_broker import BrokerClient
 from wireproof_kit.protocols import kit_part, read_target
@@ -22,11 +22,11 @@ CONNECT_S = 2.0
 
 
 @dataclass(slots=True)
-class AddressArena:
-    """A target somewhere; `restart` brings it back and tells whether that worked."""
+class AddressTarget:
+    """A target at an address; `restart` restarts it and returns True if that worked."""
 
     target: Target
-    options: GroundsOptions
+    options: FuzzSessionOptions
     restart: Callable[[], bool] | None = None
     process: int | None = None
     _openings: int = field(default=0, init=False)
@@ -38,26 +38,26 @@ class AddressArena:
 
     @property
     def can_restart(self) -> bool:
-        """Tell whether the user gave a command for that."""
+        """Whether the user gave a command to restart it."""
         return self.restart is not None
 
     @property
     def pid(self) -> int | None:
-        """The process the user named, while it is that one; what was started since is unknown."""
+        """The process id the user gave, while it still is that process."""
         if self.process is None or self._born is None or born(self.process) != self._born:
             return None
         return self.process
 
-    def open(self) -> Grounds:
-        """Open the target; what was learned of it the first time holds later on."""
+    def open(self) -> FuzzSession:
+        """Open a session; the patience measured for the first one holds for all."""
         options = replace(self.options, opening=self._openings, patience=self._patience)
         self._openings += 1
-        grounds = open_grounds(self.target, options)
-        self._patience = grounds.patience
-        return grounds
+        fuzz_session = open_fuzz_session(self.target, options)
+        self._patience = fuzz_session.patience
+        return fuzz_session
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Bring it back with the user's command, or find that it came back by itself."""
+        """Restart it with the user's command unless it came back by itself."""
         if not stuck and _is_up(self.target, COMES_BACK_S):
             return True  # another worker, or whoever watches over it, was faster
         if self.restart is None:
@@ -66,41 +66,41 @@ class AddressArena:
 
 
 @dataclass(slots=True)
-class ReferenceArena:
-    """A reference, started anew whenever it died."""
+class ReferenceTarget:
+    """A reference that is started again whenever it has ended."""
 
     protocol: str
-    options: GroundsOptions
+    options: FuzzSessionOptions
     extra: tuple[str, ...] = ()
     brokers: BrokerClient | None = None
     _running: EmbeddedReference | None = field(default=None, init=False)
 
     @property
     def can_restart(self) -> bool:
-        """It always can."""
+        """A reference can always be restarted."""
         return True
 
     @property
     def pid(self) -> int | None:
-        """Its process."""
+        """The process id of the running reference."""
         return self._running.process.pid if self._running else None
 
-    def open(self) -> Grounds:
-        """Open it; the first time, start it."""
+    def open(self) -> FuzzSession:
+        """Open a session; start the reference if it does not run."""
         if self._running is None or self._running.process.poll() is not None:
             self.revive()
         assert self._running is not None, "it was just started"
         options = replace(self.options, passing=True)
-        return open_grounds(read_target(self._running.url), options)
+        return open_fuzz_session(read_target(self._running.url), options)
 
     def revive(self, *, stuck: bool = False) -> bool:
-        """Start another one in its place."""
+        """End the reference and start another one."""
         self.close()
         self._running = start_alone(self.protocol, self.extra, brokers=self.brokers)
         return True
 
     def close(self) -> None:
-        """End it."""
+        """End the reference."""
         if self._running is not None:
             self._running.close()
             self._running = None
@@ -124,13 +124,13 @@ def start_alone(
     return await_ready(protocol, brokers.start(options, mute=True), folder)
 
 
-def open_grounds(target: Target, options: GroundsOptions) -> Grounds:
-    """Open a target for fuzzing.
+def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> FuzzSession:
+    """Open a fuzz session on a target.
 
     Raises:
         UsageFault: its protocol cannot be fuzzed, or it has no address.
     """
-    opened = kit_part(target.protocol).open_grounds
+    opened = kit_part(target.protocol).open_fuzz_session
     if opened is None:
         raise UsageFault(f"{target.url}: protocol {target.protocol} cannot be fuzzed")
     if not target.host:
@@ -139,7 +139,7 @@ def open_grounds(target: Target, options: GroundsOptions) -> Grounds:
 
 
 def _is_up(target: Target, seconds: float = UP_WITHIN_S) -> bool:
-    """Wait until connections are accepted."""
+    """Return True if the target accepts connections in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

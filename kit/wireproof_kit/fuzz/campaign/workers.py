@@ -9,10 +9,10 @@ from typing import TypeAlias
 from wireproof_kit.errors import KitError
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.coverage import Coverage
-from wireproof_kit.fuzz.campaign.plan import Arena, Plan
+from wireproof_kit.fuzz.campaign.plan import FuzzTarget, Plan
 from wireproof_kit.fuzz.campaign.records import finding_record
-from wireproof_kit.fuzz.campaign.target import AddressArena, ReferenceArena
-from wireproof_kit.fuzz.driver import GroundsOptions
+from wireproof_kit.fuzz.campaign.target import AddressTarget, ReferenceTarget
+from wireproof_kit.fuzz.driver import FuzzSessionOptions
 from wireproof_kit.fuzz.send.engine import Counts
 from wireproof_kit.fuzz.triage.finding import Finding
 from wireproof_kit.processes.forked_broker import BrokerForkServer
@@ -28,7 +28,7 @@ LOST = "worker {} ended without a last word: what it covered is not counted"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the target is: a URL with keys, or the reference of a protocol with more options."""
+    """The target: a URL with keys, or the reference of a protocol with further options."""
 
     url: str = ""
     keys: tuple[tuple[str, str], ...] = ()
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a worker is."""
+    """The progress of a worker."""
 
     worker: int
     batch: int = 0
@@ -59,7 +59,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a worker learned of the target."""
+    """The properties of the target that a worker found when it opened it."""
 
     names: dict[str, str]
     fingerprint: dict[str, str]
@@ -68,7 +68,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A worker's last word: its last status, all it covered, and why it could not go on."""
+    """The last report of a worker: its status, its coverage, and why it failed if it did."""
 
     status: Status
     coverage: Coverage
@@ -76,24 +76,24 @@ class Ended:
 
 
 News: TypeAlias = Opened | Status | FindingRecord | Ended
-Tell: TypeAlias = Callable[[News], None]
+Report: TypeAlias = Callable[[News], None]
 Job: TypeAlias = tuple[Place, Plan]
 
 
 def run_workers(
-    place: Place, plan: Plan, *, count: int, tell: Tell, is_interrupted: Callable[[], bool]
+    place: Place, plan: Plan, *, count: int, report: Report, is_interrupted: Callable[[], bool]
 ) -> None:
-    """Run a campaign in this process or in several workers; ``tell`` is called with their news."""
+    """Run a campaign here or in several workers; ``report`` is called with their news."""
     with ExitStack() as stack:
         server = BrokerForkServer(place.protocol) if place.protocol else None
         if server is not None:
             stack.enter_context(server)
         if count == 1:
-            _work(place, plan, tell, is_interrupted, server)
+            _work(place, plan, report, is_interrupted, server)
             return
         stop = get_context("fork").Event()
 
-        def work(job: Job, send: Tell) -> None:
+        def work(job: Job, send: Report) -> None:
             _work(*job, send, stop.is_set, server)
 
         def attend() -> None:
@@ -103,7 +103,7 @@ def run_workers(
         pool = WorkerPool(work, count, ends_within_s=ENDS_WITHIN_S, attend=attend)
         news = stack.enter_context(closing(pool.run(_jobs(place, plan, count))))
         try:
-            listen(news, tell)
+            listen(news, report)
         finally:
             stop.set()
 
@@ -114,7 +114,7 @@ def _jobs(place: Place, plan: Plan, count: int) -> Iterator[Job]:
         yield replace(place, token=token), replace(plan, worker=number, workers=count)
 
 
-def listen(news: Iterable[tuple[Job, News | Lost]], tell: Tell) -> None:
+def listen(news: Iterable[tuple[Job, News | Lost]], report: Report) -> None:
     """Pass on what workers report; one that ends without an `Ended` has failed."""
     last: dict[int, Status] = {}
     ended: set[int] = set()
@@ -123,72 +123,72 @@ def listen(news: Iterable[tuple[Job, News | Lost]], tell: Tell) -> None:
         if isinstance(each, Lost):
             if number not in ended:
                 status = last.get(number, Status(number))
-                tell(Ended(status, Coverage(), LOST.format(number)))
+                report(Ended(status, Coverage(), LOST.format(number)))
             continue
         if isinstance(each, Status):
             last[number] = each
         elif isinstance(each, Ended):
             ended.add(number)
-        tell(each)
+        report(each)
 
 
 def _work(
     place: Place,
     plan: Plan,
-    tell: Tell,
+    report: Report,
     is_interrupted: Callable[[], bool],
     server: BrokerForkServer | None,
 ) -> None:
-    with arena_at(place, server) as arena:
-        campaign = Campaign(plan, arena, _Teller(tell), is_interrupted)
+    with fuzz_target_at(place, server) as fuzz_target:
+        campaign = Campaign(plan, fuzz_target, _Reporter(report), is_interrupted)
         failure = ""
         try:
             campaign.run()
         except KitError as error:
             failure = str(error)
-        tell(Ended(_status(campaign), campaign.batches.coverage, failure))
+        report(Ended(_status(campaign), campaign.batches.coverage, failure))
 
 
 @contextmanager
-def arena_at(place: Place, server: BrokerForkServer | None = None) -> Generator[Arena]:
-    """Give the arena at a place; a reference that was started ends with the block.
+def fuzz_target_at(place: Place, server: BrokerForkServer | None = None) -> Generator[FuzzTarget]:
+    """Give the fuzz target at a place; a reference that was started ends with the block.
 
     A reference is forked by the server if there is one, and a new process otherwise.
     """
-    options = GroundsOptions(place.token, timeout_s=place.timeout_s)
+    options = FuzzSessionOptions(place.token, timeout_s=place.timeout_s)
     if place.protocol:
         with server.connect() if server else nullcontext() as brokers:
-            own = ReferenceArena(place.protocol, options, place.extra, brokers)
+            own = ReferenceTarget(place.protocol, options, place.extra, brokers)
             with closing(own):
                 yield own
         return
     restart = restart_with(place.restart) if place.restart else None
     target = read_target(place.url, place.keys)
-    yield AddressArena(target, options, restart, place.pid)
+    yield AddressTarget(target, options, restart, place.pid)
 
 
 @dataclass(slots=True)
-class _Teller:
-    """Turns what a campaign tells into news."""
+class _Reporter:
+    """Turns the events of a campaign into news."""
 
-    tell: Tell
+    report: Report
     is_opened: bool = False
 
     def went_on(self, campaign: Campaign) -> None:
-        """Tell how far it is."""
+        """Report the progress."""
         self._open(campaign)
-        self.tell(_status(campaign))
+        self.report(_status(campaign))
 
     def found(self, campaign: Campaign, finding: Finding) -> None:
-        """Tell what was found."""
+        """Report a finding."""
         self._open(campaign)
-        self.tell(finding_record(finding, campaign.names))
+        self.report(finding_record(finding, campaign.names))
 
     def _open(self, campaign: Campaign) -> None:
         if not self.is_opened:
             self.is_opened = True
             told = dict(campaign.fingerprint)
-            self.tell(Opened(dict(campaign.names), told, campaign.patience_s))
+            self.report(Opened(dict(campaign.names), told, campaign.patience_s))
 
 
 def _status(campaign: Campaign) -> Status:

@@ -8,7 +8,7 @@ from wireproof_kit.fuzz.case import Case, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION
 from wireproof_kit.fuzz.generate.generator import chosen, starts
 from wireproof_kit.fuzz.generate.grammar import Grammar, never
-from wireproof_kit.fuzz.generate.random_source import Chance, mixed
+from wireproof_kit.fuzz.generate.random_source import RandomSource, mixed
 from wireproof_kit.fuzz.generate.strategies import MANY, conversations, many_cases
 from wireproof_kit.fuzz.generate.values import Drawer
 
@@ -75,4 +75,4 @@ class DrawnCases:
         return self._drawers[kind].draw(self._number(epoch * self.epoch + kind))
 
     def _number(self, index: int) -> int:
-        return Chance(self._stream, index).below(1 << 63)
+        return RandomSource(self._stream, index).below(1 << 63)

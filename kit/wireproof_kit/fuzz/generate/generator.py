@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.case import GRAMMAR, Case, Step
 from wireproof_kit.fuzz.generate.conversations import CONVERSATION, written
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import FRAME, Mutant
-from wireproof_kit.fuzz.generate.random_source import Chance, mixed
+from wireproof_kit.fuzz.generate.random_source import RandomSource, mixed
 from wireproof_kit.fuzz.generate.seed_frames import (
     Places,
     SeedFrame,
@@ -114,42 +114,54 @@ class Generator:
         epoch, place = divmod(index, self.epoch)
         visit, which = divmod(place, self._round)
         pool = self._pool(epoch)
-        chance = Chance(self._stream, index)
+        source = RandomSource(self._stream, index)
         if which >= self._calm:
-            return self._conversation(index, pool, chance)
+            return self._conversation(index, pool, source)
         if which >= self._singles:
-            return self._calm_case(index, pool, place, chance)
+            return self._calm_case(index, pool, place, source)
         frame = pool.all[which]
-        done = next_mutant(frame.prepared, frame.entries, visit, chance)
-        state = _state(frame.places, chance)
+        done = next_mutant(frame.prepared, frame.entries, visit, source)
+        state = _state(frame.places, source)
         return case_of(
-            self.grammar, index, frame, done, state=state, mates=pool.all, chance=chance
+            self.grammar,
+            index,
+            frame,
+            done,
+            state=state,
+            mates=pool.all,
+            source=source,
         )
 
-    def _calm_case(self, index: int, pool: Pool, place: int, chance: Chance) -> Case:
+    def _calm_case(self, index: int, pool: Pool, place: int, source: RandomSource) -> Case:
         calm = pool.calm or pool.all
         visit, which = divmod(place, len(calm))
         frame = calm[which]
-        done = next_mutant(frame.prepared, frame.calm or frame.entries, visit, chance)
-        state = chance.one_of(frame.places.in_order or frame.places.all)
+        done = next_mutant(frame.prepared, frame.calm or frame.entries, visit, source)
+        state = source.one_of(frame.places.in_order or frame.places.all)
         return case_of(
-            self.grammar, index, frame, done, state=state, mates=pool.all, chance=chance
+            self.grammar,
+            index,
+            frame,
+            done,
+            state=state,
+            mates=pool.all,
+            source=source,
         )
 
-    def _conversation(self, index: int, pool: Pool, chance: Chance) -> Case:
+    def _conversation(self, index: int, pool: Pool, source: RandomSource) -> Case:
         def broken(which: int) -> tuple[Mutant, str]:
-            frame, at = pool.talking[which], chance.below(1 << 16)
-            entry, mutant = next_mutant(frame.prepared, frame.entries, at, chance)
+            frame, at = pool.talking[which], source.below(1 << 16)
+            entry, mutant = next_mutant(frame.prepared, frame.entries, at, source)
             return mutant, f"{entry.row} {entry.mutation.name}"
 
         frames = [(each.kind, each.frame) for each in pool.talking]
-        script = written(self.grammar, frames, broken, starts=self._starts, choose=chance.below)
+        script = written(self.grammar, frames, broken, starts=self._starts, choose=source.below)
         return script.case(index)
 
     def _drawn(self, epoch: int) -> Pool:
-        chance = Chance(self._stream, -1 - epoch)
-        order = Random(chance.below(1 << 63))
-        rounds = [self._drawer.draw(chance.below(1 << 63)) for _ in range(self._draws)]
+        source = RandomSource(self._stream, -1 - epoch)
+        order = Random(source.below(1 << 63))
+        rounds = [self._drawer.draw(source.below(1 << 63)) for _ in range(self._draws)]
         frames = tuple(
             seed_frame(self.grammar, kind, places, frame, order)
             for drawn in rounds
@@ -196,6 +208,6 @@ def starts(grammar: Grammar, frames: Sequence[str], states: Sequence[str]) -> tu
     return tuple(each for each in there if not states or each in states)
 
 
-def _state(places: Places, chance: Chance) -> str:
-    in_order = places.in_order and chance.below(OF) < IN_ORDER
-    return chance.one_of(places.in_order if in_order else places.all)
+def _state(places: Places, source: RandomSource) -> str:
+    in_order = places.in_order and source.below(OF) < IN_ORDER
+    return source.one_of(places.in_order if in_order else places.all)

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from urllib.parse import quote, unquote_to_bytes
 
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import Trap, appended, instead
 
 
 def _before(lines: bytes) -> Trap:
     """Return the trap that puts lines in front of the end of the head."""
-    return lambda end, chance: lines + end
+    return lambda end, source: lines + end
 
 
-def _many(end: bytes, chance: Chance) -> bytes:
+def _many(end: bytes, source: RandomSource) -> bytes:
     return b"".join(b"X-%d: y\r\n" % number for number in range(2000)) + end
 
 
@@ -22,7 +22,7 @@ def escaped(traps: Mapping[str, Trap]) -> Mapping[str, Trap]:
 
 
 def _escaped(trap: Trap) -> Trap:
-    return lambda text, chance: quote(trap(unquote_to_bytes(text), chance), safe="").encode()
+    return lambda text, source: quote(trap(unquote_to_bytes(text), source), safe="").encode()
 
 
 METHODS: Mapping[str, Trap] = {
@@ -60,7 +60,7 @@ ESCAPES: Mapping[str, Trap] = {
     "escaped NUL": instead(b"%00"),
     "escaped line feed": instead(b"a%0Ab"),
     "escaped dots": instead(b"%2e%2e%2f%2e%2e%2f"),
-    "escaped twice": lambda text, chance: b"%25" + text.hex().encode(),
+    "escaped twice": lambda text, source: b"%25" + text.hex().encode(),
     "escaped, no UTF-8": instead(b"%ff%c0%af"),
     "escaped, overlong": instead(b"%e0%80%af"),
     "a cut escape": instead(b"%2"),

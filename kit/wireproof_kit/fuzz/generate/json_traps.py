@@ -5,35 +5,35 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeAlias, cast
 
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import Trap
 
 Members: TypeAlias = dict[str, object]
 
 
 def _instead(text: bytes) -> Trap:
-    return lambda _, chance: text
+    return lambda _, source: text
 
 
 def _opened(depth: int) -> Trap:
     """Return the trap that opens so many arrays and closes none."""
-    return lambda _, chance: b'{"a":' + b"[" * depth
+    return lambda _, source: b'{"a":' + b"[" * depth
 
 
 def _nested(depth: int) -> Trap:
-    return lambda _, chance: b'{"a":' + b"[" * depth + b"]" * depth + b"}"
+    return lambda _, source: b'{"a":' + b"[" * depth + b"]" * depth + b"}"
 
 
 def _nested_objects(depth: int) -> Trap:
-    return lambda _, chance: b'{"a":' * depth + b"1" + b"}" * depth
+    return lambda _, source: b'{"a":' * depth + b"1" + b"}" * depth
 
 
 def _first_value(written: bytes) -> Trap:
     """Return the trap that writes something in the place of a member's value."""
 
-    def make(text: bytes, chance: Chance) -> bytes:
+    def make(text: bytes, source: RandomSource) -> bytes:
         there = _written(text) or _SOME
-        name = chance.one_of(list(there))
+        name = source.one_of(list(there))
         rest = (member for key, member in there.items() if key != name)
         return _object(*rest, _named(name, written))
 
@@ -43,28 +43,28 @@ def _first_value(written: bytes) -> Trap:
 def _member(name: bytes, value: bytes = b'"v"') -> Trap:
     """Return the trap that adds a member whose name is written so."""
 
-    def make(text: bytes, chance: Chance) -> bytes:
+    def make(text: bytes, source: RandomSource) -> bytes:
         return _object(*(_written(text) or {}).values(), name + b":" + value)
 
     return make
 
 
-def _twice(text: bytes, chance: Chance) -> bytes:
+def _twice(text: bytes, source: RandomSource) -> bytes:
     there = _written(text) or _SOME
-    name = chance.one_of(list(there))
+    name = source.one_of(list(there))
     return _object(*there.values(), _named(name, b'"other"'))
 
 
-def _dropped(text: bytes, chance: Chance) -> bytes:
+def _dropped(text: bytes, source: RandomSource) -> bytes:
     there = _written(text) or {}
-    name = chance.one_of(list(there)) if there else ""
+    name = source.one_of(list(there)) if there else ""
     return _object(*(member for key, member in there.items() if key != name))
 
 
 def sized(size: int) -> Trap:
     """Return the trap that makes an object of a size, with what was there where it fits."""
 
-    def make(text: bytes, chance: Chance) -> bytes:
+    def make(text: bytes, source: RandomSource) -> bytes:
         inner = b",".join((_written(text) or {}).values())
         inner += b"," * bool(inner)
         if len(inner) + len(b'{"_":""}') > size:
@@ -74,19 +74,19 @@ def sized(size: int) -> Trap:
     return make
 
 
-def _cut(text: bytes, chance: Chance) -> bytes:
-    return text[: chance.below(max(len(text), 1))]
+def _cut(text: bytes, source: RandomSource) -> bytes:
+    return text[: source.below(max(len(text), 1))]
 
 
 def _around(before: bytes, behind: bytes) -> Trap:
-    return lambda text, chance: before + text + behind
+    return lambda text, source: before + text + behind
 
 
-def _single_quoted(text: bytes, chance: Chance) -> bytes:
+def _single_quoted(text: bytes, source: RandomSource) -> bytes:
     return text.replace(b'"', b"'")
 
 
-def _trailing_comma(text: bytes, chance: Chance) -> bytes:
+def _trailing_comma(text: bytes, source: RandomSource) -> bytes:
     return text[:-1] + b",}" if len(text) > 2 else b'{"a":"b",}'
 
 
@@ -102,13 +102,13 @@ NUMBERS = (
 """How numbers may be written, and how they may not."""
 
 
-def _number(text: bytes, chance: Chance) -> bytes:
+def _number(text: bytes, source: RandomSource) -> bytes:
     """Write another number for a member that is one; else for any."""
     members = _members(text) or {"a": 1}
     numbers = [name for name, value in members.items() if type(value) is int]
-    name = chance.one_of(numbers or list(members))
+    name = source.one_of(numbers or list(members))
     rest = (_named(key, _dumped(value)) for key, value in members.items() if key != name)
-    return _object(*rest, _named(name, chance.one_of(NUMBERS)))
+    return _object(*rest, _named(name, source.one_of(NUMBERS)))
 
 
 _WIDE = b"{" + b",".join(b'"k%d":""' % number for number in range(1000)) + b"}"

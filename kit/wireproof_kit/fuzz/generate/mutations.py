@@ -12,16 +12,16 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
 
-from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Manner, Role
+from wireproof_kit.fuzz.case import GRAMMAR, WHOLE, Field, Role, WriteStyle
 from wireproof_kit.fuzz.generate import http_traps, json_traps, numbers, structure, text_traps
 from wireproof_kit.fuzz.generate.edits import Edits, Prepared, applied, growth
 from wireproof_kit.fuzz.generate.field_map import pattern
 from wireproof_kit.fuzz.generate.http_frames import END_OF_HEAD, METHOD, VERSION
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.text_traps import NO_TRAPS, Trap, Traps
 from wireproof_kit.fuzz.send import write_styles
 
-Change: TypeAlias = Callable[[Prepared, Field, Chance], Edits | None]
+Change: TypeAlias = Callable[[Prepared, Field, RandomSource], Edits | None]
 """What becomes of the bytes; None where nothing would."""
 
 KEPT = ", lengths as before"
@@ -44,7 +44,7 @@ class Mutation:
 
     name: str
     change: Change | None = None
-    manner: write_styles.Way = write_styles.whole
+    style: write_styles.Way = write_styles.whole
     lengths: Literal["follow", "kept", "seen to"] = "follow"
     items: int = 0
     copies: int = 1
@@ -66,22 +66,22 @@ class Mutant:
     """What came of a mutation."""
 
     data: bytes
-    manner: Manner = WHOLE
+    style: WriteStyle = WHOLE
 
 
-def mutated(prepared: Prepared, entry: Entry, chance: Chance) -> Mutant | None:
+def mutated(prepared: Prepared, entry: Entry, source: RandomSource) -> Mutant | None:
     """Do what an entry says; None where it would change nothing."""
     mutation, field = entry.mutation, entry.field
     data = prepared.frame.data
     if mutation.change is not None:
-        edits = mutation.change(prepared, field, chance)
+        edits = mutation.change(prepared, field, source)
         if edits is None:
             return None
         if mutation.lengths == "follow" and field.measured_by:
             edits = (*prepared.repairs(field, growth(edits), mutation.items), *edits)
         data = applied(data, edits)
-    manner = mutation.manner(field, len(data), chance)
-    return None if manner is None else Mutant(data, manner)
+    style = mutation.style(field, len(data), source)
+    return None if style is None else Mutant(data, style)
 
 
 class Column(NamedTuple):
@@ -124,7 +124,7 @@ def columns(
         yield item, pattern(item.path), Column("body", _ITEM, measured=measured)
 
 
-class Menu:
+class MutationChoices:
     """All that may be done to a frame; an entry is made when it is asked for."""
 
     __slots__ = ("_ends", "_found")
@@ -150,20 +150,20 @@ class Menu:
         return (self[at] for at in range(len(self)))
 
 
-def menu(
+def choices(
     prepared: Prepared,
     limits: Mapping[str, tuple[int, ...]],
     traps: Traps = NO_TRAPS,
     *,
     wanted: Callable[["Column"], Sequence[Mutation]] | None = None,
-) -> Menu:
+) -> MutationChoices:
     """Return all that may be done to a frame, or what is wanted of it, by column.
 
     `limits` are numbers for fields, by pattern; `traps` are the protocol's own.
     """
     chosen = wanted or mutations_of
     there = columns(prepared, limits, traps)
-    return Menu([(field, row, chosen(column)) for field, row, column in there])
+    return MutationChoices([(field, row, chosen(column)) for field, row, column in there])
 
 
 @cache
@@ -210,9 +210,9 @@ def _place(field: Field) -> str:
 def _trapped(trap: Trap) -> Change:
     """Return the change that lets a field fall into a trap."""
 
-    def change(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    def change(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
         right = prepared.bytes_of(field)
-        wrong = trap(right, chance)
+        wrong = trap(right, source)
         return None if wrong == right else ((field.start, field.end, wrong),)
 
     return change
@@ -306,15 +306,15 @@ ANY_FIELD = (
     *_cuts("cut inside it", structure.cut_inside),
     Mutation("the frame ends before it", structure.ends_before, lengths="seen to"),
     Mutation("the frame ends inside it", structure.ends_inside, lengths="seen to"),
-    Mutation("two writes, cut before it", manner=write_styles.split_before),
-    Mutation("two writes, cut inside it", manner=write_styles.split_inside),
+    Mutation("two writes, cut before it", style=write_styles.split_before),
+    Mutation("two writes, cut inside it", style=write_styles.split_inside),
 )
 WHOLE_FRAME = (
     Mutation(GRAMMAR),
-    Mutation("byte by byte", manner=write_styles.byte_by_byte),
-    Mutation("many writes", manner=write_styles.split),
-    Mutation("then closed", manner=write_styles.half_close),
-    Mutation("slowly", manner=write_styles.slow, heavy=True),
+    Mutation("byte by byte", style=write_styles.byte_by_byte),
+    Mutation("many writes", style=write_styles.split),
+    Mutation("then closed", style=write_styles.half_close),
+    Mutation("slowly", style=write_styles.slow, heavy=True),
     Mutation("twice in one write", copies=2),
     Mutation("many in one write", copies=20),
     Mutation("another behind it", mate=True),

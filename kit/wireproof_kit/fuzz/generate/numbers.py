@@ -4,61 +4,61 @@ from collections.abc import Callable, Mapping, Sequence
 
 from wireproof_kit.fuzz.case import Field
 from wireproof_kit.fuzz.generate.edits import Edits, Prepared, number_edit
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 
-Number = Callable[[int, int, Chance], int]
+Number = Callable[[int, int, RandomSource], int]
 """The right number and its width in bits become another, modulo the width."""
 
 
-def _random(number: int, bits: int, chance: Chance) -> int:
-    return number ^ (1 + chance.below((1 << min(bits, 64)) - 1))
+def _random(number: int, bits: int, source: RandomSource) -> int:
+    return number ^ (1 + source.below((1 << min(bits, 64)) - 1))
 
 
-def _flipped(number: int, bits: int, chance: Chance) -> int:
-    return number ^ 1 << chance.below(bits)
+def _flipped(number: int, bits: int, source: RandomSource) -> int:
+    return number ^ 1 << source.below(bits)
 
 
-def _swapped(number: int, bits: int, chance: Chance) -> int:
+def _swapped(number: int, bits: int, source: RandomSource) -> int:
     return int.from_bytes((number % (1 << bits)).to_bytes(bits // 8, "big"), "little")
 
 
 NUMBERS: Mapping[str, Number] = {
-    "zero": lambda number, bits, chance: 0,
-    "one": lambda number, bits, chance: 1,
-    "one less": lambda number, bits, chance: number - 1,
-    "one more": lambda number, bits, chance: number + 1,
-    "all ones (-1)": lambda number, bits, chance: -1,
-    "all ones but one (-2)": lambda number, bits, chance: -2,
-    "largest signed": lambda number, bits, chance: (1 << bits - 1) - 1,
-    "smallest signed": lambda number, bits, chance: 1 << bits - 1,
-    "negated": lambda number, bits, chance: -number,
-    "twice as much": lambda number, bits, chance: number * 2,
-    "2**8 more": lambda number, bits, chance: number + (1 << 8),
-    "2**16 more": lambda number, bits, chance: number + (1 << 16),
-    "2**24 more": lambda number, bits, chance: number + (1 << 24),
-    "2**32 more": lambda number, bits, chance: number + (1 << 32),
-    "a quarter of all": lambda number, bits, chance: 1 << bits - 2,
+    "zero": lambda number, bits, source: 0,
+    "one": lambda number, bits, source: 1,
+    "one less": lambda number, bits, source: number - 1,
+    "one more": lambda number, bits, source: number + 1,
+    "all ones (-1)": lambda number, bits, source: -1,
+    "all ones but one (-2)": lambda number, bits, source: -2,
+    "largest signed": lambda number, bits, source: (1 << bits - 1) - 1,
+    "smallest signed": lambda number, bits, source: 1 << bits - 1,
+    "negated": lambda number, bits, source: -number,
+    "twice as much": lambda number, bits, source: number * 2,
+    "2**8 more": lambda number, bits, source: number + (1 << 8),
+    "2**16 more": lambda number, bits, source: number + (1 << 16),
+    "2**24 more": lambda number, bits, source: number + (1 << 24),
+    "2**32 more": lambda number, bits, source: number + (1 << 32),
+    "a quarter of all": lambda number, bits, source: 1 << bits - 2,
     "other byte order": _swapped,
     "one bit changed": _flipped,
     "another": _random,
 }
 
 
-def changed_number(change: Number) -> Callable[[Prepared, Field, Chance], Edits | None]:
+def changed_number(change: Number) -> Callable[[Prepared, Field, RandomSource], Edits | None]:
     """Return the mutation that puts another number into a field; None where it is the same."""
 
-    def make(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    def make(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
         bits = 64 if field.order is None else 8 * (field.end - field.start)
-        edit = number_edit(field, change(prepared.number_in(field), bits, chance))
+        edit = number_edit(field, change(prepared.number_in(field), bits, source))
         return None if edit[2] == prepared.bytes_of(field) else (edit,)
 
     return make
 
 
-def reaching(beyond: int) -> Callable[[Prepared, Field, Chance], Edits | None]:
+def reaching(beyond: int) -> Callable[[Prepared, Field, RandomSource], Edits | None]:
     """Return the mutation that lets a length reach so far beyond the end of the frame."""
 
-    def make(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+    def make(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
         assert field.covers is not None, "a length covers something"
         edit = number_edit(field, len(prepared.frame.data) - field.covers[0] + beyond)
         return None if edit[2] == prepared.bytes_of(field) else (edit,)
@@ -66,11 +66,11 @@ def reaching(beyond: int) -> Callable[[Prepared, Field, Chance], Edits | None]:
     return make
 
 
-def listed(numbers: Sequence[int]) -> Callable[[Prepared, Field, Chance], Edits | None]:
+def listed(numbers: Sequence[int]) -> Callable[[Prepared, Field, RandomSource], Edits | None]:
     """Return the mutation that puts one of some numbers into a field."""
 
-    def make(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
-        edit = number_edit(field, chance.one_of(numbers))
+    def make(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
+        edit = number_edit(field, source.one_of(numbers))
         return None if edit[2] == prepared.bytes_of(field) else (edit,)
 
     return make

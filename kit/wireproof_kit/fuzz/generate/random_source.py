@@ -12,7 +12,7 @@ _STEP = 0x9E3779B97F4A7C15
 _SPREAD = 0xD1342543DE82EF95
 
 
-class Chance:
+class RandomSource:
     """A stream of draws (SplitMix64); `random.Random` costs more to seed than a case to make."""
 
     __slots__ = ("_state",)

@@ -15,8 +15,8 @@ from wireproof_kit.fuzz.case import (
 from wireproof_kit.fuzz.generate.edits import Prepared
 from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import Entry, Mutant, Mutation, mutated
-from wireproof_kit.fuzz.generate.random_source import Chance
-from wireproof_kit.fuzz.generate.weights import Turns, calm_turns, turns
+from wireproof_kit.fuzz.generate.random_source import RandomSource
+from wireproof_kit.fuzz.generate.weights import MutationOrder, calm_turns, turns
 
 OUT_OF_ORDER = "out of order"
 """The mutation of a right frame in a state where none of its kind is due."""
@@ -42,8 +42,8 @@ class SeedFrame:
     kind: Kind
     places: Places
     prepared: Prepared
-    entries: Turns
-    calm: Turns
+    entries: MutationOrder
+    calm: MutationOrder
     delimited: bool
     hazardous: bool
 
@@ -66,7 +66,7 @@ def seed_frame(
     prepared = Prepared(frame)
     delimited = grammar.is_delimited(kind.name, frame.data)
     hazardous = grammar.is_hazardous(kind.name, frame.data)
-    calm = entries = Turns(())
+    calm = entries = MutationOrder(())
     if order is not None:
         entries = turns(prepared, grammar.limits, grammar.traps, order)
         says_json = kind.interface == grammar.talking and _says_json(frame)
@@ -80,12 +80,12 @@ def _says_json(frame: Frame) -> bool:
 
 
 def next_mutant(
-    prepared: Prepared, entries: Turns, at: int, chance: Chance
+    prepared: Prepared, entries: MutationOrder, at: int, source: RandomSource
 ) -> tuple[Entry, Mutant]:
     """Do what a turn says, or the next one where that would change nothing."""
     while True:
         entry = entries[at]
-        mutant = mutated(prepared, entry, chance)
+        mutant = mutated(prepared, entry, source)
         if mutant is not None:
             return entry, mutant
         at += 1
@@ -99,7 +99,7 @@ def case_of(
     *,
     state: str,
     mates: Sequence[SeedFrame],
-    chance: Chance,
+    source: RandomSource,
 ) -> Case:
     """Return the case of a mutant in a state; a mate, where one is wanted, is one of `mates`."""
     entry, mutant = done
@@ -109,26 +109,26 @@ def case_of(
         name = OUT_OF_ORDER
     label = f"{kind}: {entry.row} {name}"
     if mutation.copies == 1 and not mutation.mate:
-        steps: tuple[Step, ...] = (Step(data, mutant.manner, 0, label),)
+        steps: tuple[Step, ...] = (Step(data, mutant.style, 0, label),)
     else:
-        mate = _mate(frame, mates, chance) if mutation.mate else None
+        mate = _mate(frame, mates, source) if mutation.mate else None
         steps = _steps(mutant, mutation, mate, label)
     right = data is frame.frame.data
     delimited = frame.delimited if right else grammar.is_delimited(kind, data)
     hazardous = frame.hazardous if right else grammar.is_hazardous(kind, data)
-    delimited = delimited and mutant.manner is not HALF_CLOSE
+    delimited = delimited and mutant.style is not HALF_CLOSE
     return Case(index, state, kind, entry.row, name, steps, delimited, hazardous)
 
 
-def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], chance: Chance) -> Frame:
+def _mate(frame: SeedFrame, mates: Sequence[SeedFrame], source: RandomSource) -> Frame:
     there = [each for each in mates if each.kind.interface == frame.kind.interface]
-    return chance.one_of(there or [frame]).frame
+    return source.one_of(there or [frame]).frame
 
 
 def _steps(mutant: Mutant, mutation: Mutation, mate: Frame | None, label: str) -> tuple[Step, ...]:
     """Return the copies of a frame, or a frame and its mate, in one write."""
     first = Step(mutant.data, TOGETHER, 0, label)
     if mate is not None:
-        return first, Step(mate.data, mutant.manner, 0, mate.kind)
-    last = Step(mutant.data, mutant.manner, 0, label)
+        return first, Step(mate.data, mutant.style, 0, mate.kind)
+    last = Step(mutant.data, mutant.style, 0, label)
     return (*(first,) * (mutation.copies - 1), last)

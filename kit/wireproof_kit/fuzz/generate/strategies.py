@@ -22,14 +22,14 @@ from wireproof_kit.fuzz.generate.grammar import Grammar, Kind
 from wireproof_kit.fuzz.generate.mutations import (
     Column,
     Entry,
-    Menu,
     Mutant,
     Mutation,
-    menu,
+    MutationChoices,
+    choices,
     mutated,
     mutations_of,
 )
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 from wireproof_kit.fuzz.generate.seed_frames import Places, SeedFrame, case_of, seed_frame
 from wireproof_kit.fuzz.generate.weights import is_calm
 
@@ -125,23 +125,25 @@ def _cases_of(
     calmly = places.in_order and frame.kind.is_calm(frame.frame) and draw(st.booleans())
     if calmly:
         somewhere = st.sampled_from(places.in_order)
-    entries = menu(frame.prepared, grammar.limits, grammar.traps, wanted=_calm if calmly else None)
+    entries = choices(
+        frame.prepared, grammar.limits, grammar.traps, wanted=_calm if calmly else None
+    )
     which = st.integers(0, len(entries) - 1)
     made: list[Case] = []
     for _ in range(most):
-        chance = Chance(draw(_DICE), 0)
-        done = _done(frame, entries, draw(which), chance)
+        source = RandomSource(draw(_DICE), 0)
+        done = _done(frame, entries, draw(which), source)
         state = draw(somewhere)
-        made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], chance=chance))
+        made.append(case_of(grammar, 0, frame, done, state=state, mates=[frame], source=source))
     return made
 
 
 @st.composite
 def breaks(draw: st.DrawFn, frame: SeedFrame, grammar: Grammar) -> tuple[Mutant, str]:
     """Draw something that is wrong with a frame, and what it is called."""
-    chance = Chance(draw(_DICE), 0)
-    entries = menu(frame.prepared, grammar.limits, grammar.traps)
-    entry, mutant = _done(frame, entries, draw(st.integers(0, len(entries) - 1)), chance)
+    source = RandomSource(draw(_DICE), 0)
+    entries = choices(frame.prepared, grammar.limits, grammar.traps)
+    entry, mutant = _done(frame, entries, draw(st.integers(0, len(entries) - 1)), source)
     return mutant, f"{entry.row} {entry.mutation.name}"
 
 
@@ -150,11 +152,13 @@ def _calm(column: Column) -> tuple[Mutation, ...]:
     return tuple(each for each in mutations_of(column) if is_calm(each, column.role))
 
 
-def _done(frame: SeedFrame, entries: Menu, at: int, chance: Chance) -> tuple[Entry, Mutant]:
+def _done(
+    frame: SeedFrame, entries: MutationChoices, at: int, source: RandomSource
+) -> tuple[Entry, Mutant]:
     """Do what stands at a place, or behind it where that would change nothing."""
     while True:
         entry = entries[at % len(entries)]
-        mutant = mutated(frame.prepared, entry, chance)
+        mutant = mutated(frame.prepared, entry, source)
         if mutant is not None:
             return entry, mutant
         at += 1

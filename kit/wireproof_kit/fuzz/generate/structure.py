@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from wireproof_kit.fuzz.case import Field
 from wireproof_kit.fuzz.generate.edits import Edits, Prepared, number_edit
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 
 _ITEM = re.compile(r".*?\]")
 
@@ -25,18 +25,18 @@ def items(prepared: Prepared) -> Iterator[Field]:
         yield Field(path, inside[0].start, inside[-1].end, "body", measured_by=outer)
 
 
-def dropped(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def dropped(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """Leave a field out."""
     return ((field.start, field.end, b""),) if field.end > field.start else None
 
 
-def doubled(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def doubled(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """Send a field twice."""
     data = prepared.bytes_of(field)
     return ((field.end, field.end, data),) if data else None
 
 
-def swapped(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def swapped(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """Send a field behind the one that follows it."""
     following = (other for other in prepared.fields if other.start >= field.end > field.start)
     other = next((each for each in following if each.end > each.start), None)
@@ -46,26 +46,26 @@ def swapped(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
     return None if first == second else ((field.start, other.end, second + first),)
 
 
-def cut_before(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def cut_before(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """End the frame where a field begins."""
     return _cut(prepared, field.start)
 
 
-def cut_inside(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def cut_inside(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """End the frame within a field."""
     size = field.end - field.start
-    return _cut(prepared, field.start + 1 + chance.below(size - 1)) if size > 1 else None
+    return _cut(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
 
-def ends_before(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def ends_before(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """End the frame where a field begins, with lengths that are true of what is left."""
     return _ended(prepared, field.start)
 
 
-def ends_inside(prepared: Prepared, field: Field, chance: Chance) -> Edits | None:
+def ends_inside(prepared: Prepared, field: Field, source: RandomSource) -> Edits | None:
     """End the frame within a field, with lengths that are true of what is left."""
     size = field.end - field.start
-    return _ended(prepared, field.start + 1 + chance.below(size - 1)) if size > 1 else None
+    return _ended(prepared, field.start + 1 + source.below(size - 1)) if size > 1 else None
 
 
 def _cut(prepared: Prepared, at: int) -> Edits | None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from wireproof_kit.fuzz.generate.random_source import Chance
+from wireproof_kit.fuzz.generate.random_source import RandomSource
 
-Trap = Callable[[bytes, Chance], bytes]
+Trap = Callable[[bytes, RandomSource], bytes]
 """What stood there becomes something else."""
 Traps: TypeAlias = Mapping[str, Mapping[str, Trap]]
 """Under names: for fields of a role, or in a place of HTTP."""
@@ -15,8 +15,8 @@ NO_TRAPS: Traps = {}
 def _inserted(piece: bytes) -> Trap:
     """Return the trap that puts a piece somewhere into what stood there."""
 
-    def make(text: bytes, chance: Chance) -> bytes:
-        at = chance.below(len(text) + 1)
+    def make(text: bytes, source: RandomSource) -> bytes:
+        at = source.below(len(text) + 1)
         return text[:at] + piece + text[at:]
 
     return make
@@ -24,37 +24,37 @@ def _inserted(piece: bytes) -> Trap:
 
 def instead(text: bytes) -> Trap:
     """Return the trap that puts other bytes in the place of what stood there."""
-    return lambda _, chance: text
+    return lambda _, source: text
 
 
 def appended(more: bytes) -> Trap:
     """Return the trap that puts bytes behind what stood there."""
-    return lambda text, chance: text + more
+    return lambda text, source: text + more
 
 
 def sized(size: int) -> Trap:
     """Return the trap that repeats what stood there up to a size."""
 
-    def make(text: bytes, chance: Chance) -> bytes:
+    def make(text: bytes, source: RandomSource) -> bytes:
         whole = text or b"x"
         return (whole * (size // len(whole) + 1))[:size]
 
     return make
 
 
-def _other_case(text: bytes, chance: Chance) -> bytes:
+def _other_case(text: bytes, source: RandomSource) -> bytes:
     return text.swapcase()
 
 
-def _flipped(text: bytes, chance: Chance) -> bytes:
+def _flipped(text: bytes, source: RandomSource) -> bytes:
     if not text:
         return text
-    at = chance.below(len(text))
-    return text[:at] + bytes([text[at] ^ 1 << chance.below(8)]) + text[at + 1 :]
+    at = source.below(len(text))
+    return text[:at] + bytes([text[at] ^ 1 << source.below(8)]) + text[at + 1 :]
 
 
-def _random(text: bytes, chance: Chance) -> bytes:
-    return chance.octets(chance.below(40))
+def _random(text: bytes, source: RandomSource) -> bytes:
+    return source.octets(source.below(40))
 
 
 CHANGES: Mapping[str, Trap] = {
@@ -76,8 +76,8 @@ LARGE_SIZES: Mapping[str, Trap] = {f"{size} bytes": sized(size) for size in _LAR
 """Sizes around which fields, buffers and sums overflow."""
 
 BODIES: Mapping[str, Trap] = {
-    "all zero": lambda text, chance: bytes(len(text) or 1),
-    "all ones": lambda text, chance: b"\xff" * (len(text) or 1),
+    "all zero": lambda text, source: bytes(len(text) or 1),
+    "all ones": lambda text, source: b"\xff" * (len(text) or 1),
     "like a size": instead(b"\xff\xff\xff\xff\0\0\0\x04"),
 }
 
@@ -103,11 +103,11 @@ WORDS: Mapping[str, Trap] = {
 
 DIGITS: Mapping[str, Trap] = {
     "no number": instead(b"abc"),
-    "a sign in front": lambda text, chance: b"+" + text,
+    "a sign in front": lambda text, source: b"+" + text,
     "minus one": instead(b"-1"),
     "minus": instead(b"-"),
     "minus zero": instead(b"-0"),
-    "zeros in front": lambda text, chance: b"0" * 30 + text,
+    "zeros in front": lambda text, source: b"0" * 30 + text,
     "a fraction": appended(b".5"),
     "an exponent": instead(b"1e9"),
     "hexadecimal": instead(b"0x10"),
@@ -122,7 +122,7 @@ DIGITS: Mapping[str, Trap] = {
     "-(2**63) - 1": instead(b"-9223372036854775809"),
     "2**64": instead(b"18446744073709551616"),
     "a thousand digits": instead(b"9" * 1000),
-    "a list": lambda text, chance: text + b"," + text,
+    "a list": lambda text, source: text + b"," + text,
     "a blank behind": appended(b" "),
     "other digits": instead("\u0661\u0662".encode()),
 }

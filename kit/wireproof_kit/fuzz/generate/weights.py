@@ -59,7 +59,7 @@ _Slot = tuple[Field, str, Sequence[Mutation], int, int]
 """A field, its pattern, what may be done to it, where to begin there, how many turns it has."""
 
 
-class Turns:
+class MutationOrder:
     """What is done to a frame at each turn, without end: no two rounds are the same."""
 
     __slots__ = ("_every", "_heavy", "_schedule")
@@ -85,7 +85,7 @@ class Turns:
 
 def turns(
     prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
-) -> Turns:
+) -> MutationOrder:
     """Return the turns of all that may be done to a frame."""
     there = list(columns(prepared, limits, traps))
     alike = Counter(row for _, row, _ in there if IN_LIST in row)
@@ -103,12 +103,12 @@ def turns(
     ]
     order.shuffle(schedule)
     order.shuffle(heavy)
-    return Turns(schedule, heavy, max(len(schedule) // HEAVY, 2))
+    return MutationOrder(schedule, heavy, max(len(schedule) // HEAVY, 2))
 
 
 def calm_turns(
     prepared: Prepared, limits: Mapping[str, tuple[int, ...]], traps: Traps, order: Random
-) -> Turns:
+) -> MutationOrder:
     """Return the turns of what leaves a frame's form as it is."""
     schedule = [
         slot
@@ -117,7 +117,7 @@ def calm_turns(
         for slot in _slots(field, row, found, RIGHT if row == FRAME else _weight(field), order)
     ]
     order.shuffle(schedule)
-    return Turns(schedule)
+    return MutationOrder(schedule)
 
 
 def _slots(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from wireproof_kit.fuzz.driver import Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY
-from wireproof_kit.fuzz.send.connection import CONNECT_S, Talk
+from wireproof_kit.fuzz.send.connection import CONNECT_S, CaseConnection
 from wireproof_kit.wire.http import Address
 
 BEHIND_S = 0.5
@@ -17,16 +17,16 @@ SHOWN = 40
 """Bytes of a lost message that are told."""
 
 
-def wait(talks: Sequence[Talk], deadline: float) -> None:
+def wait(clients: Sequence[CaseConnection], deadline: float) -> None:
     """Wait until something can be moved on a connection, and move it; at most until then."""
     poll = select.poll()
-    for talk in talks:
-        if talk.sock is not None and not talk.ended:
-            poll.register(talk.sock, talk.events)
+    for client in clients:
+        if client.sock is not None and not client.ended:
+            poll.register(client.sock, client.events)
     poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
-    for talk in talks:
-        talk.write()
-        talk.read()
+    for client in clients:
+        client.write()
+        client.read()
 
 
 class Missing:

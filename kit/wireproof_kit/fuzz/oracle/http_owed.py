@@ -95,7 +95,7 @@ def expect_http(data: bytes, case: Case | None = None) -> Expectation:
 
     Many servers give up a request when the client's side ends before it is answered.
     """
-    if case is not None and any(isinstance(step.manner, HalfClose) for step in case.steps):
+    if case is not None and any(isinstance(step.style, HalfClose) for step in case.steps):
         return Expectation((Owed(STATUSES, "may", optional=True),), certain=False)
     head, mark, rest = data.partition(b"\r\n\r\n")
     line, *fields = head.split(b"\r\n")

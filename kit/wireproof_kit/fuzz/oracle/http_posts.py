@@ -107,7 +107,7 @@ def promising(expected: Expectation, promise: Promise, case: Case) -> Expectatio
     if promise == NO_PROMISE or not expected.owed:
         return expected
     first, *others = expected.owed
-    is_slow = any(isinstance(step.manner, Slow) for step in case.steps)
+    is_slow = any(isinstance(step.style, Slow) for step in case.steps)
     is_due = promise.is_right and first.ends == "no" and not first.optional and not is_slow
     kinds = TAKEN_OR_BUSY if is_due else first.kinds
     first = replace(first, kinds=kinds, stored=promise.stored, success=TAKEN)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.driver import Generation, Referee
+from wireproof_kit.fuzz.driver import Generation, Oracle
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
 from wireproof_kit.fuzz.send.pipeline import Piped, is_pipeable
 
@@ -25,7 +25,7 @@ def trigger(case: Case) -> Trigger:
 class Sorter:
     """Knows which cases leave their connection as it was; `closers` were seen not to."""
 
-    referee: Referee
+    oracle: Oracle
     generation: Generation
     renaming: Renaming = NO_RENAMING
     closers: set[Trigger] = field(default_factory=set[Trigger])
@@ -48,12 +48,12 @@ class Sorter:
             self._entries[state] = found
         return found
 
-    def is_lane(self, state: str) -> bool:
+    def is_pipeline(self, state: str) -> bool:
         """Tell whether what brings a connection into a state is answered in one way only."""
         found = self._are_lanes.get(state)
         if found is None:
             entry = self.entry(state)
-            owed = self.referee.expect(None, b"", entry).owed if entry else ()
+            owed = self.oracle.expect(None, b"", entry).owed if entry else ()
             found = all(each.ends == "no" and not each.optional for each in owed)
             self._are_lanes[state] = found
         return found
@@ -63,8 +63,8 @@ class Sorter:
 class Sorted:
     """A batch ready to be sent, with what its cases are owed.
 
-    `piped` go over the lane of their state, `single` over connections of their own. What is `sent`
-    in a watched batch bears watched names; `batch` are the cases as they were made.
+    `piped` cases go over the pipeline of their state, `single` ones over connections of their
+    own. Cases `sent` in a watched batch bear watched names; `batch` are the cases as made.
     """
 
     sorter: Sorter
@@ -81,7 +81,7 @@ class Sorted:
         self.batch.append(case)
         made, case = case, self.sorter.renaming.case(case)
         if self.is_watched:
-            case = self.sorter.referee.watched(case)
+            case = self.sorter.oracle.watched(case)
         if case is not made:
             self._originals[id(case)] = made
         self.sent.append(case)
@@ -90,8 +90,8 @@ class Sorted:
             self.single.append(case)
             return
         sorter, state = self.sorter, case.state
-        expected = sorter.referee.expect(case, sorter.entry(state), step.data)
-        if sorter.is_lane(state) and is_pipeable(case, expected):
+        expected = sorter.oracle.expect(case, sorter.entry(state), step.data)
+        if sorter.is_pipeline(state) and is_pipeable(case, expected):
             self.piped.setdefault(state, []).append(Piped(case, step.data, expected.owed))
         else:
             self.single.append(case)

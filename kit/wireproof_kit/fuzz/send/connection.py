@@ -21,7 +21,7 @@ _Place = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 _Resolved = tuple[socket.AddressFamily, socket.SocketKind, int, str, _Place]
 
 
-class Talk:
+class CaseConnection:
     """A connection that is being talked on; `answers` are those that were asked for.
 
     ``ended`` says how the target ended it (``end``, ``reset``, ``refused``); empty while open.

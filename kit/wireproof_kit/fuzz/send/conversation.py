@@ -14,7 +14,7 @@ from wireproof_kit.fuzz.case import (
     Step,
     Together,
 )
-from wireproof_kit.fuzz.driver import End, Expectation, Owed, Referee, Sentinel, Trouble
+from wireproof_kit.fuzz.driver import End, Expectation, Oracle, Owed, Sentinel, Trouble
 from wireproof_kit.fuzz.oracle.rules import (
     CLOSED,
     NO_ANSWER,
@@ -26,7 +26,7 @@ from wireproof_kit.fuzz.oracle.rules import (
     judge,
     owed_count,
 )
-from wireproof_kit.fuzz.send.connection import REFUSED, Talk
+from wireproof_kit.fuzz.send.connection import REFUSED, CaseConnection
 from wireproof_kit.wire.transcript import Transcript
 
 SINGLY = 96
@@ -37,7 +37,7 @@ SINGLY = 96
 class _Line:
     """One connection of the case: what was sent behind what opened it, what is owed so far."""
 
-    talk: Talk
+    client: CaseConnection
     before: bytes
     entered: Expectation
     sent: bytes = b""
@@ -52,7 +52,7 @@ class Conversation:
     """A case under way. `advance` is called after anything happened, until it is over."""
 
     case: Case
-    referee: Referee
+    oracle: Oracle
     enter: Sequence[Step]
     patience_s: float
     number: int = 0
@@ -72,9 +72,9 @@ class Conversation:
         self._refresh()
         self.advance()
 
-    def talks(self) -> list[Talk]:
+    def clients(self) -> list[CaseConnection]:
         """Return the connections on which something may still happen."""
-        return [line.talk for line in self._lines.values() if not line.talk.ended]
+        return [line.client for line in self._lines.values() if not line.client.ended]
 
     def advance(self) -> None:
         """Send what is next once what was owed has come; end when everything has."""
@@ -100,7 +100,7 @@ class Conversation:
     def close(self) -> None:
         """End all connections."""
         for line in self._lines.values():
-            line.talk.close()
+            line.client.close()
 
     def judgement(self) -> Judgement:
         """Judge what came on all connections; the first thing violated stands for all."""
@@ -120,13 +120,13 @@ class Conversation:
     @property
     def is_refused(self) -> bool:
         """Tell whether a connection was refused."""
-        return any(line.talk.ended == REFUSED for line in self._lines.values())
+        return any(line.client.ended == REFUSED for line in self._lines.values())
 
     @property
     def ends(self) -> list[End]:
         """Return where its connections went, and from which port."""
-        address = self.referee.address(self.case)
-        return [(address, line.talk.port) for line in self._lines.values()]
+        address = self.oracle.address(self.case)
+        return [(address, line.client.port) for line in self._lines.values()]
 
     @property
     def is_slow(self) -> bool:
@@ -141,16 +141,16 @@ class Conversation:
     def _line(self, connection: int) -> _Line:
         line = self._lines.get(connection)
         if line is None:
-            talk = Talk(
-                self.referee.address(self.case),
-                self.referee.reader(self.case),
-                self.referee,
+            client = CaseConnection(
+                self.oracle.address(self.case),
+                self.oracle.reader(self.case),
+                self.oracle,
                 transcript=self.transcript,
             )
             steps = [step for step in self.enter if step.connection == connection]
             before = b"".join(step.data for step in steps or self.enter)
-            entered = self.referee.expect(self.case, b"", before) if before else Expectation(())
-            line = self._lines[connection] = _Line(talk, before, entered, unsent=before)
+            entered = self.oracle.expect(self.case, b"", before) if before else Expectation(())
+            line = self._lines[connection] = _Line(client, before, entered, unsent=before)
             self._expect(line, b"")
             line.due = 0  # what opens it goes with its first step
         return line
@@ -158,34 +158,34 @@ class Conversation:
     def _step(self, step: Step) -> None:
         line = self._line(step.connection)
         self._expect(line, step.data)
-        if isinstance(step.manner, Slow):
-            first, *self._slow = _cut(step.data, step.manner.offsets)
-            line.talk.send(line.unsent, first)
-            self.wake = time.monotonic() + step.manner.seconds
+        if isinstance(step.style, Slow):
+            first, *self._slow = _cut(step.data, step.style.offsets)
+            line.client.send(line.unsent, first)
+            self.wake = time.monotonic() + step.style.seconds
         else:
             first, *others = _pieces(step)
             whole = [line.unsent, first] if others else [line.unsent + first]
-            line.talk.send(*whole, *others)
+            line.client.send(*whole, *others)
         line.unsent = b""
-        if isinstance(step.manner, HalfClose):
-            line.talk.half_close()
+        if isinstance(step.style, HalfClose):
+            line.client.half_close()
         self._refresh()
-        if isinstance(step.manner, Together):
+        if isinstance(step.style, Together):
             line.due = 0
 
     def _go_on_slowly(self) -> None:
         if time.monotonic() < self.wake:
             return
         step = self.case.steps[self._next - 1]
-        assert isinstance(step.manner, Slow), "only slow steps leave pieces behind"
-        self._line(step.connection).talk.send(self._slow.pop(0))
-        self.wake = time.monotonic() + step.manner.seconds
+        assert isinstance(step.style, Slow), "only slow steps leave pieces behind"
+        self._line(step.connection).client.send(self._slow.pop(0))
+        self.wake = time.monotonic() + step.style.seconds
         self._refresh()
 
     def _expect(self, line: _Line, data: bytes) -> None:
         line.sent += data
         entered = line.entered
-        after = self.referee.expect(self.case, line.before, line.sent)
+        after = self.oracle.expect(self.case, line.before, line.sent)
         line.expected = Expectation(
             entered.owed + after.owed, after.certain, after.waits, after.moves, after.opaque
         )
@@ -196,35 +196,35 @@ class Conversation:
         self._ending = True
         for line in self._lines.values():
             self._ask_once_more(line)
-            line.talk.half_close()
+            line.client.half_close()
         self._refresh()
 
     def _ask_once_more(self, line: _Line) -> None:
         expected = line.expected
         in_doubt = not expected.certain or expected.waits or expected.opaque
-        if in_doubt or line.talk.half_closed or line.talk.ended:
+        if in_doubt or line.client.half_closed or line.client.ended:
             return
-        line.sentinel = self.referee.sentinel(self.case, self.number)
+        line.sentinel = self.oracle.sentinel(self.case, self.number)
         if line.sentinel is not None:
-            line.talk.send(line.sentinel.data)
+            line.client.send(line.sentinel.data)
 
     def _is_settled(self) -> bool:
         if self._ending:
-            return all(line.talk.ended for line in self._lines.values())
+            return all(line.client.ended for line in self._lines.values())
         return all(self._has_all(line) for line in self._lines.values())
 
     def _has_all(self, line: _Line) -> bool:
-        talk = line.talk
-        return bool(talk.ended) or (talk.is_sent and len(talk.answers) >= line.due)
+        client = line.client
+        return bool(client.ended) or (client.is_sent and len(client.answers) >= line.due)
 
     def _has_answered(self, line: _Line) -> bool:
-        answers = line.talk.answers
+        answers = line.client.answers
         if len(answers) < line.due:
             return False
         if line.sentinel is not None:
             return bool(answers) and line.sentinel.answers(answers[-1])
         # Where nothing need be answered, only the end of the connection shows life.
-        return bool(line.talk.ended)
+        return bool(line.client.ended)
 
     def _lacks_answers(self) -> bool:
         return any(not self._has_all(line) for line in self._lines.values())
@@ -233,14 +233,14 @@ class Conversation:
         self.deadline = time.monotonic() + self.patience_s
 
     def _judged(self, line: _Line) -> Judgement:
-        talk = line.talk
-        answers = talk.answers
-        seen = Seen(answers, talk.ended, talk.fault)
+        client = line.client
+        answers = client.answers
+        seen = Seen(answers, client.ended, client.fault)
         if line.sentinel is None:
             found = judge(line.expected, seen)
         else:
             found = self._with_sentinel(line, seen, line.sentinel)
-        if found.trouble is None and not talk.ended:
+        if found.trouble is None and not client.ended:
             return Judgement(
                 Trouble(NOT_CLOSED, "it stays open though our side has ended"), "open"
             )
@@ -256,7 +256,7 @@ class Conversation:
             return found
         if any(owed.ends != "no" for owed in line.expected.owed):
             return found
-        if not line.talk.ended and len(answers) <= _mandatory(line.expected.owed):
+        if not line.client.ended and len(answers) <= _mandatory(line.expected.owed):
             words = "one more request on the same connection is not answered"
             return Judgement(Trouble(NO_ANSWER, words), NOTHING, len(line.expected.owed))
         what = answers[-1].kind if len(answers) > _mandatory(line.expected.owed) else CLOSED
@@ -269,9 +269,9 @@ def _mandatory(owed: Sequence[Owed]) -> int:
 
 
 def _pieces(step: Step) -> list[bytes]:
-    if isinstance(step.manner, SplitAt):
-        return _cut(step.data, step.manner.offsets)
-    if isinstance(step.manner, ByteByByte):
+    if isinstance(step.style, SplitAt):
+        return _cut(step.data, step.style.offsets)
+    if isinstance(step.style, ByteByByte):
         return _cut(step.data, range(1, min(len(step.data), SINGLY)))
     return [step.data]
 

@@ -13,14 +13,14 @@ from itertools import islice
 
 from wireproof_kit.fuzz.campaign.batches import Meanwhile
 from wireproof_kit.fuzz.case import Case, Slow
-from wireproof_kit.fuzz.driver import End, Generation, Grounds, Trouble
+from wireproof_kit.fuzz.driver import End, FuzzSession, Generation, Trouble
 from wireproof_kit.fuzz.oracle.rules import DEAD, DELIVERY, HUNG, LINGERS, NO_ANSWER, NOT_CLOSED
 from wireproof_kit.fuzz.send import pump
 from wireproof_kit.fuzz.send.batch_order import Sorted, Sorter, trigger
 from wireproof_kit.fuzz.send.conversation import Conversation
 from wireproof_kit.fuzz.send.fresh_names import NO_RENAMING, Renaming
-from wireproof_kit.fuzz.send.pipeline import Lane, Piped, may_end
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.send.pipeline import Piped, Pipeline, may_end
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
 
 SIDE_BY_SIDE = 32
@@ -52,7 +52,7 @@ class Engine:
     `was_cut`: time was over while some were waited for.
     """
 
-    grounds: Grounds
+    fuzz_session: FuzzSession
     generation: Generation
     is_stopped: Callable[[], bool] = lambda: False
     ends_at: float = math.inf
@@ -61,7 +61,7 @@ class Engine:
     is_brief: bool = False
     was_cut: bool = False
     sorter: Sorter = field(init=False)
-    _lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    _pipelines: dict[str, Pipeline] = field(default_factory=dict[str, Pipeline])
     _answer_s: float = 0.0
     _number: int = 0
     _silences: int = 0
@@ -70,11 +70,11 @@ class Engine:
     _ended: dict[End, Case] = field(default_factory=dict[End, Case])
 
     def __post_init__(self) -> None:
-        self.sorter = Sorter(self.grounds.referee, self.generation, self.renaming)
+        self.sorter = Sorter(self.fuzz_session.oracle, self.generation, self.renaming)
 
     def perform(
         self, batch: Sequence[Case], *, watch: bool, patient: bool = True
-    ) -> list[Suspicion]:
+    ) -> list[Anomaly]:
         """Send a batch; return what was violated, most telling first. `watch`: deliveries too.
 
         `patient`: wait for what bystanders are owed, however late it may come.
@@ -92,23 +92,23 @@ class Engine:
         patient: bool = True,
         quiet: bool = False,
         meanwhile: Meanwhile | None = None,
-    ) -> list[Suspicion]:
+    ) -> list[Anomaly]:
         """Send a batch that is ready. `meanwhile` is done to its end while the target is busy.
 
         `quiet`: no case on a connection of its own has others beside it, which might wake a
         target that waits for somebody.
         """
-        health = self.grounds.health
+        health = self.fuzz_session.health
         whole = tuple(batch.batch)
         if batch.is_watched and (trouble := health.begin_watch()) is not None:
-            return [Suspicion(trouble, whole)]
+            return [Anomaly(trouble, whole)]
         if batch.sorter is not self.sorter or not batch.is_up_to_date:
             batch = self.sorted(batch.batch, watch=batch.is_watched)
-        self._answer_s = self.grounds.patience_s
+        self._answer_s = self.fuzz_session.patience_s
         self._silences = 0
         self._unfinished = []
         self._ended = {}
-        found: list[Suspicion] = []
+        found: list[Anomaly] = []
         stored: list[bytes] = []
         single = list(batch.single)
         self._meanwhile = meanwhile or iter(())
@@ -121,7 +121,7 @@ class Engine:
         beside = [case for case in single if _is_slow(case)] if quiet else single
         self._perform_single(beside, found, stored)
         found = [
-            Suspicion(each.trouble, whole, each.case and batch.original(each.case), each.answer)
+            Anomaly(each.trouble, whole, each.case and batch.original(each.case), each.answer)
             for each in found
         ]
         found += self._lingering(batch, whole)
@@ -130,69 +130,69 @@ class Engine:
         is_watched = batch.is_watched and not found
         if is_watched and (trouble := health.end_watch(stored)) is not None:
             sender = self._sender(batch.sent, trouble.lost)
-            found.append(Suspicion(trouble, whole, sender and batch.original(sender)))
+            found.append(Anomaly(trouble, whole, sender and batch.original(sender)))
         trouble = health.check(patient=patient)
         if trouble is None:
             return found
         return self._blamed(trouble, batch, found, in_lane)
 
     def _blamed(
-        self, trouble: Trouble, batch: Sorted, found: list[Suspicion], in_lane: int
-    ) -> list[Suspicion]:
+        self, trouble: Trouble, batch: Sorted, found: list[Anomaly], in_lane: int
+    ) -> list[Anomaly]:
         """Return what is suspected of what the bystanders noticed.
 
         All else that was seen may have come of it; what was not answered, and was sent first, is
         the likeliest cause.
         """
         whole = tuple(batch.batch)
-        late = sorted(self._unfinished, key=lambda talk: talk.number)
+        late = sorted(self._unfinished, key=lambda conversation: conversation.number)
         first = found[0].case if found else None
         if late and not in_lane:
             first = batch.original(late[0].case)
         suspects = [each.case for each in found[:in_lane] if each.case is not None]
-        suspects += [batch.original(talk.case) for talk in late]
+        suspects += [batch.original(conversation.case) for conversation in late]
         if trouble.violated in (DEAD, HUNG) or self._silences >= SILENCES:
             others = [case for case in whole if all(case is not each for each in suspects)]
-            return [Suspicion(trouble, (*suspects, *others), first, likely=len(suspects))]
-        return [Suspicion(trouble, whole, first), *found]
+            return [Anomaly(trouble, (*suspects, *others), first, likely=len(suspects))]
+        return [Anomaly(trouble, whole, first), *found]
 
-    def perform_one(self, case: Case, transcript: Transcript | None = None) -> Suspicion | None:
+    def perform_one(self, case: Case, transcript: Transcript | None = None) -> Anomaly | None:
         """Send one case on connections of its own, recorded if so asked."""
-        self._answer_s = self.grounds.patience_s
-        talk = self._conversation(self.renaming.case(case), transcript)
+        self._answer_s = self.fuzz_session.patience_s
+        conversation = self._conversation(self.renaming.case(case), transcript)
         try:
-            talk.start()
+            conversation.start()
             until = max(self.ends_at, time.monotonic() + LAST_S)
-            pump.converse([talk], until, self.ends_at)
-            judgement = talk.judgement()
+            pump.converse([conversation], until, self.ends_at)
+            judgement = conversation.judgement()
         finally:
-            talk.close()
+            conversation.close()
         if judgement.trouble is None:
             return None
-        return Suspicion(judgement.trouble, (case,), case, judgement.answer)
+        return Anomaly(judgement.trouble, (case,), case, judgement.answer)
 
-    def perform_apart(self, cases: Sequence[Case]) -> list[Suspicion]:
+    def perform_apart(self, cases: Sequence[Case]) -> list[Anomaly]:
         """Send each case on connections of its own, side by side; bystanders are not asked."""
-        self._answer_s = self.grounds.patience_s
+        self._answer_s = self.fuzz_session.patience_s
         self._silences = 0
         self._unfinished = []
-        found: list[Suspicion] = []
+        found: list[Anomaly] = []
         self._perform_single([self.renaming.case(case) for case in cases], found, [])
         return [replace(each, batch=tuple(cases)) for each in found]
 
     def is_well(self) -> bool:
         """Tell whether the bystanders find the target well."""
-        return self.grounds.health.check() is None
+        return self.fuzz_session.health.check() is None
 
     def close(self) -> None:
-        """End the connections of all lanes."""
-        for lane in self._lanes.values():
-            lane.close()
-        self._lanes.clear()
+        """End the connections of all pipelines."""
+        for pipeline in self._pipelines.values():
+            pipeline.close()
+        self._pipelines.clear()
 
     def _sender(self, cases: Sequence[Case], lost: bytes) -> Case | None:
         """Return the case that sent a message; None when nobody can tell."""
-        expect = self.grounds.referee.expect
+        expect = self.fuzz_session.oracle.expect
         for case in cases:
             data = b"".join(step.data for step in case.steps if not step.connection)
             owed = expect(case, self.sorter.entry(case.state), data).owed
@@ -203,43 +203,43 @@ class Engine:
     def _perform_piped(
         self,
         piped: Mapping[str, list[Piped]],
-        found: list[Suspicion],
+        found: list[Anomaly],
         stored: list[bytes],
         single: list[Case],
     ) -> None:
         started = time.monotonic()
         todo = dict(piped)
         while todo and not self.is_stopped():
-            lanes = {state: self._lane(state) for state in todo}
-            for state, lane in lanes.items():
-                lane.begin(todo[state])
-            self._wait_for_lanes(list(lanes.values()))
+            pipelines = {state: self._pipeline(state) for state in todo}
+            for state, pipeline in pipelines.items():
+                pipeline.begin(todo[state])
+            self._wait_for_pipelines(list(pipelines.values()))
             if self._is_cut():
                 self.was_cut = True
                 break
             todo = {
                 state: rest
-                for state, lane in lanes.items()
-                if (rest := self._finished(lane, todo[state], found, stored, single))
+                for state, pipeline in pipelines.items()
+                if (rest := self._finished(pipeline, todo[state], found, stored, single))
             }
         self.counts.piped_s += time.monotonic() - started
 
     def _finished(
         self,
-        lane: Lane,
+        pipeline: Pipeline,
         cases: Sequence[Piped],
-        found: list[Suspicion],
+        found: list[Anomaly],
         stored: list[bytes],
         single: list[Case],
     ) -> list[Piped]:
-        """Judge what came on a lane; return what must be sent again on a fresh connection."""
-        outcome = lane.finish()
+        """Judge what came on a pipeline; return what must be sent again on a fresh connection."""
+        outcome = pipeline.finish()
         stored += outcome.stored
         self._count_piped(cases[: outcome.executed])
         rest = list(cases[outcome.executed :])
         if outcome.wrong is not None and outcome.wrong.trouble is not None:
             trouble, case = outcome.wrong.trouble, cases[outcome.executed - 1].case
-            found.append(Suspicion(trouble, (), case, outcome.wrong.answer))
+            found.append(Anomaly(trouble, (), case, outcome.wrong.answer))
             if self._is_given_up(trouble):
                 self.counts.left += len(rest)
                 return []
@@ -262,19 +262,21 @@ class Engine:
             self._silences += 1
         return self._silences >= SILENCES
 
-    def _lane(self, state: str) -> Lane:
-        lane = self._lanes.get(state)
-        if lane is None:
-            lane = Lane(self.grounds.referee, self.grounds.patience_s, self.sorter.entry(state))
-            self._lanes[state] = lane
-        return lane
+    def _pipeline(self, state: str) -> Pipeline:
+        pipeline = self._pipelines.get(state)
+        if pipeline is None:
+            pipeline = Pipeline(
+                self.fuzz_session.oracle, self.fuzz_session.patience_s, self.sorter.entry(state)
+            )
+            self._pipelines[state] = pipeline
+        return pipeline
 
-    def _wait_for_lanes(self, lanes: Sequence[Lane]) -> None:
+    def _wait_for_pipelines(self, pipelines: Sequence[Pipeline]) -> None:
         patience_s = self._patience_s
         deadline = min(time.monotonic() + patience_s, self.ends_at)
-        while talks := [talk for lane in lanes for talk in lane.talks()]:
+        while clients := [client for pipeline in pipelines for client in pipeline.clients()]:
             is_busy = any(True for _ in islice(self._meanwhile, 1))
-            if pump.moved(talks, 0.0 if is_busy else deadline - time.monotonic()):
+            if pump.moved(clients, 0.0 if is_busy else deadline - time.monotonic()):
                 deadline = min(time.monotonic() + patience_s, self.ends_at)
             if time.monotonic() >= deadline:
                 return
@@ -282,7 +284,7 @@ class Engine:
     def _perform_single(
         self,
         cases: Sequence[Case],
-        found: list[Suspicion],
+        found: list[Anomaly],
         stored: list[bytes],
         *,
         side_by_side: int = SIDE_BY_SIDE,
@@ -302,47 +304,47 @@ class Engine:
                 self.counts.left += len(waiting)
                 break
             pump.turn(active, self.ends_at)
-            for each in [talk for talk in active if talk.over]:
+            for each in [conversation for conversation in active if conversation.over]:
                 active.remove(each)
                 self._conclude(each, found, stored)
         self.counts.single_s += time.monotonic() - started
 
     def _started(self, case: Case) -> Conversation:
-        talk = self._conversation(case, None)
-        talk.start()
-        return talk
+        conversation = self._conversation(case, None)
+        conversation.start()
+        return conversation
 
     def _conversation(self, case: Case, transcript: Transcript | None) -> Conversation:
         self._number += 1
         return Conversation(
             case,
-            self.grounds.referee,
+            self.fuzz_session.oracle,
             self.renaming.steps(self.generation.enter(case.state)),
             self._patience_s,
             number=self._number,
             transcript=transcript,
         )
 
-    def _conclude(self, talk: Conversation, found: list[Suspicion], stored: list[bytes]) -> None:
-        judgement = talk.judgement()
-        if not talk.is_complete:
-            self._unfinished.append(talk)
-        talk.close()
+    def _conclude(
+        self, conversation: Conversation, found: list[Anomaly], stored: list[bytes]
+    ) -> None:
+        judgement = conversation.judgement()
+        if not conversation.is_complete:
+            self._unfinished.append(conversation)
+        conversation.close()
         self.counts.single += 1
-        self._ended.update(dict.fromkeys(talk.ends, talk.case))
+        self._ended.update(dict.fromkeys(conversation.ends, conversation.case))
         stored += judgement.stored
         if judgement.trouble is not None:
             self._is_given_up(judgement.trouble)
-            found.append(Suspicion(judgement.trouble, (), talk.case, judgement.answer))
+            found.append(Anomaly(judgement.trouble, (), conversation.case, judgement.answer))
 
-    def _lingering(self, batch: Sorted, whole: tuple[Case, ...]) -> list[Suspicion]:
+    def _lingering(self, batch: Sorted, whole: tuple[Case, ...]) -> list[Anomaly]:
         """Suspect the cases whose connections the target tells of though they have ended."""
-        ends = self.grounds.health.lingering(self._ended.keys())
+        ends = self.fuzz_session.health.lingering(self._ended.keys())
         cases = {trigger(self._ended[end]): self._ended[end] for end in sorted(ends)}
         trouble = Trouble(LINGERS, "our side and its own have ended; its client is still told")
-        return [
-            Suspicion(trouble, whole, batch.original(case), LINGERS) for case in cases.values()
-        ]
+        return [Anomaly(trouble, whole, batch.original(case), LINGERS) for case in cases.values()]
 
     def _abandon(self, active: Sequence[Conversation], waiting: Sequence[Case]) -> None:
         """Leave what time is over for."""
@@ -362,4 +364,4 @@ class Engine:
 
 
 def _is_slow(case: Case) -> bool:
-    return any(isinstance(step.manner, Slow) for step in case.steps)
+    return any(isinstance(step.style, Slow) for step in case.steps)

@@ -4,9 +4,9 @@ from collections.abc import Generator as Yields
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from wireproof_kit.fuzz.campaign.target import open_grounds
+from wireproof_kit.fuzz.campaign.target import open_fuzz_session
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.driver import Choice, GroundsOptions
+from wireproof_kit.fuzz.driver import Choice, FuzzSessionOptions
 from wireproof_kit.fuzz.generate.generator import Generator
 from wireproof_kit.fuzz.generate.grammar import Grammar
 from wireproof_kit.fuzz.send.engine import Engine
@@ -54,10 +54,10 @@ def opened(
         TargetUnreachable: it accepts no connection.
         TargetSilent: it does not speak its protocol.
     """
-    grounds = open_grounds(read_target(url), GroundsOptions(token))
+    fuzz_session = open_fuzz_session(read_target(url), FuzzSessionOptions(token))
     try:
-        generation = grounds.generation(Choice(seed=0))
+        generation = fuzz_session.generation(Choice(seed=0))
         assert isinstance(generation, Generator), "cases are not drawn unless asked for"
-        yield CaseTarget(generation.grammar, Engine(grounds, generation), hazardous)
+        yield CaseTarget(generation.grammar, Engine(fuzz_session, generation), hazardous)
     finally:
-        grounds.close()
+        fuzz_session.close()

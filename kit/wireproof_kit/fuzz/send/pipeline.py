@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from wireproof_kit.fuzz.case import Case, Together, Whole
-from wireproof_kit.fuzz.driver import Expectation, Owed, Referee, Trouble
+from wireproof_kit.fuzz.driver import Expectation, Oracle, Owed, Trouble
 from wireproof_kit.fuzz.oracle.rules import (
     CLOSED,
     NO_ANSWER,
@@ -14,14 +14,14 @@ from wireproof_kit.fuzz.oracle.rules import (
     Judgement,
     wrong_answer,
 )
-from wireproof_kit.fuzz.send.connection import Talk
+from wireproof_kit.fuzz.send.connection import CaseConnection
 
 LONGEST = 2_000
 """Cases on one connection, after which another one is opened."""
 
 
 class Piped(NamedTuple):
-    """A case for a lane: its bytes, and what is owed for them, each with an answer."""
+    """A case for a pipeline: its bytes, and what is owed for them, each with an answer."""
 
     case: Case
     data: bytes
@@ -45,7 +45,7 @@ def is_pipeable(case: Case, expected: Expectation) -> bool:
     if len(case.steps) != 1 or not expected.certain or not expected.owed:
         return False
     step = case.steps[0]
-    if step.connection or not isinstance(step.manner, Whole | Together):
+    if step.connection or not isinstance(step.style, Whole | Together):
         return False
     if expected.waits or expected.moves or expected.opaque:
         return False
@@ -53,13 +53,13 @@ def is_pipeable(case: Case, expected: Expectation) -> bool:
 
 
 @dataclass(slots=True)
-class Lane:
+class Pipeline:
     """A connection in one state, used again and again."""
 
-    referee: Referee
+    oracle: Oracle
     patience_s: float
     before: bytes
-    talk: Talk | None = None
+    client: CaseConnection | None = None
     _used: int = 0
     _skip: int = 0
     _due: int = 0
@@ -70,36 +70,36 @@ class Lane:
         self._cases = list(cases)
         if not self._cases:
             return
-        if self.talk is not None:
-            self.talk.read()  # it may have been ended for having been silent
-        if self.talk is None or self.talk.ended or self._used >= LONGEST:
+        if self.client is not None:
+            self.client.read()  # it may have been ended for having been silent
+        if self.client is None or self.client.ended or self._used >= LONGEST:
             self._open(self._cases[0].case)
-        assert self.talk is not None, "it was just opened"
+        assert self.client is not None, "it was just opened"
         self._used += len(self._cases)
         self._due = self._skip + sum(len(each.owed) for each in self._cases)
-        self.talk.send(b"".join(each.data for each in self._cases))
+        self.client.send(b"".join(each.data for each in self._cases))
 
-    def talks(self) -> list[Talk]:
+    def clients(self) -> list[CaseConnection]:
         """Return the connection, while answers are missing."""
-        is_waiting = self.talk is not None and not self.talk.ended and not self.is_done
-        return [self.talk] if is_waiting and self.talk is not None else []
+        is_waiting = self.client is not None and not self.client.ended and not self.is_done
+        return [self.client] if is_waiting and self.client is not None else []
 
     @property
     def is_done(self) -> bool:
         """Tell whether every answer owed has come."""
-        talk = self.talk
-        if talk is None or not self._cases:
+        client = self.client
+        if client is None or not self._cases:
             return True
-        return bool(talk.ended or talk.fault) or len(talk.answers) >= self._due
+        return bool(client.ended or client.fault) or len(client.answers) >= self._due
 
     def finish(self) -> Outcome:
         """Judge the answers; after anything but all of them the connection is given up."""
         stored: list[bytes] = []
-        talk = self.talk
-        if talk is None or not self._cases:
+        client = self.client
+        if client is None or not self._cases:
             return Outcome(0, stored)
         at = self._skip
-        answers = talk.answers
+        answers = client.answers
         for executed, piped in enumerate(self._cases):
             for number, owed in enumerate(piped.owed):
                 if at >= len(answers):
@@ -111,12 +111,12 @@ class Lane:
                 if answers[at].kind in owed.success:
                     stored += owed.stored
                 at += 1
-        if len(answers) > at or talk.fault:
+        if len(answers) > at or client.fault:
             extra = answers[at].kind if len(answers) > at else NONSENSE
             trouble = Trouble(NONSENSE, f"{extra} came, which nobody asked for")
             self.close()
             return Outcome(len(self._cases), stored, Judgement(trouble, extra))
-        talk.answers.clear()
+        client.answers.clear()
         self._skip = 0
         return Outcome(len(self._cases), stored)
 
@@ -126,33 +126,33 @@ class Lane:
         Where the target may have ended the connection over a later request, the reset may have
         cost us answers to earlier ones: nothing is wrong then, and they are to be sent again.
         """
-        talk = self.talk
+        client = self.client
         self.close()
         rest = self._cases[max(executed - 1, 0) :]
-        if talk is not None and talk.ended and not talk.fault and any(map(may_end, rest)):
+        if client is not None and client.ended and not client.fault and any(map(may_end, rest)):
             return Outcome(executed, stored)
-        return Outcome(executed + 1, stored, self._missing(talk, number))
+        return Outcome(executed + 1, stored, self._missing(client, number))
 
     def close(self) -> None:
         """End the connection."""
-        if self.talk is not None:
-            self.talk.close()
-        self.talk = None
+        if self.client is not None:
+            self.client.close()
+        self.client = None
 
     def _open(self, case: Case) -> None:
         self.close()
-        reader = self.referee.reader(case)
-        self.talk = Talk(self.referee.address(case), reader, self.referee, prompt=True)
+        reader = self.oracle.reader(case)
+        self.client = CaseConnection(self.oracle.address(case), reader, self.oracle, prompt=True)
         self._used = 0
-        expected = self.referee.expect(case, b"", self.before) if self.before else Expectation(())
+        expected = self.oracle.expect(case, b"", self.before) if self.before else Expectation(())
         self._skip = sum(not owed.optional for owed in expected.owed)
         if self.before:
-            self.talk.send(self.before)
+            self.client.send(self.before)
 
-    def _missing(self, talk: Talk | None, number: int) -> Judgement:
-        if talk is not None and talk.fault:
-            return Judgement(Trouble(NONSENSE, talk.fault), NONSENSE, number)
-        if talk is None or talk.ended:
+    def _missing(self, client: CaseConnection | None, number: int) -> Judgement:
+        if client is not None and client.fault:
+            return Judgement(Trouble(NONSENSE, client.fault), NONSENSE, number)
+        if client is None or client.ended:
             words = "the connection ended over a request that is as it should be"
             return Judgement(Trouble(CLOSED, words), CLOSED, number)
         words = f"an answer was due, none came within {self.patience_s:g} s"

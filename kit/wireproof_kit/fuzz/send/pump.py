@@ -4,29 +4,29 @@ import select
 import time
 from collections.abc import Sequence
 
-from wireproof_kit.fuzz.send.connection import Talk
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.fuzz.send.conversation import Conversation
 
 
-def moved(talks: Sequence[Talk], seconds: float) -> bool:
+def moved(clients: Sequence[CaseConnection], seconds: float) -> bool:
     """Move bytes on the connections where that can be done; tell whether anything was moved.
 
     ``seconds`` is how long it is waited for at most: that long where there is no connection.
     """
     poll = select.poll()
-    by_number: dict[int, Talk] = {}
-    for talk in talks:
-        if talk.sock is not None:
-            number = talk.sock.fileno()
-            by_number[number] = talk
-            poll.register(number, talk.events)
+    by_number: dict[int, CaseConnection] = {}
+    for client in clients:
+        if client.sock is not None:
+            number = client.sock.fileno()
+            by_number[number] = client
+            poll.register(number, client.events)
     is_moved = False
     for number, events in poll.poll(max(0.0, seconds) * 1000):
-        talk = by_number[number]
+        client = by_number[number]
         if events & ~select.POLLOUT:
-            talk.read()
-        if talk.events & select.POLLOUT:
-            talk.write()
+            client.read()
+        if client.events & select.POLLOUT:
+            client.write()
         is_moved = True
     return is_moved
 
@@ -37,7 +37,7 @@ def turn(active: Sequence[Conversation], ends_at: float) -> None:
     due = min(max(ends_at, now), *(each.deadline for each in active))
     wakes = [each.wake for each in active if each.is_slow]
     moved(
-        [talk for each in active for talk in each.talks()],
+        [client for each in active for client in each.clients()],
         min([due, *wakes]) - now,
     )
     for each in active:
@@ -46,9 +46,9 @@ def turn(active: Sequence[Conversation], ends_at: float) -> None:
             each.expire()
 
 
-def converse(talks: Sequence[Conversation], until: float, ends_at: float) -> None:
+def converse(clients: Sequence[Conversation], until: float, ends_at: float) -> None:
     """Let conversations go on until all are over, or it is that late."""
-    active = list(talks)
+    active = list(clients)
     while active and time.monotonic() < until:
         turn(active, ends_at)
-        active = [talk for talk in active if not talk.over]
+        active = [client for client in active if not client.over]

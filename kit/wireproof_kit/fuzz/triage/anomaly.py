@@ -1,4 +1,4 @@
-"""What a batch raised, before anybody knows whether it shows again."""
+"""An anomaly: a violated rule seen in a batch, not yet confirmed."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from wireproof_kit.fuzz.driver import Trouble
 
 
 @dataclass(frozen=True, slots=True)
-class Suspicion:
-    """Something violated: by this case, or by any of the batch when nobody knows.
+class Anomaly:
+    """A violated rule, caused by `case`, or by an unknown case of the batch if that is None.
 
-    The first `likely` ones of the batch are likelier to have done it than the others; 0: all are
-    as likely.
+    The first `likely` cases of the batch are more likely causes than the others; 0: all cases
+    are equally likely.
     """
 
     trouble: Trouble
@@ -22,7 +22,7 @@ class Suspicion:
 
     @property
     def suspects(self) -> tuple[Case, ...]:
-        """Those that are likely to have done it, the likeliest last."""
+        """The cases that are likely causes, the most likely one last."""
         likely = self.batch[: self.likely] or self.batch
         first = self.case or likely[0]
         return (*(case for case in likely if case is not first), first)

@@ -1,11 +1,11 @@
-"""Whether a finding shows again: its cases sent once more, on their own target or another."""
+"""Sends the cases of a recorded finding again, to the same target or another one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof_kit.fuzz.campaign.campaign import Campaign
 from wireproof_kit.fuzz.campaign.plan import Plan
-from wireproof_kit.fuzz.campaign.workers import Place, arena_at
+from wireproof_kit.fuzz.campaign.workers import Place, fuzz_target_at
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Choice
 from wireproof_kit.fuzz.oracle.rules import DEAD
@@ -17,7 +17,7 @@ from wireproof_spec.record import FindingRecord
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """What came of each run, and the exchange of one more; `died`: the target did, of this."""
+    """Whether each run showed the finding, the exchange of one more run, and if it was fatal."""
 
     shown: tuple[bool, ...]
     transcript: Transcript
@@ -25,15 +25,15 @@ class Repeated:
 
 
 def repeated(place: Place, finding: FindingRecord, times: int, *, record: bool = True) -> Repeated:
-    """Send a finding's cases so often, on fresh connections of one target.
+    """Send the cases of a finding `times` times, each time on fresh connections.
 
     Raises:
         UsageFault: the finding is damaged, or of another protocol.
     """
     shown: list[bool] = []
     transcript = Transcript()
-    with arena_at(place) as arena:
-        campaign = Campaign(Plan(Choice(finding.seed)), arena, Deaf())
+    with fuzz_target_at(place) as fuzz_target:
+        campaign = Campaign(Plan(Choice(finding.seed)), fuzz_target, SilentListener())
         campaign.is_watched = True  # some targets die of what they deliver
         campaign.open()
         try:
@@ -60,11 +60,11 @@ def _shows(campaign: Campaign, cases: Sequence[Case], violated: str) -> bool:
     return campaign.disturbs(cases)
 
 
-class Deaf:
-    """Listens to nothing."""
+class SilentListener:
+    """A listener that ignores all events."""
 
     def went_on(self, campaign: Campaign) -> None:
-        """Hear that a batch is done."""
+        """Ignore the end of a batch."""
 
     def found(self, campaign: Campaign, finding: Finding) -> None:
-        """Hear of something found."""
+        """Ignore a finding."""

@@ -1,4 +1,4 @@
-"""What follows from what was violated: for the target, for the hunt, for what is told."""
+"""The kinds of violated rules, by what follows from them for the target and the search."""
 
 from typing import Final
 
@@ -18,24 +18,24 @@ from wireproof_kit.fuzz.oracle.rules import (
 )
 
 ANSWERED = frozenset({WRONG_ANSWER, CLOSED, NONSENSE, LINGERS})
-"""What is known of the case at once; cases like it go on being sent."""
+"""Rules whose violation names its case at once; similar cases are still sent."""
 LATE = frozenset(
     {NO_ANSWER, NOT_CLOSED, DELIVERY, NEIGHBOUR, ROUND_TRIP, HUNG, LINGERS, FILES, MEMORY}
 )
-"""What may be the machine's doing when it does not show again."""
+"""Rules whose violation may come from a busy machine if it is not seen again."""
 
 SILENT = frozenset({NO_ANSWER, NOT_CLOSED})
-"""What all cases of a batch raise when the machine stands still for longer than patience."""
+"""Rules that every case of a batch violates if the machine is suspended for long enough."""
 STUCK = frozenset({HUNG, ROUND_TRIP})
-"""After these it is replaced where it can be."""
+"""Rules after whose violation the target is restarted if it can be."""
 ILL = STUCK | {NEIGHBOUR, DELIVERY, NO_ANSWER}
-"""After these it is looked whether the target is well at all."""
+"""Rules after whose violation the health of the target is checked."""
 ALIKE = (
     frozenset({DELIVERY, NEIGHBOUR, ROUND_TRIP}),
     SILENT,
     frozenset({HUNG, ROUND_TRIP}),
 )
-"""What one fault may show as, now so, now so."""
+"""Groups of rules that one and the same fault may violate in turn."""
 STAYS_HUNG: Final = "unconfirmed, since the target stays hung; give --restart CMD"
 STAYS_DEAD: Final = "unconfirmed, since the target stays dead; give --restart CMD"
 NO_TIME: Final = "unconfirmed, since the campaign's time was over"

@@ -1,11 +1,11 @@
-"""A finding: what was violated by which cases, folded by its signature."""
+"""A finding: the violated rule and the cases that violate it, one for each signature."""
 
 import hashlib
 from dataclasses import dataclass, replace
 
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.driver import Trouble
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.wire.transcript import Transcript
 
 DIGITS = 12
@@ -13,7 +13,7 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What makes two findings one."""
+    """The key of a finding: anomalies with an equal signature are one finding."""
 
     violated: str
     state: str
@@ -23,18 +23,18 @@ class Signature:
 
     @property
     def id(self) -> str:
-        """Return the short name, the same in every campaign."""
+        """Return the id, which is the same in every campaign."""
         parts = (self.violated, self.state, self.frame_kind, self.field, self.answer)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found: the fewest cases that show it, how often they did, the exchange.
+    """The fewest cases that violate a rule, how often they did, and the exchange.
 
-    ``at_s`` counts from the start of the campaign; ``seen`` counts suspicions folded into it.
-    ``known`` says until when the deviations file lists it, ``unconfirmed`` why it was not looked
-    whether it shows again.
+    ``at_s`` counts from the start of the campaign; ``seen`` counts anomalies of this signature.
+    ``known`` says until when the deviations file lists it, ``unconfirmed`` why no run tried to
+    confirm it.
     """
 
     signature: Signature
@@ -51,30 +51,30 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """Return the short name."""
+        """Return the id of its signature."""
         return self.signature.id
 
     @property
     def is_confirmed(self) -> bool:
-        """Tell whether it showed again."""
+        """Return True if a run confirmed it."""
         return self.shown > 0
 
     @property
     def case(self) -> Case:
-        """Return the case that shows it, the last of several."""
+        """Return the case that violates the rule, the last of several."""
         return self.cases[-1]
 
     def again(self) -> "Finding":
-        """Return the finding, seen once more."""
+        """Return the finding with one more anomaly counted."""
         return replace(self, seen=self.seen + 1)
 
 
-def signature_of(suspicion: Suspicion, case: Case) -> Signature:
-    """Return the signature under which a suspicion against a case is folded."""
+def signature_of(anomaly: Anomaly, case: Case) -> Signature:
+    """Return the signature of an anomaly caused by a case."""
     return Signature(
-        suspicion.trouble.violated,
+        anomaly.trouble.violated,
         case.state,
         case.frame_kind,
         case.field,
-        suspicion.answer or suspicion.trouble.violated,
+        anomaly.answer or anomaly.trouble.violated,
     )

@@ -1,10 +1,10 @@
-"""What a campaign has found, each kind once, and what was seen once and never again."""
+"""The findings of a campaign, one for each signature, confirmed or not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wireproof_kit.fuzz.case import Case
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import ANSWERED
 from wireproof_kit.fuzz.triage.finding import Finding, Signature, signature_of
 from wireproof_kit.wire.transcript import Transcript
@@ -12,50 +12,50 @@ from wireproof_kit.wire.transcript import Transcript
 
 @dataclass(slots=True)
 class Findings:
-    """Findings by id; `tell` hears of each, and again when it was seen again.
+    """Findings by id; `report` is called with each new or changed one.
 
-    `not_again` counts suspicions that may have been the machine's doing.
+    `not_again` counts anomalies that were not seen again and may come from a busy machine.
     """
 
     seed: int
-    tell: Callable[[Finding], None]
+    report: Callable[[Finding], None]
     by_id: dict[str, Finding] = field(default_factory=dict[str, Finding])
     not_again: int = 0
 
     @property
     def are_confirmed(self) -> bool:
-        """Tell whether one showed again."""
+        """Return True if a finding is confirmed."""
         return any(each.is_confirmed for each in self.by_id.values())
 
     def add(self, finding: Finding) -> None:
-        """Keep one, in the place of what was known of it."""
+        """Add a finding, or replace the one with the same id."""
         self.by_id[finding.id] = finding
-        self.tell(finding)
+        self.report(finding)
 
     def is_seen_again(self, signature: Signature) -> bool:
-        """Tell whether one is known, and count it once more if so."""
+        """Return True if the signature is known, and count the anomaly then."""
         known = self.by_id.get(signature.id)
         if known is not None:
             self.add(known.again())
         return known is not None
 
-    def is_known(self, suspicion: Suspicion) -> bool:
-        """Tell whether a suspicion is of what was found, whose case is known; count it if so."""
-        if suspicion.case is None or suspicion.trouble.violated not in ANSWERED:
+    def is_known(self, anomaly: Anomaly) -> bool:
+        """Return True if an anomaly with a known case repeats a finding, and count it then."""
+        if anomaly.case is None or anomaly.trouble.violated not in ANSWERED:
             return False
-        return self.is_seen_again(signature_of(suspicion, suspicion.case))
+        return self.is_seen_again(signature_of(anomaly, anomaly.case))
 
     def add_once(
         self,
-        suspicion: Suspicion,
+        anomaly: Anomaly,
         cases: tuple[Case, ...],
         *,
         shown: int,
         at_s: float,
         why: str = "",
     ) -> None:
-        """Keep what was seen once; `why` says why it was not looked whether it shows again."""
-        signature = signature_of(suspicion, cases[-1])
+        """Add an unconfirmed finding; `why` says why no run tried to confirm it."""
+        signature = signature_of(anomaly, cases[-1])
         if not self.is_seen_again(signature):
-            seen = (signature, suspicion.trouble, self.seed, cases, shown, 1, Transcript(), at_s)
+            seen = (signature, anomaly.trouble, self.seed, cases, shown, 1, Transcript(), at_s)
             self.add(Finding(*seen, unconfirmed=why))

@@ -1,4 +1,4 @@
-"""From a suspicion to the fewest bytes that show it: replay, bisect, shrink, confirm."""
+"""Finds the cases that cause an anomaly, minimizes and confirms them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.case import (
 )
 from wireproof_kit.fuzz.oracle.rules import DEAD, HUNG, MEMORY, NO_ANSWER, NOT_CLOSED, ROUND_TRIP
 from wireproof_kit.fuzz.send.write_styles import PAUSE_S
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 
 TIMES = 5
 """Runs on fresh connections that confirm a finding."""
@@ -30,49 +30,49 @@ FEW = 16
 MOST_PAUSES = 64
 """Writes with a pause between them, at most: they take more than a second then."""
 MOST_PROBES = 300
-"""Tries to make one finding smaller."""
+"""Probes at most to minimize one finding."""
 
 Cases = Sequence[Case]
 
 
 class Prober(Protocol):
-    """Performs cases on fresh connections of a target that is well."""
+    """Performs cases on fresh connections of a healthy target."""
 
-    def probe(self, cases: Cases, violated: str) -> Suspicion | None:
-        """Return the suspicion of that kind which these cases raise; None when none is."""
+    def probe(self, cases: Cases, violated: str) -> Anomaly | None:
+        """Return the anomaly with this violated rule that the cases cause, if any."""
         ...
 
     def out_of_time(self) -> bool:
-        """Tell whether no more time is left for this."""
+        """Return True if no time is left."""
         ...
 
 
 @dataclass(slots=True)
-class Hunt:
-    """The search for what raised one suspicion; `again` is what was seen of it since."""
+class CulpritSearch:
+    """The search for the cases that cause an anomaly; `again` are its repetitions."""
 
     prober: Prober
     violated: str
     probes: int = 0
-    again: list[Suspicion] = field(default_factory=list[Suspicion])
+    again: list[Anomaly] = field(default_factory=list[Anomaly])
 
-    def culprits(self, suspicion: Suspicion) -> tuple[Case, ...]:
-        """Return the fewest cases that raise it again; none when it does not come again."""
-        if suspicion.case is not None and self.shows((suspicion.case,)):
-            return (suspicion.case,)
+    def culprits(self, anomaly: Anomaly) -> tuple[Case, ...]:
+        """Return the fewest cases that cause the anomaly again; none if it does not come again."""
+        if anomaly.case is not None and self.shows((anomaly.case,)):
+            return (anomaly.case,)
         if self.violated in COSTLY:
             # To see that a case does no harm takes no time; to see that one does takes a restart.
             # Those that were under way come first.
-            for case in suspicion.batch[:ALONE]:
+            for case in anomaly.batch[:ALONE]:
                 if self.shows((case,)):
                     return (case,)
-        if not self.shows(suspicion.batch):
+        if not self.shows(anomaly.batch):
             return ()
-        fewest = self._fewest(list(suspicion.batch))
+        fewest = self._fewest(list(anomaly.batch))
         return () if self.violated == MEMORY and len(fewest) > FEW else fewest
 
     def smallest(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return cases with fewer steps and bytes that still raise it."""
+        """Return cases with fewer steps and bytes that still cause the anomaly."""
         budget = self.probes + MOST_PROBES
         is_smaller = True
         while is_smaller and self.probes < budget and not self.prober.out_of_time():
@@ -86,15 +86,15 @@ class Hunt:
         return cases
 
     def at_leisure(self, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return cases with pauses between their writes, if they raise it so as well.
+        """Return the cases with pauses between their writes if they still cause the anomaly.
 
-        Whether writes arrive one by one is chance; after a pause they do.
+        Without a pause it is chance whether writes arrive one by one.
         """
         paused = tuple(_paused(case) for case in cases)
         return paused if paused != cases and self.shows(paused) else cases
 
     def _fewest(self, cases: list[Case]) -> tuple[Case, ...]:
-        """Leave out ever smaller parts of the cases, as long as the rest still shows it."""
+        """Remove ever smaller parts of the cases while the rest still causes the anomaly."""
         parts = 2
         while len(cases) > 1 and not self.prober.out_of_time():
             rest = self._part_or_rest(cases, parts)
@@ -119,7 +119,7 @@ class Hunt:
         return None
 
     def shows(self, cases: Cases) -> bool:
-        """Tell whether cases raise it again; no more when time is out."""
+        """Return True if the cases cause the anomaly again and there was time to try."""
         self.probes += 1
         if self.prober.out_of_time():
             return False
@@ -130,7 +130,7 @@ class Hunt:
 
 
 def _smaller(cases: tuple[Case, ...]) -> Iterator[tuple[Case, ...]]:
-    """Return ways to make cases smaller, the boldest first."""
+    """Yield smaller versions of the cases, the greatest reductions first."""
     for number, case in enumerate(cases):
         for steps in _fewer_steps(case.steps):
             changed = replace(case, steps=steps)
@@ -146,8 +146,8 @@ def _fewer_steps(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
 
 
 def _smaller_step(step: Step) -> Iterator[Step]:
-    if step.manner != WHOLE and not isinstance(step.manner, Together):
-        yield replace(step, manner=WHOLE)
+    if step.style != WHOLE and not isinstance(step.style, Together):
+        yield replace(step, style=WHOLE)
     data = step.data
     size = len(data) // 2
     while size >= max(1, len(data) // 64):
@@ -162,19 +162,19 @@ def _paused(case: Case) -> Case:
 
 def _paused_step(step: Step) -> Step:
     cuts = _cuts(step)
-    return replace(step, manner=Slow(PAUSE_S, cuts)) if 0 < len(cuts) <= MOST_PAUSES else step
+    return replace(step, style=Slow(PAUSE_S, cuts)) if 0 < len(cuts) <= MOST_PAUSES else step
 
 
 def _cuts(step: Step) -> tuple[int, ...]:
-    if isinstance(step.manner, SplitAt):
-        return step.manner.offsets
-    return tuple(range(1, len(step.data))) if isinstance(step.manner, ByteByByte) else ()
+    if isinstance(step.style, SplitAt):
+        return step.style.offsets
+    return tuple(range(1, len(step.data))) if isinstance(step.style, ByteByByte) else ()
 
 
 def confirm(
-    prober: Prober, cases: Cases, violated: str, *, told: Callable[[Suspicion], None]
+    prober: Prober, cases: Cases, violated: str, *, told: Callable[[Anomaly], None]
 ) -> tuple[int, int]:
-    """Run cases several times on fresh connections; return how often they showed it, of how many.
+    """Run cases several times; return how many runs showed the anomaly, and how many there were.
 
     `told` hears of every time that they did. Where no time is left there are no runs. Memory that
     climbs now and then is what a process does: unless it does most times, it never did.
@@ -183,13 +183,13 @@ def confirm(
     for _ in range(FEWER_TIMES if violated in PATIENT else TIMES):
         if prober.out_of_time():
             break
-        suspicion = prober.probe(cases, violated)
-        if suspicion is None and prober.out_of_time():
+        anomaly = prober.probe(cases, violated)
+        if anomaly is None and prober.out_of_time():
             break  # time was over before anything could be seen
         runs += 1
-        if suspicion is not None:
+        if anomaly is not None:
             shown += 1
-            told(suspicion)
+            told(anomaly)
     if violated == MEMORY and shown * 2 <= runs:
         shown = 0
     return shown, runs

@@ -1,4 +1,4 @@
-"""From a suspicion to a finding that is kept: hunted, made small, confirmed, recorded."""
+"""Triage: from an anomaly to a recorded finding, by culprit search, minimizing, confirming."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from wireproof_kit.fuzz.campaign.blocklist import is_like_another
 from wireproof_kit.fuzz.campaign.plan import Plan
 from wireproof_kit.fuzz.case import Case
 from wireproof_kit.fuzz.oracle.rules import DEAD, HUNG, LINGERS
-from wireproof_kit.fuzz.triage.anomaly import Suspicion
+from wireproof_kit.fuzz.triage.anomaly import Anomaly
 from wireproof_kit.fuzz.triage.consequences import (
     ANSWERED,
     LATE,
@@ -21,39 +21,39 @@ from wireproof_kit.fuzz.triage.consequences import (
 )
 from wireproof_kit.fuzz.triage.finding import Finding, signature_of
 from wireproof_kit.fuzz.triage.findings import Findings
-from wireproof_kit.fuzz.triage.minimize import COSTLY, Hunt, confirm
+from wireproof_kit.fuzz.triage.minimize import COSTLY, CulpritSearch, confirm
 from wireproof_kit.wire.transcript import Transcript
 
-HUNT_S: Final = 30.0
-"""Seconds at most between a suspicion and the cases that raise it."""
+SEARCH_S: Final = 30.0
+"""Seconds at most to find the cases that cause an anomaly."""
 CONFIRM_S: Final = 10.0
-"""Seconds that there are to confirm them, though finding them took all: what showed once may have
-been a busy machine."""
+"""Seconds reserved to confirm them, even if the search took its whole time: an anomaly seen once
+may come from a busy machine."""
 SHRINK_S: Final = 15.0
-"""Of these, so many at most to make it small; as much as that is left to confirm it."""
+"""Seconds of SEARCH_S at most to minimize the cases; as many are left to confirm them."""
 
 
-class Ground(Protocol):
-    """Where a pursuit takes place: a campaign, whose target it may ask and bring back."""
+class TriagedCampaign(Protocol):
+    """The campaign as triage sees it: its plan, its findings, and its target to probe and heal."""
 
     @property
     def plan(self) -> Plan:
-        """What was asked for."""
+        """The plan of the campaign."""
         ...
 
     @property
     def batches(self) -> Batches:
-        """The cases, and which of them are avoided."""
+        """The batches of cases, with the blocklist."""
         ...
 
     @property
     def findings(self) -> Findings:
-        """What is known, and where more is kept."""
+        """The findings so far."""
         ...
 
     @property
     def died(self) -> bool:
-        """Whether the target ended for good."""
+        """Whether the target ended and could not be restarted."""
         ...
 
     @property
@@ -67,155 +67,157 @@ class Ground(Protocol):
         ...
 
     def is_over(self) -> bool:
-        """Tell whether the campaign shall end."""
+        """Return True if the campaign must end."""
         ...
 
-    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
-        """Perform cases on fresh connections; return a suspicion of that kind if they raise it."""
+    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
+        """Perform cases on fresh connections; return the anomaly of this rule that they cause."""
         ...
 
-    def heal(self, found: Sequence[Suspicion]) -> bool:
-        """Bring the target back if it needs that; tell whether it is well."""
+    def heal(self, found: Sequence[Anomaly]) -> bool:
+        """Restart the target if needed; return True if it is healthy."""
         ...
 
     def recorded(self, cases: Sequence[Case]) -> Transcript:
-        """Return the exchange of cases sent once more."""
+        """Send cases once more and return the exchange."""
         ...
 
 
 @dataclass(slots=True)
-class Pursuit:
-    """The pursuits of a campaign, one at a time; ``spent_s`` are the seconds of all."""
+class Triage:
+    """The triage of a campaign, one anomaly at a time; ``spent_s`` are the seconds of all."""
 
-    ground: Ground
+    campaign: TriagedCampaign
     spent_s: float = 0.0
     until: float = 0.0
 
-    def follow_all(self, found: Sequence[Suspicion], enough: Callable[[], bool]) -> None:
-        """Find out what raised the suspicions of one batch, until there is enough.
+    def follow_all(self, found: Sequence[Anomaly], enough: Callable[[], bool]) -> None:
+        """Triage the anomalies of one batch until ``enough()`` is true.
 
-        When neither a silence nor the whole batch shows any silence again, the machine stood
-        still: then nobody asks for each of the others what it was.
+        A missing answer that neither its case nor the whole batch repeats means that the machine
+        was suspended: other missing answers of the batch are then not triaged.
         """
         stood_still = False
-        for suspicion in found:
+        for anomaly in found:
             if enough():
                 return
-            is_silent = suspicion.trouble.violated in SILENT
+            is_silent = anomaly.trouble.violated in SILENT
             if is_silent and stood_still:
-                self.ground.findings.not_again += 1
-            elif not self.follow(suspicion):
+                self.campaign.findings.not_again += 1
+            elif not self.follow(anomaly):
                 stood_still = stood_still or is_silent
 
-    def follow(self, suspicion: Suspicion) -> bool:
-        """Find out what raised a suspicion, unless that is known; tell whether it came again."""
-        if self.ground.findings.is_known(suspicion):
+    def follow(self, anomaly: Anomaly) -> bool:
+        """Triage an anomaly unless it is known; return True if it was seen again."""
+        if self.campaign.findings.is_known(anomaly):
             return True
         started = time.monotonic()
-        self.until = started + HUNT_S
+        self.until = started + SEARCH_S
         came_again = True
-        if not self.ground.heal([suspicion]):
-            self._keep_last_words(suspicion)
+        if not self.campaign.heal([anomaly]):
+            self._keep_last_words(anomaly)
         else:
-            came_again = self._hunt(suspicion)
+            came_again = self._search(anomaly)
         self.spent_s += time.monotonic() - started
         return came_again
 
-    def probe(self, cases: Sequence[Case], violated: str) -> Suspicion | None:
-        """Ask the target, as the campaign does."""
-        return self.ground.probe(cases, violated)
+    def probe(self, cases: Sequence[Case], violated: str) -> Anomaly | None:
+        """Perform cases as `TriagedCampaign.probe` does."""
+        return self.campaign.probe(cases, violated)
 
     def out_of_time(self) -> bool:
-        """Tell whether no more time is left for what the pursuit is at."""
-        return time.monotonic() > self.until or self.ground.is_over()
+        """Tell whether no more time is left for what the triage is at."""
+        return time.monotonic() > self.until or self.campaign.is_over()
 
-    def _hunt(self, suspicion: Suspicion) -> bool:
-        hunt = Hunt(self, suspicion.trouble.violated)
-        cases = hunt.culprits(suspicion)
+    def _search(self, anomaly: Anomaly) -> bool:
+        search = CulpritSearch(self, anomaly.trouble.violated)
+        cases = search.culprits(anomaly)
         if cases:
-            self._caught(hunt, suspicion, cases)
+            self._record_culprits(search, anomaly, cases)
         else:
-            self._keep_unconfirmed(suspicion)
+            self._keep_unconfirmed(anomaly)
         return bool(cases)
 
-    def _caught(self, hunt: Hunt, suspicion: Suspicion, cases: tuple[Case, ...]) -> None:
-        """Make cases that raised it again small, confirm them and record what they are."""
-        ground = self.ground
-        is_known = is_like_another(ground.findings.by_id.values(), hunt.violated, cases[-1])
-        cases = self._in_right_form(hunt, cases)
-        if suspicion.trouble.violated not in ANSWERED:
-            ground.batches.avoided.add(cases[-1])
-        if ground.findings.is_seen_again(signature_of(suspicion, cases[-1])):
+    def _record_culprits(
+        self, search: CulpritSearch, anomaly: Anomaly, cases: tuple[Case, ...]
+    ) -> None:
+        """Minimize and confirm the cases that caused the anomaly, and record the finding."""
+        campaign = self.campaign
+        is_known = is_like_another(campaign.findings.by_id.values(), search.violated, cases[-1])
+        cases = self._valid_form(search, cases)
+        if anomaly.trouble.violated not in ANSWERED:
+            campaign.batches.blocklist.add(cases[-1])
+        if campaign.findings.is_seen_again(signature_of(anomaly, cases[-1])):
             return
-        if not (is_known and hunt.violated in (*COSTLY, LINGERS)):
-            cases = hunt.at_leisure(cases)
-            cases = self._shrunk(hunt, cases) if ground.plan.shrink else cases
-        again = hunt.again
+        if not (is_known and search.violated in (*COSTLY, LINGERS)):
+            cases = search.at_leisure(cases)
+            cases = self._minimized(search, cases) if campaign.plan.shrink else cases
+        again = search.again
         self.until = max(self.until, time.monotonic() + CONFIRM_S)
-        shown, runs = confirm(self, cases, suspicion.trouble.violated, told=again.append)
+        shown, runs = confirm(self, cases, anomaly.trouble.violated, told=again.append)
         if not runs:
-            if suspicion.trouble.violated in SILENT:
-                self._keep(suspicion, cases, shown=0, why=NO_TIME)
+            if anomaly.trouble.violated in SILENT:
+                self._keep(anomaly, cases, shown=0, why=NO_TIME)
                 return
             shown = runs = 1  # the one that told which cases they are
         if not shown:
-            self._keep_unconfirmed(suspicion)
+            self._keep_unconfirmed(anomaly)
             return
         trouble = again[-1].trouble
         signature = signature_of(again[-1], cases[-1])
-        if ground.findings.is_seen_again(signature):
+        if campaign.findings.is_seen_again(signature):
             return
-        ground.findings.add(
+        campaign.findings.add(
             Finding(
                 signature,
                 trouble,
-                ground.plan.choice.seed,
+                campaign.plan.choice.seed,
                 cases,
                 shown,
                 runs,
-                ground.recorded(cases),
-                round(ground.elapsed_s, 3),
+                campaign.recorded(cases),
+                round(campaign.elapsed_s, 3),
             )
         )
 
-    def _in_right_form(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Return the frame that a case was made from, where that costs as much as the case."""
-        generation = self.ground.batches.generation
-        if generation is None or hunt.violated not in COSTLY or len(cases) != 1:
+    def _valid_form(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Return the valid frame that a case was made from if that is as costly as the case."""
+        generation = self.campaign.batches.generation
+        if generation is None or search.violated not in COSTLY or len(cases) != 1:
             return cases
         right = generation.right(cases[0])
-        if right is None or not hunt.shows((right,)):
+        if right is None or not search.shows((right,)):
             return cases
-        self.ground.batches.avoided.add_frame(right)
+        self.campaign.batches.blocklist.add_frame(right)
         return (right,)
 
-    def _shrunk(self, hunt: Hunt, cases: tuple[Case, ...]) -> tuple[Case, ...]:
-        """Make a finding smaller for as long as it can be confirmed afterwards."""
+    def _minimized(self, search: CulpritSearch, cases: tuple[Case, ...]) -> tuple[Case, ...]:
+        """Minimize cases while enough time is left to confirm them."""
         now, until = time.monotonic(), self.until
-        left_s = min(until - now, self.ground.left_s)
+        left_s = min(until - now, self.campaign.left_s)
         self.until = now + min(SHRINK_S, left_s / 2)
-        cases = hunt.smallest(cases)
+        cases = search.smallest(cases)
         self.until = until
         return cases
 
-    def _keep_unconfirmed(self, suspicion: Suspicion) -> None:
-        """Keep what was seen once and never again, unless the machine may have been slow."""
-        violated = suspicion.trouble.violated
-        if violated == HUNG and self.ground.is_over():
-            self._keep(suspicion, suspicion.suspects, shown=0, why=NO_TIME)
-        elif violated in LATE or suspicion.case is None:
-            self.ground.findings.not_again += 1
+    def _keep_unconfirmed(self, anomaly: Anomaly) -> None:
+        """Record an anomaly that was not seen again unless the machine may have been slow."""
+        violated = anomaly.trouble.violated
+        if violated == HUNG and self.campaign.is_over():
+            self._keep(anomaly, anomaly.suspects, shown=0, why=NO_TIME)
+        elif violated in LATE or anomaly.case is None:
+            self.campaign.findings.not_again += 1
         else:
-            self._keep(suspicion, (suspicion.case,), shown=0)
+            self._keep(anomaly, (anomaly.case,), shown=0)
 
-    def _keep_last_words(self, suspicion: Suspicion) -> None:
-        """Keep those of which the target died or hangs, when it cannot be asked again."""
-        is_dead, died = suspicion.trouble.violated == DEAD, self.ground.died
+    def _keep_last_words(self, anomaly: Anomaly) -> None:
+        """Record the likely causes when the target died or hangs and cannot be restarted."""
+        is_dead, died = anomaly.trouble.violated == DEAD, self.campaign.died
         why = NO_TIME if not died else STAYS_DEAD if is_dead else STAYS_HUNG
-        self._keep(suspicion, suspicion.suspects, shown=int(is_dead or died), why=why)
+        self._keep(anomaly, anomaly.suspects, shown=int(is_dead or died), why=why)
 
     def _keep(
-        self, suspicion: Suspicion, cases: tuple[Case, ...], *, shown: int, why: str = ""
+        self, anomaly: Anomaly, cases: tuple[Case, ...], *, shown: int, why: str = ""
     ) -> None:
-        at_s = round(self.ground.elapsed_s, 3)
-        self.ground.findings.add_once(suspicion, cases, shown=shown, at_s=at_s, why=why)
+        at_s = round(self.campaign.elapsed_s, 3)
+        self.campaign.findings.add_once(anomaly, cases, shown=shown, at_s=at_s, why=why)

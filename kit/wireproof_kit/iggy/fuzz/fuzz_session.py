@@ -15,8 +15,8 @@ from wireproof_kit.fuzz.driver import (
     AnswerReader,
     Choice,
     Expectation,
+    FuzzSessionOptions,
     Generation,
-    GroundsOptions,
     Sentinel,
     Volume,
 )
@@ -47,7 +47,7 @@ TRIES = ("", "x", "y", "z")
 
 
 @dataclass(frozen=True, slots=True)
-class IggyReferee:
+class IggyOracle:
     """Computes the answers required of an Iggy server; ``twin`` is the stream that is watched.
 
     `volume` is at least what the cases sent to be stored: such a server forgets nothing, and a
@@ -106,7 +106,7 @@ class IggyReferee:
         return replace(case, steps=tuple(steps))
 
 
-def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
+def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
     """Create the streams on a running target and measure the patience it needs.
 
     Raises:
@@ -123,7 +123,7 @@ def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
     return _opened(target, options, options.token + TRIES[-1])
 
 
-def _opened(target: Target, options: GroundsOptions, token: str) -> OpenTarget:
+def _opened(target: Target, options: FuzzSessionOptions, token: str) -> OpenTarget:
     chosen = SessionOptions(
         seed=0,
         run_token=token,
@@ -137,15 +137,15 @@ def _opened(target: Target, options: GroundsOptions, token: str) -> OpenTarget:
         raise UsageFault(f"{target.url}: fuzzing knows the published generation of Iggy alone")
     server = cast(Server, session.arguments(("server",), Transcript())["server"])
     try:
-        return _grounds(session, server, target, options)
+        return _fuzz_session(session, server, target, options)
     except BaseException:
         server.close()
         session.close()
         raise
 
 
-def _grounds(
-    session: IggySession, server: Server, target: Target, options: GroundsOptions
+def _fuzz_session(
+    session: IggySession, server: Server, target: Target, options: FuzzSessionOptions
 ) -> OpenTarget:
     session.prepare(Counter())
     # Cases change the scratch stream; a case may change its name as well, by a character.
@@ -165,7 +165,7 @@ def _grounds(
         own.number, own.name, first.number, first.name, GROUP, scratch.number, scratch.name
     )
     numbers = {(own.number, own.name): False, (twin.number, twin.name): True}
-    referee = IggyReferee(
+    oracle = IggyOracle(
         (target.host, target.port),
         address_of(target.http) if target.http else None,
         there,
@@ -174,10 +174,10 @@ def _grounds(
     )
     patience = session.patience
     watched = replace(first, stream=twin)
-    places = Places(referee.tcp, topics[3], watched, patience.answer, patience.push)
+    places = Places(oracle.tcp, topics[3], watched, patience.answer, patience.push)
     return OpenTarget(
         session,
-        referee,
+        oracle,
         Bystanders(places, options.token),
         {
             "stream": own.name,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wireproof_kit.fuzz.driver import Answer, End, Trouble
 from wireproof_kit.fuzz.oracle.bystanders import BEHIND_S, Missing, or_dead, undelivered, wait
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.send.connection import Talk
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.iggy.fuzz.answers import OK_KIND, ResponseReader, body, number_of, stored
 from wireproof_kit.iggy.observe.polled import read_polled
 from wireproof_kit.iggy.topics import FIRST_PARTITION, Topic
@@ -94,7 +94,7 @@ class Bystanders:
     places: Places
     token: str
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    _neighbour: Talk | None = None
+    _neighbour: CaseConnection | None = None
     _offset: int = 0
     _known: set[int] = field(default_factory=set[int])
     _drops: bool | None = None
@@ -166,7 +166,7 @@ class Bystanders:
             return None
         return undelivered(due.missing, len(stored), strange=due.strange)
 
-    def _await(self, talk: Talk, due: "_Due") -> None:
+    def _await(self, client: CaseConnection, due: "_Due") -> None:
         """Poll for expected messages until they arrived or the time limit passed.
 
         There is as much time again whenever something came that was waited for.
@@ -175,26 +175,26 @@ class Bystanders:
         before: set[int] | None = None
         grace_s = self.places.push_s
         deadline = time.monotonic() + grace_s
-        while due.missing and not talk.ended and time.monotonic() < deadline:
-            if due.strike(self._polled(talk)):
+        while due.missing and not client.ended and time.monotonic() < deadline:
+            if due.strike(self._polled(client)):
                 deadline = max(deadline, time.monotonic() + grace_s)
                 continue
             if before is None:
-                before = self._before(talk, begin) if self._drops_repeats() else set()
+                before = self._before(client, begin) if self._drops_repeats() else set()
             if self._drops:
                 _forgive(due.missing, due.came | before)
             if due.last is None:
-                due.last = self._last_message(talk)
+                due.last = self._last_message(client)
             elif due.missing:
                 if due.last_came:
                     grace_s = min(grace_s, BEHIND_S * machine_load())
                     deadline = min(deadline, time.monotonic() + grace_s)
                 time.sleep(PAUSE_S)
 
-    def _last_message(self, talk: Talk) -> bytes:
+    def _last_message(self, client: CaseConnection) -> bytes:
         """Send one more message to the watched topic and return its fingerprint."""
         payload = self._payload()
-        self._asked(talk, self._send(self.places.watched, payload))
+        self._asked(client, self._send(self.places.watched, payload))
         return stored(0, (), payload)
 
     def _drops_repeats(self) -> bool:
@@ -210,13 +210,13 @@ class Bystanders:
             self._drops = last is not None and [each.id for each in last] != [REPEATED] * 2
         return self._drops
 
-    def _before(self, talk: Talk, end: int) -> set[int]:
+    def _before(self, client: CaseConnection, end: int) -> set[int]:
         """Return the numbers of the watched messages stored before an offset."""
         found = set[int]()
         offset = 0
         while offset < end:
             request = self._poll(self.places.watched, OFFSET, offset, AT_ONCE_BEFORE)
-            messages = _messages(self._asked(talk, request)) or ()
+            messages = _messages(self._asked(client, request)) or ()
             if not messages or messages[-1].offset < offset:
                 break
             found |= {each.id for each in messages if each.offset < end}
@@ -245,7 +245,7 @@ class Bystanders:
             return Trouble(_unanswered(fresh, said), words)
         return self._seen(self._neighbour, payload)
 
-    def _seen(self, neighbour: Talk, payload: bytes) -> Trouble | None:
+    def _seen(self, neighbour: CaseConnection, payload: bytes) -> Trouble | None:
         said = self._asked(neighbour, self._poll(self.places.neighbour, LAST, 0, 1))
         if said is None:
             how = neighbour.ended or neighbour.fault or "nothing"
@@ -257,21 +257,21 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
 
-    def _connected(self) -> Talk:
-        return Talk(self.places.address, ResponseReader(), _ATTENTIVE)
+    def _connected(self) -> CaseConnection:
+        return CaseConnection(self.places.address, ResponseReader(), _ATTENTIVE)
 
-    def _asked(self, talk: Talk, request: bytes) -> Answer | None:
+    def _asked(self, client: CaseConnection, request: bytes) -> Answer | None:
         """Send a request and return the first response; None when none arrives."""
-        talk.send(request)
+        client.send(request)
         deadline = time.monotonic() + self.places.answer_s * machine_load()
-        while not (talk.answers or talk.ended or talk.fault) and time.monotonic() < deadline:
-            wait([talk], deadline)
-        return talk.answers.pop(0) if talk.answers else None
+        while not (client.answers or client.ended or client.fault) and time.monotonic() < deadline:
+            wait([client], deadline)
+        return client.answers.pop(0) if client.answers else None
 
-    def _polled(self, talk: Talk) -> tuple[Message, ...]:
+    def _polled(self, client: CaseConnection) -> tuple[Message, ...]:
         """Poll the watched topic for new messages; return none when the response is invalid."""
         request = self._poll(self.places.watched, OFFSET, self._offset, AT_ONCE)
-        messages = _messages(self._asked(talk, request)) or ()
+        messages = _messages(self._asked(client, request)) or ()
         if messages:
             self._offset = messages[-1].offset + 1
         return messages
@@ -292,9 +292,9 @@ class Bystanders:
         return requests.request(commands.SEND_MESSAGES, sent).data
 
 
-def _unanswered(talk: Talk, said: Answer | None) -> str:
+def _unanswered(client: CaseConnection, said: Answer | None) -> str:
     """Return the name of the rule violated by a missing or wrong response."""
-    return HUNG if said is None and not (talk.ended or talk.fault) else ROUND_TRIP
+    return HUNG if said is None and not (client.ended or client.fault) else ROUND_TRIP
 
 
 def _forgive(missing: Missing, numbers: Collection[int]) -> None:

@@ -22,7 +22,7 @@ def subscribe(walk: Walk, words: list[bytes]) -> None:
         and len(words) == 4
         and words[3] == b"0"
         and is_valid_name(words[2].decode("latin-1"))
-        and walk.ground.topics.get(words[1]) is state.extend
+        and walk.target_state.topics.get(words[1]) is state.extend
     )
     if sound and state.sure and not state.subscribed:
         walk.owed.append(Owed(OK))
@@ -39,7 +39,7 @@ def identify(walk: Walk, words: list[bytes]) -> None:
     size = walk.take_size()
     if size is None:
         return
-    body = walk.take_body(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE)
+    body = walk.take_body(size, limit=walk.target_state.body_limit, usual=limits.MAX_BODY_SIZE)
     if body is None:
         return
     found = read_identity(body)
@@ -61,7 +61,10 @@ def auth(walk: Walk, words: list[bytes]) -> None:
     size = walk.take_size()
     if size is None:
         return
-    if walk.take_body(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE) is not None:
+    if (
+        walk.take_body(size, limit=walk.target_state.body_limit, usual=limits.MAX_BODY_SIZE)
+        is not None
+    ):
         walk.owed.append(Owed(_NAMED_OR_NOT, "may"))
         walk.certain = False
 

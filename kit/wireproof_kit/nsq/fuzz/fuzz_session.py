@@ -14,8 +14,8 @@ from wireproof_kit.fuzz.driver import (
     AnswerReader,
     Choice,
     Expectation,
+    FuzzSessionOptions,
     Generation,
-    GroundsOptions,
     Sentinel,
 )
 from wireproof_kit.fuzz.oracle.http_owed import expect_http, is_http, reader
@@ -26,7 +26,7 @@ from wireproof_kit.nsq.fuzz.names import Names
 from wireproof_kit.nsq.fuzz.owed import expect
 from wireproof_kit.nsq.fuzz.posts import posted
 from wireproof_kit.nsq.fuzz.query import asked
-from wireproof_kit.nsq.fuzz.request_walk import Ground
+from wireproof_kit.nsq.fuzz.request_walk import TargetState
 from wireproof_kit.nsq.services import http_address
 from wireproof_kit.nsq.session import NsqSession, open_session
 from wireproof_kit.nsq.topics.topic import Topic
@@ -45,10 +45,10 @@ GREATER_LIMITS = (1 << 24, 1 << 27, (1 << 30) - 4096, (1 << 31) - 4097)
 
 
 @dataclass(frozen=True, slots=True)
-class NsqReferee:
+class NsqOracle:
     """Computes the answers required of an NSQ broker; ``twin`` is the topic that is watched."""
 
-    ground: Ground
+    target_state: TargetState
     tcp: Address
     http: Address | None
     names: Names
@@ -66,8 +66,8 @@ class NsqReferee:
     def expect(self, case: Case | None, before: bytes, data: bytes) -> Expectation:
         """Return the answers required for bytes that follow the opening bytes of a connection."""
         if case is not None and is_http(case):
-            return promising(expect_http(data, case), posted(self.ground, data), case)
-        return expect(self.ground, before, data)
+            return promising(expect_http(data, case), posted(self.target_state, data), case)
+        return expect(self.target_state, before, data)
 
     def is_pushed(self, kind: str) -> bool:
         """Return True if a broker pushes frames of this kind."""
@@ -95,7 +95,7 @@ class NsqReferee:
         return replace(case, steps=steps)
 
 
-def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
+def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
     """Create the topics on a running target and measure the patience it needs.
 
     Raises:
@@ -118,13 +118,13 @@ def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
         ),
     )
     try:
-        return _grounds(session, target, options.token)
+        return _fuzz_session(session, target, options.token)
     except BaseException:
         session.close()
         raise
 
 
-def _grounds(session: NsqSession, target: Target, token: str) -> OpenTarget:
+def _fuzz_session(session: NsqSession, target: Target, token: str) -> OpenTarget:
     wanted = {"fresh_ext_topic": 1, "other_fresh_ext_topic": 1, "fresh_plain_topic": 1}
     session.prepare(Counter({**wanted, "plain_topic": 1}))
     made = session.arguments((*wanted, "plain_topic"), Transcript())
@@ -134,14 +134,14 @@ def _grounds(session: NsqSession, target: Target, token: str) -> OpenTarget:
     http = ext.http_address or http_address(target)
     case_names = Names(ext.name, plain.name, "wp_fuzz_cases")
     patience = session.patience.answer
-    ground = Ground(
+    target_state = TargetState(
         {ext.name.encode(): True, twin.name.encode(): True, plain.name.encode(): False},
         twin.name.encode(),
         _limit(ext, command_line(names.PUB, ext.name, 0), limits.MAX_MSG_SIZE, patience),
         _limit(ext, command_line(names.IDENTIFY), limits.MAX_BODY_SIZE, patience),
     )
-    referee = NsqReferee(
-        ground,
+    oracle = NsqOracle(
+        target_state,
         ext.address,
         http,
         case_names,
@@ -151,7 +151,7 @@ def _grounds(session: NsqSession, target: Target, token: str) -> OpenTarget:
     places = Places(neighbour, twin, patience, session.patience.push)
     return OpenTarget(
         session,
-        referee,
+        oracle,
         Bystanders(places, token),
         {
             "extended": ext.name,

@@ -15,7 +15,7 @@ from wireproof_kit.fuzz.oracle.bystanders import (
     wait,
 )
 from wireproof_kit.fuzz.oracle.rules import HUNG, NEIGHBOUR, ROUND_TRIP
-from wireproof_kit.fuzz.send.connection import Talk
+from wireproof_kit.fuzz.send.connection import CaseConnection
 from wireproof_kit.nsq.fuzz.answers import (
     BEAT,
     HEADER_LENGTH_SIZE,
@@ -69,10 +69,10 @@ class Bystanders:
     places: Places
     token: str
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    _publisher: Talk | None = None
-    _subscriber: Talk | None = None
-    _idle: Talk | None = None
-    _watcher: Talk | None = None
+    _publisher: CaseConnection | None = None
+    _subscriber: CaseConnection | None = None
+    _idle: CaseConnection | None = None
+    _watcher: CaseConnection | None = None
     _awaiting: dict[bytes, float] = field(default_factory=dict[bytes, float])
 
     def check(self, *, patient: bool = True) -> Trouble | None:
@@ -123,7 +123,7 @@ class Bystanders:
             missing, len(stored), strange=strange, before_content=HEADER_LENGTH_SIZE
         )
 
-    def _awaited(self, watcher: Talk, missing: Missing) -> int:
+    def _awaited(self, watcher: CaseConnection, missing: Missing) -> int:
         """Read expected messages until the time limit; count messages that were not expected.
 
         There is as much time again whenever something came that was waited for.
@@ -150,7 +150,7 @@ class Bystanders:
     def _last_message(self) -> bytes:
         """Publish one more message to the watched topic and return its fingerprint."""
         body = self._body()
-        fresh = Talk(self.places.watched.address, FrameReader(), _ATTENTIVE)
+        fresh = CaseConnection(self.places.watched.address, FrameReader(), _ATTENTIVE)
         fresh.send(names.MAGIC + self._pub(body, self.places.watched))
         wait([fresh], time.monotonic() + self._answer_s)
         fresh.close()
@@ -158,9 +158,9 @@ class Bystanders:
 
     def close(self) -> None:
         """Close the connections of the bystanders."""
-        for talk in (self._publisher, self._subscriber, self._idle, self._watcher):
-            if talk is not None:
-                talk.close()
+        for client in (self._publisher, self._subscriber, self._idle, self._watcher):
+            if client is not None:
+                client.close()
         self._publisher = self._subscriber = self._idle = self._watcher = None
         self._awaiting.clear()
 
@@ -179,30 +179,30 @@ class Bystanders:
             return Trouble(error.violated, str(error))
         return None
 
-    def _connected(self) -> Talk:
-        talk = Talk(self._address, FrameReader(), _ATTENTIVE)
-        if talk.ended:
+    def _connected(self) -> CaseConnection:
+        client = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
+        if client.ended:
             raise _Disturbed(refusing(self._address))
-        talk.send(names.MAGIC)
-        return talk
+        client.send(names.MAGIC)
+        return client
 
-    def _subscribed(self, topic: Topic, *, extend: bool) -> Talk:
-        talk = Talk(topic.address, FrameReader(), _ATTENTIVE)
+    def _subscribed(self, topic: Topic, *, extend: bool) -> CaseConnection:
+        client = CaseConnection(topic.address, FrameReader(), _ATTENTIVE)
         identity = frames.identify(extend_support=extend).data
         line = command_line(names.SUB, topic.name, CHANNEL, topic.partition or 0)
         ready = command_line(names.RDY, MAX_RDY_COUNT)
-        talk.send(names.MAGIC + identity + line + ready)
+        client.send(names.MAGIC + identity + line + ready)
         deadline = time.monotonic() + self._answer_s
-        while len(talk.answers) < 2 and not talk.ended and time.monotonic() < deadline:
-            wait([talk], deadline)
-        if len(talk.answers) < 2 or talk.answers[1].kind != OK_KIND:
-            said = ", ".join(answer.kind for answer in talk.answers) or "nothing"
-            is_silent = not (talk.answers or talk.ended)
-            talk.close()
+        while len(client.answers) < 2 and not client.ended and time.monotonic() < deadline:
+            wait([client], deadline)
+        if len(client.answers) < 2 or client.answers[1].kind != OK_KIND:
+            said = ", ".join(answer.kind for answer in client.answers) or "nothing"
+            is_silent = not (client.answers or client.ended)
+            client.close()
             words = f"subscribing anew is answered with {said}"
             raise _Disturbed(words, HUNG if is_silent else ROUND_TRIP)
-        del talk.answers[:2]
-        return talk
+        del client.answers[:2]
+        return client
 
     @property
     def _answer_s(self) -> float:
@@ -212,7 +212,7 @@ class Bystanders:
         publisher, subscriber, idle = self._publisher, self._subscriber, self._idle
         if publisher is None or subscriber is None or idle is None:
             return Trouble(NEIGHBOUR, "the bystanders are gone")
-        fresh = Talk(self._address, FrameReader(), _ATTENTIVE)
+        fresh = CaseConnection(self._address, FrameReader(), _ATTENTIVE)
         try:
             bodies, topic = [self._body(), self._body()], self.places.neighbour
             fresh.send(names.MAGIC + self._pub(bodies[0], topic))
@@ -224,27 +224,37 @@ class Bystanders:
         finally:
             fresh.close()
 
-    def _answered(self, fresh: Talk, publisher: Talk) -> Trouble | None:
+    def _answered(self, fresh: CaseConnection, publisher: CaseConnection) -> Trouble | None:
         deadline = time.monotonic() + self._answer_s
-        talks = [fresh, publisher]
-        while talks and time.monotonic() < deadline:
-            wait(talks, deadline)
-            talks = [talk for talk in talks if not (talk.answers or talk.ended or talk.fault)]
-        for talk, violated, who in (
+        clients = [fresh, publisher]
+        while clients and time.monotonic() < deadline:
+            wait(clients, deadline)
+            clients = [
+                client
+                for client in clients
+                if not (client.answers or client.ended or client.fault)
+            ]
+        for client, violated, who in (
             (fresh, ROUND_TRIP, "a fresh connection's publish"),
             (publisher, NEIGHBOUR, "a neighbour's publish"),
         ):
-            said = talk.answers[0].kind if talk.answers else talk.ended or talk.fault or "nothing"
-            if said == "nothing" and talk is fresh:
+            said = (
+                client.answers[0].kind
+                if client.answers
+                else client.ended or client.fault or "nothing"
+            )
+            if said == "nothing" and client is fresh:
                 return Trouble(HUNG, f"{who} is answered with {said}")
             if said != OK_KIND:
                 return Trouble(violated, f"{who} is answered with {said}")
-            if len(talk.answers) > 1 or talk.fault:
+            if len(client.answers) > 1 or client.fault:
                 return Trouble(violated, f"{who} is answered more than once")
-            talk.answers.clear()
+            client.answers.clear()
         return None
 
-    def _came(self, subscriber: Talk, idle: Talk, wait_s: float) -> Trouble | None:
+    def _came(
+        self, subscriber: CaseConnection, idle: CaseConnection, wait_s: float
+    ) -> Trouble | None:
         deadline = time.monotonic() + wait_s
         while self._awaiting and not subscriber.ended and time.monotonic() < deadline:
             wait([subscriber], deadline)
@@ -260,14 +270,14 @@ class Bystanders:
             return Trouble(NEIGHBOUR, "a message of a neighbour was not delivered unchanged")
         return None
 
-    def _received(self, talk: Talk) -> list[bytes]:
+    def _received(self, client: CaseConnection) -> list[bytes]:
         """Finish the messages that have arrived and return them."""
-        talk.read()
-        frames_in = [answer.data for answer in talk.answers if answer.kind == MESSAGE]
+        client.read()
+        frames_in = [answer.data for answer in client.answers if answer.kind == MESSAGE]
         if frames_in:
-            talk.send(b"".join(b"FIN " + message_id(frame) + b"\n" for frame in frames_in))
+            client.send(b"".join(b"FIN " + message_id(frame) + b"\n" for frame in frames_in))
         # Finishing late what was delivered twice may be refused; that is no message.
-        talk.answers.clear()
+        client.answers.clear()
         return frames_in
 
     def _body(self) -> bytes:

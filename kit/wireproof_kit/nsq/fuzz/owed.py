@@ -13,7 +13,7 @@ from wireproof_kit.nsq.fuzz import clients
 from wireproof_kit.nsq.fuzz.answers import ERRORS
 from wireproof_kit.nsq.fuzz.documents import may_change_the_stream
 from wireproof_kit.nsq.fuzz.publishes import publish, publish_many
-from wireproof_kit.nsq.fuzz.request_walk import Ground, Walk
+from wireproof_kit.nsq.fuzz.request_walk import TargetState, Walk
 from wireproof_spec.nsq import limits, names
 from wireproof_spec.nsq.acknowledge import MESSAGE_ID_SIZE
 
@@ -38,17 +38,17 @@ _COMMANDS: Mapping[bytes, Callable[[Walk, list[bytes]], None]] = {
 }
 
 
-def expect(ground: Ground, before: bytes, data: bytes) -> Expectation:
+def expect(target_state: TargetState, before: bytes, data: bytes) -> Expectation:
     """Return the answers required for bytes that follow earlier ones on a connection."""
-    start = ground.starts.get(before)
+    start = target_state.starts.get(before)
     if start is None:
-        start = Walk(ground, before)
+        start = Walk(target_state, before)
         if before:
             _go(start)
-        if len(ground.starts) < STARTS:
-            ground.starts[before] = start
-    known = ground.starts.get(data) if data and not before else None
-    walk = known or Walk(ground, data, start.state)
+        if len(target_state.starts) < STARTS:
+            target_state.starts[before] = start
+    known = target_state.starts.get(data) if data and not before else None
+    walk = known or Walk(target_state, data, start.state)
     if known is None:
         if start.waits or not start.certain:
             walk.leave()

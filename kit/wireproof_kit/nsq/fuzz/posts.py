@@ -7,7 +7,7 @@ from typing import Final
 from wireproof_kit.fuzz.oracle.http_posts import NO_PROMISE, Post, Promise, first_post
 from wireproof_kit.nsq.fuzz.answers import any_header, stored
 from wireproof_kit.nsq.fuzz.publishes import batch
-from wireproof_kit.nsq.fuzz.request_walk import Ground
+from wireproof_kit.nsq.fuzz.request_walk import TargetState
 from wireproof_spec.nsq.names import V1_ACCEPT
 
 _MAY_TELL: Final = {
@@ -21,7 +21,7 @@ _USUAL: Final = ((b"accept", V1_ACCEPT.encode()),)
 _TRACE_ID: Final = re.compile("0|[1-9][0-9]{0,18}")
 
 
-def posted(ground: Ground, data: bytes) -> Promise:
+def posted(target_state: TargetState, data: bytes) -> Promise:
     """Return the messages that a request stores if accepted, and whether it must be accepted.
 
     Nothing when it goes elsewhere, or brokers may differ about where, or about its messages. One
@@ -36,11 +36,11 @@ def posted(ground: Ground, data: bytes) -> Promise:
     may_tell = {"topic", "partition", *_MAY_TELL[post.path]}
     is_clear = len(query) == len(post.query) and query.keys() <= may_tell
     is_one = (query.get("partition", "0"), query.get("binary", "true")) == ("0", "true")
-    if not is_clear or not is_one or topic not in ground.topics:
+    if not is_clear or not is_one or topic not in target_state.topics:
         return NO_PROMISE
     messages = _messages(post, query)
     is_right = bool(messages) and post.is_usual(_USUAL) and _is_told_right(post.path, query)
-    is_read = topic == ground.watched and "partition" in query
+    is_read = topic == target_state.watched and "partition" in query
     return Promise(messages if is_read else (), is_right)
 
 

@@ -25,10 +25,10 @@ def publish(walk: Walk, words: list[bytes]) -> None:
     size = walk.take_size()
     if size is None:
         return
-    body = walk.take_body(size, limit=walk.ground.message_limit, usual=limits.MAX_MSG_SIZE)
+    body = walk.take_body(size, limit=walk.target_state.message_limit, usual=limits.MAX_MSG_SIZE)
     if body is None:
         return
-    owed = _MESSAGES[words[0]](body, extend, words[1] == walk.ground.watched)
+    owed = _MESSAGES[words[0]](body, extend, words[1] == walk.target_state.watched)
     if size > SURELY_TAKEN:
         owed = replace(owed, kinds=owed.kinds | ERRORS, ends="may")
     walk.owed.append(owed)
@@ -81,7 +81,7 @@ def publish_many(walk: Walk, words: list[bytes]) -> None:
     size = walk.take_size()
     if size is None:
         return
-    if not walk.is_within(size, limit=walk.ground.body_limit, usual=limits.MAX_BODY_SIZE):
+    if not walk.is_within(size, limit=walk.target_state.body_limit, usual=limits.MAX_BODY_SIZE):
         return
     rest = walk.data[walk.at : walk.at + size]
     messages = batch(rest)
@@ -98,7 +98,7 @@ def publish_many(walk: Walk, words: list[bytes]) -> None:
         walk.certain = False
         return
     walk.at += size
-    owed = _batch_owed(words[0], messages, extend, is_seen=words[1] == walk.ground.watched)
+    owed = _batch_owed(words[0], messages, extend, is_seen=words[1] == walk.target_state.watched)
     walk.owed.append(owed)
     walk.certain = owed.ends == "no"
 

@@ -20,7 +20,7 @@ SIZE: Final = Struct(">i")
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class TargetState:
     """The kind of each topic on the target: topic name → True if it is an extended one.
 
     What goes to the `watched` one is delivered to the kit. `message_limit` and `body_limit` are
@@ -55,7 +55,7 @@ class Walk:
     request. `opaque`: what is answered from here on cannot be read.
     """
 
-    ground: Ground
+    target_state: TargetState
     data: bytes
     state: State = State()
     at: int = 0
@@ -115,7 +115,7 @@ class Walk:
 
         None, with what is owed, when it names none for certain.
         """
-        known = self.ground.topics.get(words[1]) if len(words) > 1 else None
+        known = self.target_state.topics.get(words[1]) if len(words) > 1 else None
         if known is None and len(words) > 1 and is_valid_name(words[1].decode("latin-1")):
             self.leave()  # a case may have made it
         elif known is None:

@@ -1,0 +1,123 @@
+"""The client that cases use, and the session that makes one for each case."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from wireproof_kit.errors import KitError
+from wireproof_kit.observation import observed
+from wireproof_kit.runner.patience import Patience
+from wireproof_kit.targets.session import (
+    Control,
+    Probe,
+    Session,
+    SessionOptions,
+    control_round_trip,
+)
+from wireproof_kit.targets.target import Target
+from wireproof_kit.wire.answers import Closed, Nonsense, Silent
+from wireproof_kit.wire.connection import Wire, accepts, connected
+from wireproof_kit.wire.outgoing import Outgoing, from_grammar
+from wireproof_kit.wire.transcript import Transcript
+from wireproof_note.frame import FRAME, STORE, STORED, Frame, Frames
+from wireproof_spec.decoding import encode
+from wireproof_spec.wire_error import WireError
+
+Answer = Frame | Closed | Nonsense | Silent
+
+
+class Notebook:
+    """A connection to a server; `transcript` records all that it sends and receives."""
+
+    def __init__(self, address: tuple[str, int], transcript: Transcript, seconds: float) -> None:
+        self._seconds = seconds
+        sock = connected(address, "note")
+        self._wire = Wire(sock, Frames(), transcript=transcript, address=address, unread=65536)
+
+    def ask(self, kind: int, text: bytes) -> Answer:
+        """Send a frame and return the answer."""
+        self.send(from_grammar(FRAME, Frame(kind, text), what="a frame"))
+        return self.receive()
+
+    def store(self, text: bytes) -> str:
+        """Store a text; return the observation."""
+        answer = self.ask(STORE, text)
+        if not isinstance(answer, Frame):
+            return answer.kind
+        return "stored" if answer == Frame(STORED, text) else "other"
+
+    def send(self, outgoing: Outgoing) -> None:
+        """Send bytes as they are."""
+        self._wire.record("send", outgoing.data, parts=outgoing.parts, note=outgoing.what)
+        self._wire.write(outgoing.data)
+
+    def receive(self) -> Answer:
+        """Return the next frame, or why there is none."""
+        for frame in self._wire.values(self._seconds):
+            self._wire.record("receive", encode(FRAME, frame))
+            return frame
+        return self._wire.nothing(self._seconds, _cut_off)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._wire.close(lambda: None)
+
+
+class NoteSession(Session):
+    """A session with one server; the methods of `Session` that it leaves out do nothing."""
+
+    def __init__(self, target: Target, options: SessionOptions) -> None:
+        seconds = options.timeout or 2.0
+        self.address = (target.host, target.port)
+        self.patience = options.patience or Patience(seconds, seconds, seconds)
+        self._round_trip(seconds)  # a target that does not answer ends the run here
+
+    def probe_capability(self, name: str) -> Probe:
+        """Show nothing: the catalogue has neither capabilities nor readings."""
+        return Probe(observed("unavailable"), Transcript())
+
+    probe_reading = probe_capability
+
+    def arguments(self, names: Sequence[str], transcript: Transcript) -> dict[str, object]:
+        """Return a new connection for each name."""
+        return {name: self.notebook(transcript) for name in names}
+
+    def notebook(self, transcript: Transcript) -> Notebook:
+        """Return a new connection."""
+        return Notebook(self.address, transcript, self.patience.answer)
+
+    def release(self, arguments: Mapping[str, object]) -> None:
+        """Close what a case left open."""
+        for each in arguments.values():
+            if isinstance(each, Notebook):
+                each.close()
+
+    def control(self) -> Control:
+        """Make a round trip on a connection of its own."""
+        return control_round_trip(self._round_trip, self.patience)
+
+    def is_alive(self) -> bool:
+        """Return True if the target accepts a connection."""
+        return accepts(self.address)
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return nothing: a server of this protocol does not describe itself."""
+        return {}
+
+    def _round_trip(self, seconds: float) -> float:
+        started = time.monotonic()
+        notebook = Notebook(self.address, Transcript(), seconds)
+        observation = notebook.store(b"are you there?")
+        notebook.close()
+        if observation != "stored":
+            raise KitError(f"note://{self.address[0]}:{self.address[1]} does not speak note")
+        return time.monotonic() - started
+
+
+def _cut_off(pending: bytes) -> WireError:
+    return WireError(
+        clause="note.store.frame",
+        field="frame",
+        offset=0,
+        expected="a whole frame",
+        found=f"{len(pending)} bytes",
+    )

@@ -1,0 +1,35 @@
+"""Storing texts; the catalogue judges what is observed here."""
+
+import pytest
+
+from wireproof_kit.case import case
+from wireproof_kit.observation import Observation, observed
+from wireproof_note.frame import REFUSED, STORE, Frame
+from wireproof_note.session import Notebook
+
+
+@case("note/store/text", clause="note.store.frame")
+@pytest.mark.parametrize("size", [1, 100, 60_000])
+def test_text(notebook: Notebook, size: int) -> Observation:
+    """STORE is answered with STORED and the same text."""
+    return observed(notebook.store(b"t" * size))
+
+
+@case("note/store/empty", clause="note.store.refused")
+def test_empty(notebook: Notebook) -> Observation:
+    """STORE without a text is refused, and the connection stays open."""
+    return _refused(notebook, STORE, b"")
+
+
+@case("note/store/kind", clause="note.store.refused")
+def test_kind(notebook: Notebook) -> Observation:
+    """A frame of an unknown kind is refused, and the connection stays open."""
+    return _refused(notebook, 9, b"text")
+
+
+def _refused(notebook: Notebook, kind: int, text: bytes) -> Observation:
+    answer = notebook.ask(kind, text)
+    if not isinstance(answer, Frame):
+        return observed(answer.kind)
+    seen = observed("refused" if answer.kind == REFUSED else "other")
+    return seen.then("open" if notebook.store(b"next") == "stored" else "closed")
