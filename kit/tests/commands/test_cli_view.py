@@ -16,7 +16,7 @@ from wireproof.view.closing import verdict
 from wireproof.view.display import EventDisplay, LineDisplay, LiveDisplay, Progress
 from wireproof.view.exchange import whole_exchange
 from wireproof.view.rows import SIGNS, by_interface, counts, row
-from wireproof.view.style import PLAIN, Ink, flowed, wrapped
+from wireproof.view.style import PLAIN, Style, flowed, wrapped
 from wireproof.view.summary import Result, summary
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_spec.record import VERDICTS, FooterRecord, StepRecord, TranscriptRecord, Verdict
@@ -47,8 +47,10 @@ def result(bundle: Bundle) -> Result:
     return Result(bundle.header, bundle.cases, bundle.footer, Path("out/run.jsonl"))
 
 
-def told(bundle: Bundle, *, verbose: int = 0, quiet: bool = False, ink: Ink = PLAIN) -> list[str]:
-    return list(summary(result(bundle), verbose=verbose, quiet=quiet, ink=ink))
+def told(
+    bundle: Bundle, *, verbose: int = 0, quiet: bool = False, style: Style = PLAIN
+) -> list[str]:
+    return list(summary(result(bundle), verbose=verbose, quiet=quiet, style=style))
 
 
 def plain(lines: Sequence[str]) -> list[str]:
@@ -64,7 +66,7 @@ def test_the_summary_fits_80_columns_and_ends_with_the_exit_code(bundle: Bundle)
 
 
 def test_colour_carries_nothing_alone(bundle: Bundle) -> None:
-    coloured = told(bundle, ink=Ink(coloured=True))
+    coloured = told(bundle, style=Style(coloured=True))
 
     assert coloured != told(bundle)
     assert plain(coloured) == told(bundle)
@@ -118,7 +120,7 @@ def test_quiet_is_the_last_line_alone(bundle: Bundle) -> None:
 def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> None:
     footer = FooterRecord({"pass": 1}, (), {}, code, "publish 1/1 must")
 
-    line = verdict(bundle.header, footer, (), ink=PLAIN)
+    line = verdict(bundle.header, footer, (), style=PLAIN)
 
     assert line.startswith(words)
     assert line.endswith(f"exit {code}")
@@ -127,7 +129,7 @@ def test_each_exit_code_has_its_words(bundle: Bundle, code: int, words: str) -> 
 def test_a_stale_deviations_file_is_no_failure_of_the_target(bundle: Bundle) -> None:
     footer = FooterRecord({"pass": 1}, (), {}, 1, "publish 1/1 must", stale=("nsq/x",))
 
-    line = verdict(bundle.header, footer, (), ink=PLAIN)
+    line = verdict(bundle.header, footer, (), style=PLAIN)
 
     assert line.startswith("DEVIATIONS FILE OUT OF DATE   1 stale, 0 expired")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from wireproof_kit.errors import ArrangementFailed
-from wireproof_kit.iggy.identifiers import Rooms
+from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.observe.disk import Stored
 from wireproof_kit.iggy.topics import Stream, Topic
 
@@ -72,7 +72,7 @@ def test_the_offset_of_a_consumer_is_read(tmp_path: Path) -> None:
 
 
 def test_no_two_runs_share_streams_and_no_two_cases_topics() -> None:
-    one, other = Rooms("one"), Rooms("OTHER")
+    one, other = Identifiers("one"), Identifiers("OTHER")
     streams = [one.stream(), one.stream(), other.stream()]
 
     assert len({stream.number for stream in streams}) == 3
@@ -83,12 +83,12 @@ def test_no_two_runs_share_streams_and_no_two_cases_topics() -> None:
 
 
 def test_the_stream_for_topics_is_made_once() -> None:
-    rooms, made = Rooms("one"), list[Stream]()
+    identifiers, made = Identifiers("one"), list[Stream]()
 
     def make() -> Stream:
-        made.append(rooms.stream())
+        made.append(identifiers.stream())
         return made[-1]
 
-    assert rooms.home is None
-    assert rooms.shared_stream(make) == rooms.shared_stream(make) == rooms.home
+    assert identifiers.home is None
+    assert identifiers.shared_stream(make) == identifiers.shared_stream(make) == identifiers.home
     assert len(made) == 1

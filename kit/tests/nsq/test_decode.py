@@ -13,7 +13,7 @@ from decode_command import Decode, Fields, queue_file, record
 from registration import Registration
 
 from wireproof.commands.protocol_decode import Decoder, Source
-from wireproof_kit.decoding.decoded import Decoded, Told
+from wireproof_kit.decoding.decoded import Decoded, TitledFormatter
 from wireproof_spec.decoding import encode
 from wireproof_spec.nsq import golden
 from wireproof_spec.nsq.disk import DISK_RECORD, DiskRecord
@@ -371,6 +371,6 @@ TICK = Protocol("tick", "tick")
 def ticks() -> Decoder:
     def decoded(source: Source, name: str) -> Iterator[Decoded]:
         data = cast(bytes, source)
-        yield Decoded(name, 0, data, None, Told(f"{len(data)} bytes", tuple, tuple))
+        yield Decoded(name, 0, data, None, TitledFormatter(f"{len(data)} bytes", tuple, tuple))
 
     return Decoder(decoded, [click.Option(["--as", "name"])], [("wireproof decode ff", "a tick")])

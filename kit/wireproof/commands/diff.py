@@ -15,7 +15,7 @@ from wireproof.view.comparison import comparison, ending
 from wireproof.view.comparison_markdown import comparison_markdown
 from wireproof.view.events import judgement, target_object
 from wireproof.view.output import write_lines
-from wireproof.view.style import Ink
+from wireproof.view.style import Style
 from wireproof_kit.bundle.file import Bundle, read_bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, compare
@@ -65,14 +65,14 @@ def _tell(found: Comparison, code: int, *, markdown: bool) -> None:
     said = manner()
     apart = said.json or markdown
     out = sys.stderr if apart else sys.stdout
-    ink = Ink(said.is_coloured(out))
+    style = Style(said.is_coloured(out))
     if said.json:
         write_lines(sys.stdout, [json.dumps(_event(found, code), separators=(",", ":"))])
     elif markdown:
         write_lines(sys.stdout, comparison_markdown(found))
     if not said.quiet and not markdown:
-        write_lines(out, comparison(found, verbose=said.verbose, ink=ink))
-    write_lines(out, [ending(found, code, ink=ink)])
+        write_lines(out, comparison(found, verbose=said.verbose, style=style))
+    write_lines(out, [ending(found, code, style=style)])
 
 
 def _event(found: Comparison, code: int) -> Mapping[str, object]:

@@ -17,7 +17,7 @@ import click
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.target_choice import key_options, settings_for, sole_target
-from wireproof.view.style import Ink, Tone
+from wireproof.view.style import Style, Tone
 from wireproof_kit.errors import KitError
 from wireproof_kit.protocols import kit_part, known_protocols, read_target
 from wireproof_kit.targets.session import SessionOptions
@@ -74,11 +74,11 @@ def _tell(findings: Sequence[Finding]) -> None:
     if said.json:
         click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
         return
-    ink = Ink(said.is_coloured(sys.stdout))
+    style = Style(said.is_coloured(sys.stdout))
     for finding in findings:
         if finding.ok and said.quiet:
             continue
-        word = ink.paint("ok", "good") if finding.ok else ink.paint("missing", _tone(finding))
+        word = style.paint("ok", "good") if finding.ok else style.paint("missing", _tone(finding))
         gap = " " * (9 - len("ok" if finding.ok else "missing"))
         advice = f"; {finding.advice}" if finding.advice and not finding.ok else ""
         click.echo(f"{word}{gap}{finding.name:<14}{finding.found}{advice}", color=True)

@@ -13,7 +13,7 @@ from wireproof.options.target_choice import key_options, settings_for, sole_targ
 from wireproof.view.banner import CLAIM_WORDS
 from wireproof.view.events import target_object
 from wireproof.view.exchange import whole_exchange
-from wireproof.view.style import Ink, Tone, wrapped
+from wireproof.view.style import Style, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.runner.run import Run, RunPlan
 from wireproof_reports.wording import spoken
@@ -64,18 +64,18 @@ def _plain(run: Run, fingerprint: Mapping[str, str]) -> dict[str, object]:
 
 
 def _told(run: Run, fingerprint: Mapping[str, str], *, verbose: int) -> Iterator[str]:
-    ink = Ink(manner().is_coloured(sys.stdout))
+    style = Style(manner().is_coloured(sys.stdout))
     about = ", ".join(f"{key} {printable(value)}" for key, value in fingerprint.items())
     yield from wrapped("target", f"{run.target.url}   {about}")
     for name, claim in run.bench.claims.items():
-        yield from _claim(run, name, claim, ink)
+        yield from _claim(run, name, claim, style)
         yield from _evidence(run, claim.transcript, verbose=verbose)
     for name, bound in run.bench.readings.items():
         yield from _reading(run, name, bound)
         yield from _evidence(run, bound.transcript, verbose=verbose)
 
 
-def _claim(run: Run, name: str, claim: ClaimRecord, ink: Ink) -> Iterator[str]:
+def _claim(run: Run, name: str, claim: ClaimRecord, style: Style) -> Iterator[str]:
     capability = run.catalogue.capability(name)
     title = capability.title if capability else name
     seen = spoken(claim.observation, run.catalogue.protocol)
@@ -85,7 +85,7 @@ def _claim(run: Run, name: str, claim: ClaimRecord, ink: Ink) -> Iterator[str]:
         indent=INDENT,
     )
     word = CLAIM_WORDS[claim.state]
-    yield first.replace(word, ink.paint(word, TONES[claim.state]), 1)
+    yield first.replace(word, style.paint(word, TONES[claim.state]), 1)
     yield from rest
 
 

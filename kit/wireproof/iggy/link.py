@@ -42,7 +42,7 @@ class ServerLinks:
         )
         self._links[name] = link
         if name in self._entering:
-            log_in_with(link, access.door.credentials)
+            log_in_with(link, access.login.credentials)
 
     def send(self, name: str, outgoing: Outgoing) -> None:
         """Send bytes as they are."""
@@ -59,7 +59,7 @@ class ServerLinks:
             key = "--control" if is_control else "--http"
             raise TargetUnreachable(f"the exchange has HTTP requests; give {key} HOST:PORT")
         shown = f"Bearer {TOKEN}\r\n".encode()
-        own = f"Bearer {access.door.token(address)}\r\n".encode() if shown in data else shown
+        own = f"Bearer {access.login.token(address)}\r\n".encode() if shown in data else shown
         self.transcript.add("request", name, data=data, note=what)
         method = data.split(b" ", 1)[0].decode("latin-1")
         seconds = self._server.patience.seconds(PUSH)

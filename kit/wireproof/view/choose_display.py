@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wireproof.options.global_options import Manner
 from wireproof.view.display import Display, EventDisplay, LineDisplay, LiveDisplay
-from wireproof.view.style import Ink
+from wireproof.view.style import Style
 
 
 def choose_display(manner: Manner, *, bundle: Path | None, recorded: bool = False) -> Display:
@@ -15,15 +15,15 @@ def choose_display(manner: Manner, *, bundle: Path | None, recorded: bool = Fals
     Cases that are only read come all at once: nothing is redrawn for them.
     """
     out = sys.stderr if manner.json else sys.stdout
-    ink = Ink(manner.is_coloured(out))
+    style = Style(manner.is_coloured(out))
     human: Display
     live = out.isatty() and not (recorded or manner.quiet or manner.json)
     if live and os.environ.get("TERM") != "dumb":
         height = os.get_terminal_size(out.fileno()).lines or 24
-        human = LiveDisplay(out, ink, height, manner.verbose, bundle)
+        human = LiveDisplay(out, style, height, manner.verbose, bundle)
     else:
         progress = None if manner.quiet or manner.json else sys.stderr
         human = LineDisplay(
-            out, progress, ink, manner.verbose, manner.quiet, by_row=recorded, bundle=bundle
+            out, progress, style, manner.verbose, manner.quiet, by_row=recorded, bundle=bundle
         )
     return EventDisplay(sys.stdout, human, bundle) if manner.json else human

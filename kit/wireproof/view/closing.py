@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wireproof.view.style import COLUMNS, Ink, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.wording import counted
@@ -40,14 +40,14 @@ def conclusion(header: HeaderRecord, footer: FooterRecord) -> Iterator[str]:
 
 
 def verdict(
-    header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause], *, ink: Ink
+    header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause], *, style: Style
 ) -> str:
     """Return the last line: the result of the run in few words, and the exit code."""
     tone, words = _word(header, footer, causes)
     told = f"{words}   {_new(header, footer, causes)}   seed {header.seed}"
     end = f"exit {footer.exit}"
     room = max(COLUMNS - len(told) - len(end), 3)
-    return ink.paint(words, tone) + told.removeprefix(words) + " " * room + end
+    return style.paint(words, tone) + told.removeprefix(words) + " " * room + end
 
 
 def _word(header: HeaderRecord, footer: FooterRecord, causes: Sequence[Cause]) -> tuple[Tone, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.style import COLUMNS, Ink, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, Pair
 from wireproof_reports.wording import counted
@@ -25,7 +25,7 @@ TONES: dict[Kind, Tone] = {
 }
 
 
-def comparison(found: Comparison, *, verbose: int, ink: Ink) -> Iterator[str]:
+def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str]:
     """Return all lines but the last; long classes are cut unless ``verbose``."""
     for letter, bundle in (("A", found.before), ("B", found.after)):
         yield from wrapped(letter, printable(f"{bundle.path}   {bundle.header.target.url}"))
@@ -36,16 +36,16 @@ def comparison(found: Comparison, *, verbose: int, ink: Ink) -> Iterator[str]:
         changes = found.of(kind)
         if changes:
             yield ""
-            yield from _class(kind, changes, verbose=verbose, ink=ink)
+            yield from _class(kind, changes, verbose=verbose, style=style)
     yield ""
 
 
-def ending(found: Comparison, code: int, *, ink: Ink) -> str:
+def ending(found: Comparison, code: int, *, style: Style) -> str:
     """Return the last line: the number of changes in each class, and the exit code."""
     told = summed(found)
     end = f"exit {code}"
     room = max(COLUMNS - len(told) - len(end), 3)
-    return ink.paint(told, "bad" if code else "strong") + " " * room + end
+    return style.paint(told, "bad" if code else "strong") + " " * room + end
 
 
 def summed(found: Comparison) -> str:
@@ -69,9 +69,9 @@ def verdicts(pair: Pair) -> str:
     return f"{before} -> {after}"
 
 
-def _class(kind: Kind, changes: Sequence[Change], *, verbose: int, ink: Ink) -> Iterator[str]:
+def _class(kind: Kind, changes: Sequence[Change], *, verbose: int, style: Style) -> Iterator[str]:
     head = f"{titled(kind).upper()} {len(changes)}"
-    yield f"{ink.paint(head, TONES[kind])}   {KINDS[kind]}"
+    yield f"{style.paint(head, TONES[kind])}   {KINDS[kind]}"
     shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
     for change in shown:
         yield from _case(change)

@@ -10,7 +10,7 @@ from wireproof.view.banner import banner
 from wireproof.view.events import case_event, header_event, verdict_event, write_event
 from wireproof.view.output import write_lines
 from wireproof.view.rows import COUNT_WORDS, by_interface, row
-from wireproof.view.style import COLUMNS, TONES, Ink
+from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof.view.summary import Result, summary
 from wireproof_kit.decoding.printable import clipped, printable
 from wireproof_reports.wording import shown_time
@@ -80,7 +80,7 @@ class LineDisplay:
 
     out: IO[str]
     progress_to: IO[str] | None
-    ink: Ink
+    style: Style
     verbose: int = 0
     quiet: bool = False
     by_row: bool = False
@@ -99,14 +99,14 @@ class LineDisplay:
     def case(self, record: CaseRecord) -> None:
         """Write verdict, id and time; the reason too where there is something to say."""
         if not (self.quiet or self.by_row):
-            write_lines(self.out, [case_line(record, self.ink)])
+            write_lines(self.out, [case_line(record, self.style)])
         self._tell_progress()
 
     def end(self, result: Result) -> None:
         """Write the summary."""
         if self.by_row and not self.quiet:
-            write_lines(self.out, ["", *rows(result.records, self.ink)])
-        ending = summary(result, verbose=self.verbose, quiet=self.quiet, ink=self.ink)
+            write_lines(self.out, ["", *rows(result.records, self.style)])
+        ending = summary(result, verbose=self.verbose, quiet=self.quiet, style=self.style)
         write_lines(self.out, ending)
 
     def fault(self, sentence: str) -> None:
@@ -128,7 +128,7 @@ class LiveDisplay:
     """Redraws rows of letters as cases complete, for a terminal."""
 
     out: IO[str]
-    ink: Ink
+    style: Style
     height: int
     verbose: int = 0
     bundle: Path | None = None
@@ -155,7 +155,7 @@ class LiveDisplay:
     def end(self, result: Result) -> None:
         """Write all rows and the summary below them."""
         self._draw(whole=True)
-        write_lines(self.out, summary(result, verbose=self.verbose, quiet=False, ink=self.ink))
+        write_lines(self.out, summary(result, verbose=self.verbose, quiet=False, style=self.style))
 
     def fault(self, sentence: str) -> None:
         """Keep the rows as they are."""
@@ -164,7 +164,7 @@ class LiveDisplay:
 
     def _draw(self, *, whole: bool) -> None:
         """Redraw; while the run goes on, never more than fits the screen."""
-        lines = list(rows(self._records, self.ink))
+        lines = list(rows(self._records, self.style))
         progress = self._progress.line() if self._progress else ""
         lines.append(f"{progress:>{COLUMNS}}")
         if not whole:
@@ -203,18 +203,17 @@ class EventDisplay:
         write_event(self.out, {"event": "verdict", "exit": 2, "fault": sentence})
 
 
-def rows(records: Iterable[CaseRecord], ink: Ink) -> Iterable[str]:
+def rows(records: Iterable[CaseRecord], style: Style) -> Iterable[str]:
     """Return the rows of all interfaces."""
     for name, verdicts in by_interface(records).items():
-        yield from row(name, verdicts, ink)
+        yield from row(name, verdicts, style)
 
 
-def case_line(record: CaseRecord, ink: Ink) -> str:
+def case_line(record: CaseRecord, style: Style) -> str:
     """Return ``PASS nsq/publish/… 3 ms``, with the reason unless it passed."""
     word = _WORDS[record.verdict]
-    told = (
-        f"{ink.paint(word, TONES[record.verdict])} {record.case} {shown_time(record.duration_us)}"
-    )
+    painted = style.paint(word, TONES[record.verdict])
+    told = f"{painted} {record.case} {shown_time(record.duration_us)}"
     return (
         told if record.verdict == "pass" else f"{told}  {clipped(printable(record.reason), 200)}"
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
-from wireproof.view.style import Ink, flowed, wrapped
+from wireproof.view.style import Style, flowed, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause, counts_up_to
 from wireproof_reports.wording import counted, spoken
@@ -23,7 +23,7 @@ class Scene:
     header: HeaderRecord
     bundle: Path | None
     verbose: int
-    ink: Ink
+    style: Style
 
 
 def failure(cause: Cause, scene: Scene) -> Iterator[str]:
@@ -38,7 +38,7 @@ def failure(cause: Cause, scene: Scene) -> Iterator[str]:
             f"{repeats.same}/{repeats.runs} repeats",
         ],
     )
-    yield scene.ink.paint("FAIL", "bad") + head.removeprefix("FAIL")
+    yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")
     yield from rest
     if not counts_up_to(scene.header.profile, cause.level):
         yield f"  (not counted: this run counts levels up to {scene.header.profile})"

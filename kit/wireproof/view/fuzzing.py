@@ -12,7 +12,7 @@ import msgspec
 
 from wireproof.options.global_options import Manner
 from wireproof.view.events import write_event
-from wireproof.view.style import Ink, Tone, wrapped
+from wireproof.view.style import Style, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.fuzz.campaign.coverage import Coverage
 from wireproof_kit.fuzz.campaign.plan import Plan
@@ -66,8 +66,8 @@ def choose_fuzz_view(manner: Manner, plan: Plan) -> FuzzView:
     """Return the view for the output options of the command."""
     if manner.json:
         return EventView(plan)
-    ink = Ink(manner.is_coloured(sys.stdout))
-    return TextView(plan, ink, quiet=manner.quiet, verbose=bool(manner.verbose))
+    style = Style(manner.is_coloured(sys.stdout))
+    return TextView(plan, style, quiet=manner.quiet, verbose=bool(manner.verbose))
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class TextView:
     """Lines for people: findings on stdout, progress on stderr."""
 
     plan: Plan
-    ink: Ink
+    style: Style
     quiet: bool = False
     verbose: bool = False
     err: TextIO = field(default_factory=lambda: sys.stderr)
@@ -113,7 +113,7 @@ class TextView:
         self._clear()
         if self.quiet:
             return
-        for line in _finding(finding, self.ink):
+        for line in _finding(finding, self.style):
             click.echo(line)
         for words in left_out:
             if words not in self._left_out:
@@ -130,7 +130,7 @@ class TextView:
                 click.echo(line)
             for line in _table(conclusion.campaign) if self.verbose else ():
                 click.echo(line)
-        click.echo(_last(conclusion, self.ink))
+        click.echo(_last(conclusion, self.style))
 
     def _tell_unwatched(self, told: Sequence[Status]) -> None:
         """Write once that the target's process is no longer observed."""
@@ -210,7 +210,7 @@ def _progress(told: Sequence[Status], findings: int, elapsed: float, plan: Plan)
     return f"{executed} cases{left}   {rate:.0f}/s   {findings} found   {rows} rows covered"
 
 
-def _finding(finding: FindingRecord, ink: Ink) -> Iterator[str]:
+def _finding(finding: FindingRecord, style: Style) -> Iterator[str]:
     listed = finding.deviation
     known = listed is not None and not listed.expired
     head = "known" if known else "FOUND" if finding.shown else "once"
@@ -218,7 +218,7 @@ def _finding(finding: FindingRecord, ink: Ink) -> Iterator[str]:
     tone: Tone = "doubt" if known or not finding.shown else "bad"
     where = f"{finding.violated}  {finding.frame} {finding.field}: {case.mutation}"
     times = finding.unconfirmed or f"{finding.shown}/{finding.runs} repeats"
-    yield ink.paint(f"{head:<6}", tone) + f"{finding.id}  {printable(where)}   {times}"
+    yield style.paint(f"{head:<6}", tone) + f"{finding.id}  {printable(where)}   {times}"
     yield from wrapped("", MEANINGS.get(finding.violated, finding.violated) + ":")
     yield from wrapped("", printable(finding.words))
     size = sum(sent.length for each in finding.cases for sent in each.sent)
@@ -265,10 +265,10 @@ def _table(campaign: CampaignRecord) -> Iterator[str]:
     yield from map(printable, Coverage.of_json(campaign.coverage).lines())
 
 
-def _last(conclusion: Conclusion, ink: Ink) -> str:
+def _last(conclusion: Conclusion, style: Style) -> str:
     footer = conclusion.footer
     tone: Tone = "good" if footer.exit == 0 else "bad" if footer.exit in (1, 2) else "doubt"
-    words = ink.paint(WORDS.get(footer.exit, "NOT DONE"), tone)
+    words = style.paint(WORDS.get(footer.exit, "NOT DONE"), tone)
     seed = f"seed {conclusion.campaign.seed}"
     return f"{words}   {footer.statement}   {seed}   exit {footer.exit}"
 

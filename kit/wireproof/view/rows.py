@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from wireproof.view.style import COLUMNS, TONES, Ink
+from wireproof.view.style import COLUMNS, TONES, Style
 from wireproof_spec.record import VERDICTS, CaseRecord, Verdict
 
 NAME = 22
@@ -45,32 +45,33 @@ def by_interface(records: Iterable[CaseRecord]) -> dict[str, list[Verdict]]:
     return rows
 
 
-def row(name: str, verdicts: Sequence[Verdict], ink: Ink) -> list[str]:
+def row(name: str, verdicts: Sequence[Verdict], style: Style) -> list[str]:
     """Return the lines of one interface: its name, a letter a case, the counts on the right."""
     pieces = [verdicts[at : at + LETTERS] for at in range(0, len(verdicts), LETTERS)]
     heads = [name, *[""] * (len(pieces) - 1)]
     lines = [
-        f"{head:<{NAME}}{_letters(piece, ink)}" for head, piece in zip(heads, pieces, strict=True)
+        f"{head:<{NAME}}{_letters(piece, style)}"
+        for head, piece in zip(heads, pieces, strict=True)
     ]
-    plain, painted = counts(verdicts), counts(verdicts, ink)
+    plain, painted = counts(verdicts), counts(verdicts, style)
     room = COLUMNS - max(NAME, len(heads[-1])) - len(pieces[-1])
     if len(plain) + 2 > room:
         return [*lines, " " * (COLUMNS - len(plain)) + painted]
     return [*lines[:-1], lines[-1] + " " * (room - len(plain)) + painted]
 
 
-def counts(verdicts: Iterable[Verdict], ink: Ink | None = None) -> str:
+def counts(verdicts: Iterable[Verdict], style: Style | None = None) -> str:
     """Return how many of each verdict: ``12 pass 4 FAIL``."""
     found = Counter(verdicts)
     words: list[tuple[Verdict, str]] = [
         (name, f"{found[name]} {COUNT_WORDS[name]}") for name in VERDICTS if found[name]
     ]
-    return " ".join(ink.paint(word, TONES[name]) if ink else word for name, word in words)
+    return " ".join(style.paint(word, TONES[name]) if style else word for name, word in words)
 
 
-def _letters(verdicts: Sequence[Verdict], ink: Ink) -> str:
+def _letters(verdicts: Sequence[Verdict], style: Style) -> str:
     """Return a letter for each verdict; a run of equal ones is painted at once."""
-    return "".join(ink.paint(SIGNS[run[0]] * len(run), TONES[run[0]]) for run in _runs(verdicts))
+    return "".join(style.paint(SIGNS[run[0]] * len(run), TONES[run[0]]) for run in _runs(verdicts))
 
 
 def _runs(verdicts: Sequence[Verdict]) -> list[list[Verdict]]:

@@ -12,7 +12,7 @@ import msgspec
 
 from wireproof.options.global_options import Manner
 from wireproof.view.output import write_lines
-from wireproof.view.style import COLUMNS, Ink, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.selftest.matrix import Matrix
 from wireproof_kit.selftest.plan import TrialResult
@@ -37,7 +37,7 @@ class SelftestView:
     out: IO[str]
     progress_to: IO[str] | None
     events: IO[str] | None
-    ink: Ink
+    style: Style
     total: int
     quiet: bool = False
     verbose: int = 0
@@ -64,12 +64,12 @@ class SelftestView:
         """Write the totals by clause group, the problems and the conclusion."""
         if not self.quiet:
             write_lines(self.out, ["", *group_rows(matrix)])
-        write_lines(self.out, [*problems(matrix), *conclusion(matrix, out, self.ink)])
+        write_lines(self.out, [*problems(matrix), *conclusion(matrix, out, self.style)])
         if self.events is not None:
             write_lines(self.events, [json.dumps({**matrix.summary(), "exit": matrix.exit})])
 
     def _lines(self, row: TrialResult) -> Iterator[str]:
-        word = self.ink.paint(f"{row.verdict.upper():<10}", TONES[row.verdict])
+        word = self.style.paint(f"{row.verdict.upper():<10}", TONES[row.verdict])
         yield f"{word} {row.trial.name}   {row.seconds:.1f} s, {counted(row.cases, 'case')}"
         if self.verbose:
             for clause, case in row.red.items():
@@ -83,7 +83,7 @@ def choose_view(manner: Manner, *, total: int) -> SelftestView:
         out=out,
         progress_to=None if manner.quiet else sys.stderr,
         events=sys.stdout if manner.json else None,
-        ink=Ink(manner.is_coloured(out)),
+        style=Style(manner.is_coloured(out)),
         total=total,
         quiet=manner.quiet,
         verbose=manner.verbose,
@@ -114,7 +114,7 @@ def problems(matrix: Matrix) -> Iterator[str]:
             yield from wrapped("TROUBLE", f"{row.trial.name}: {printable(row.trouble)}")
 
 
-def conclusion(matrix: Matrix, out: Path | None, ink: Ink) -> Iterator[str]:
+def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:
     """Yield the totals, the path of the matrix, and the last line with the exit code."""
     figures = matrix.summary()
     legal = f"{counted(int(figures['variants']), 'variant')}, {figures['mixes']} mixes"
@@ -132,4 +132,4 @@ def conclusion(matrix: Matrix, out: Path | None, ink: Ink) -> Iterator[str]:
     tone, word = words[matrix.exit]
     text = f"{word}   {len(matrix.rows)} of {matrix.planned} in {matrix.seconds:.0f} s"
     end = f"seed {matrix.seed}   exit {matrix.exit}"
-    yield ink.paint(word, tone) + text.removeprefix(word) + f"{end:>{COLUMNS - len(text)}}"
+    yield style.paint(word, tone) + text.removeprefix(word) + f"{end:>{COLUMNS - len(text)}}"

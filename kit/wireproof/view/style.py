@@ -34,7 +34,7 @@ TONES: dict[Verdict, Tone] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ink:
+class Style:
     """Adds colour to text, or leaves it as it is."""
 
     coloured: bool = False
@@ -44,7 +44,7 @@ class Ink:
         return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if self.coloured and text else text
 
 
-PLAIN = Ink()
+PLAIN = Style()
 
 
 def flowed(head: str, pieces: Iterable[str]) -> Iterator[str]:

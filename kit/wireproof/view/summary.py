@@ -6,7 +6,7 @@ from pathlib import Path
 
 from wireproof.view.closing import conclusion, remarks, verdict
 from wireproof.view.failure import Scene, failures
-from wireproof.view.style import Ink
+from wireproof.view.style import Style
 from wireproof_reports.causes import Cause, fold
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
@@ -26,16 +26,16 @@ class Result:
         return fold(self.records)
 
 
-def summary(result: Result, *, verbose: int, quiet: bool, ink: Ink) -> Iterator[str]:
+def summary(result: Result, *, verbose: int, quiet: bool, style: Style) -> Iterator[str]:
     """Return the lines after the cases; the last one contains the exit code."""
     causes = result.causes()
     if not quiet:
         yield ""
-        scene = Scene(result.header, result.bundle, verbose, ink)
+        scene = Scene(result.header, result.bundle, verbose, style)
         yield from failures(causes, scene)
         noted = list(remarks(result.header, result.records))
         yield from [*noted, ""] if noted else []
         yield from conclusion(result.header, result.footer)
         for name, path in result.files.items():
             yield f"{name:<9}{path}"
-    yield verdict(result.header, result.footer, causes, ink=ink)
+    yield verdict(result.header, result.footer, causes, style=style)

@@ -27,7 +27,7 @@ class Note:
     text: str
 
 
-class Teller(Protocol):
+class Formatter(Protocol):
     """Formats decoded values as titles, dump parts and JSON, each only when asked for."""
 
     def title(self, entry: "Decoded") -> str:
@@ -47,31 +47,31 @@ class Decoded(Struct, frozen=True, gc=False):
     """One decoded frame, command or record; its title, parts and JSON are computed on demand.
 
     ``offset`` counts from the start of the file or stream, the parts' from that of ``data``.
-    ``value`` is for the teller, which records of a file share.
+    ``value`` is for the formatter, which records of a file share.
     """
 
     kind: str
     offset: int
     data: bytes
     value: object
-    teller: Teller
+    formatter: Formatter
 
     @property
     def title(self) -> str:
         """Return a short title for this value."""
-        return self.teller.title(self)
+        return self.formatter.title(self)
 
     def parts(self) -> Sequence[Part]:
         """Return the fields of this value with their bytes."""
-        return self.teller.parts(self)
+        return self.formatter.parts(self)
 
     def objects(self) -> Sequence[JsonObject]:
         """Return this value as JSON objects."""
-        return self.teller.objects(self)
+        return self.formatter.objects(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TitledFormatter:
     """A decoded value with a fixed title; functions compute its parts and JSON on demand."""
 
     words: str

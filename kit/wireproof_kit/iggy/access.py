@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from wireproof_kit.iggy.identifiers import Rooms
+from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.observe.polled import Head
-from wireproof_kit.iggy.wire.login import Door
+from wireproof_kit.iggy.wire.login import Login
 from wireproof_kit.wire.http import Address
 
 
@@ -15,8 +15,8 @@ class Access:
     """Addresses, login and names shared by all cases; ``head`` returns the current poll header."""
 
     address: Address
-    door: Door
-    rooms: Rooms
+    login: Login
+    identifiers: Identifiers
     head: Callable[[], Head]
     http: Address | None = None
     control: Address | None = None

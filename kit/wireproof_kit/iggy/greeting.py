@@ -8,7 +8,7 @@ from wireproof_kit.iggy.observe.observations import observe
 from wireproof_kit.iggy.wire import requests
 from wireproof_kit.iggy.wire.answers import Answer, Done, Nonsense, Refused, Silent
 from wireproof_kit.iggy.wire.connection import Connection, connected
-from wireproof_kit.iggy.wire.login import Credentials, Door, log_in
+from wireproof_kit.iggy.wire.login import Credentials, Login, log_in
 from wireproof_kit.runner.patience import ANSWER, Patience
 from wireproof_kit.wire.http import Address
 from wireproof_kit.wire.transcript import Transcript
@@ -23,7 +23,7 @@ GREETING_SECONDS = 4.0
 class Greeting:
     """The login method of a target, and the seconds from connecting to the answer of a ping."""
 
-    door: Door
+    login: Login
     seconds: float
 
 
@@ -37,17 +37,17 @@ def greet(address: Address, credentials: Credentials) -> Greeting:
         TargetSilent: it does not answer, or does not let the kit in.
     """
     seconds = pinged(address)
-    door = Door("published", credentials)
+    login = Login("published", credentials)
     with _connection(address, GREETING_SECONDS) as connection:
         answer = connection.ask(requests.request(commands.GET_STREAMS, Nothing()))
         if not isinstance(answer, Refused):
-            return Greeting(door, seconds)
-        login = log_in(connection, credentials, ANSWER)
-    if isinstance(login, Done):
-        return Greeting(Door("tagged", credentials), seconds)
+            return Greeting(login, seconds)
+        entered = log_in(connection, credentials, ANSWER)
+    if isinstance(entered, Done):
+        return Greeting(Login("tagged", credentials), seconds)
     raise TargetSilent(
         f"{_name(address)} asks for a login and answers that of {credentials.name!r} with "
-        f"{observe(login).value}; name the environment variable that holds NAME:PASSWORD with "
+        f"{observe(entered).value}; name the environment variable that holds NAME:PASSWORD with "
         "--auth-env"
     )
 

@@ -11,7 +11,7 @@ PREFIX = "wp_"
 LOWEST, HIGHEST = 1 << 20, 1 << 30
 
 
-class Rooms:
+class Identifiers:
     """Generates identifiers of streams and topics; thread-safe."""
 
     def __init__(self, run_token: str) -> None:

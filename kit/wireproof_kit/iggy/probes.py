@@ -101,7 +101,7 @@ def groups(server: Server) -> Observation:
 def login(server: Server) -> Observation:
     """Log in with name and password: ``ok``, or the observed token."""
     with server.connect(enter=False) as client:
-        return observe(log_in(client, server.access.door.credentials, PUSH))
+        return observe(log_in(client, server.access.login.credentials, PUSH))
 
 
 def headers_length(server: Server) -> Observation:

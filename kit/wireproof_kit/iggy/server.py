@@ -43,7 +43,7 @@ class Server:
         self.access = access
         self.transcript = transcript
         self.patience = patience
-        self.generation: Generation = access.door.generation
+        self.generation: Generation = access.login.generation
         self._own: Connection | None = None
         self._open: list[Connection] = []
         self._topics: list[Topic] = []
@@ -64,7 +64,7 @@ class Server:
         )
         self._open.append(connection)
         if enter:
-            answer = self.access.door.enter(connection, PREPARING)
+            answer = self.access.login.enter(connection, PREPARING)
             if answer is not None and not isinstance(answer, Done):
                 raise ArrangementFailed(f"the login was answered {observe(answer).value}")
         return connection
@@ -87,7 +87,7 @@ class Server:
     def others(self) -> str:
         """Check that a new connection is served: ``others-open``, or the observed failure."""
         with self.connect(enter=False) as other:
-            login = self.access.door.enter(other, PREPARING)
+            login = self.access.login.enter(other, PREPARING)
             if login is None or isinstance(login, Done):
                 return f"others-{other.goes_on()}"
         return {"closed": "others-closed", "silent": "others-stuck"}.get(
@@ -112,7 +112,7 @@ class Server:
         Raises:
             ArrangementFailed: it could not be made.
         """
-        stream = self.access.rooms.stream()
+        stream = self.access.identifiers.stream()
         stream = self._made(stream.apart() if apart else stream)
         self._streams.append(stream)
         return stream
@@ -123,11 +123,11 @@ class Server:
         Raises:
             ArrangementFailed: it could not be made.
         """
-        home = stream or self.access.rooms.shared_stream(
-            lambda: self._made(self.access.rooms.stream())
+        home = stream or self.access.identifiers.shared_stream(
+            lambda: self._made(self.access.identifiers.stream())
         )
-        number = self.access.rooms.topic_number()
-        topic = Topic(home, number, self.access.rooms.topic_name(number), partitions)
+        number = self.access.identifiers.topic_number()
+        topic = Topic(home, number, self.access.identifiers.topic_name(number), partitions)
         self._must("create_topic", commands.CREATE_TOPIC, self.topic_to_create(topic))
         self._topics.append(topic)
         return topic
@@ -277,7 +277,7 @@ class Server:
         """
         if self.access.http is None:
             raise ArrangementFailed("no HTTP address of the target is known; give --http")
-        token = self.access.door.token(self.access.http)
+        token = self.access.login.token(self.access.http)
         return self._http_at(self.access.http, token)
 
     def post(

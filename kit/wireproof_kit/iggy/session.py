@@ -15,7 +15,7 @@ from wireproof_kit.errors import (
 from wireproof_kit.iggy import patience
 from wireproof_kit.iggy.access import Access
 from wireproof_kit.iggy.greeting import GREETING_SECONDS, Greeting, greet, pinged
-from wireproof_kit.iggy.identifiers import Rooms
+from wireproof_kit.iggy.identifiers import Identifiers
 from wireproof_kit.iggy.observe.polled import COUNT, PARTITION_OFFSET_COUNT, Head
 from wireproof_kit.iggy.probes import CAPABILITY_PROBES, READING_PROBES, UNAVAILABLE
 from wireproof_kit.iggy.probes import Probe as ProbeFunction
@@ -41,14 +41,14 @@ class IggySession:
         self._address = (target.host, target.port)
         self._options = options
         self._greeting = greeting
-        self._rooms = Rooms(options.run_token)
+        self._identifiers = Identifiers(options.run_token)
         self._head: Head = COUNT
-        if greeting.door.generation == "tagged":
+        if greeting.login.generation == "tagged":
             self._head = PARTITION_OFFSET_COUNT
         self._access = Access(
             address=self._address,
-            door=greeting.door,
-            rooms=self._rooms,
+            login=greeting.login,
+            identifiers=self._identifiers,
             head=lambda: self._head,
             http=address_of(target.http) if target.http else None,
             control=address_of(target.control) if target.control else None,
@@ -127,12 +127,12 @@ class IggySession:
 
     def fingerprint(self) -> dict[str, str]:
         """Return what identifies the target: the generation it speaks."""
-        generation = self._greeting.door.generation
+        generation = self._greeting.login.generation
         return {"name": f"Iggy, {generation} generation", "generation": generation}
 
     def close(self) -> None:
         """Delete the stream of this run with all its topics."""
-        home = self._rooms.home
+        home = self._identifiers.home
         if home is None or self._options.passing:
             return
         server = self._server(Transcript())

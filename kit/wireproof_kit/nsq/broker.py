@@ -18,7 +18,7 @@ from wireproof_kit.nsq.wire.answers import Answer, Response
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.frames import Header
 from wireproof_kit.nsq.wire.http import HttpAnswer, HttpClient
-from wireproof_kit.nsq.wire.login import Door
+from wireproof_kit.nsq.wire.login import Login
 from wireproof_kit.runner.patience import ANSWER, PUSH, Patience, Wait
 from wireproof_kit.wire import connection as wire
 from wireproof_kit.wire.transcript import Transcript
@@ -31,7 +31,7 @@ WITH_OFFSET = (*ORDERED, names.SUB_ADVANCED.decode())
 
 Identify = Mapping[str, object]
 NO_FIELDS: Identify = MappingProxyType({})
-OPEN = Door()
+OPEN = Login()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Broker:
         length_always: Callable[[], bool] = lambda: False,
         upgrade: Callable[[Topic], HttpAnswer] | None = None,
         seed: int = 0,
-        door: Door = OPEN,
+        login: Login = OPEN,
     ) -> None:
         self.address = address
         self.transcript = transcript
         self.patience = patience
         self.data = data
         self.seed = seed
-        self._door = door
+        self._login = login
         self._http = http
         self._bodies = bodies
         self._order_command = order_command
@@ -93,11 +93,6 @@ class Broker:
         if self._http is None:
             raise ArrangementFailed("no HTTP address of the target is known; give --http")
         return self._http
-
-    @property
-    def has_http(self) -> bool:
-        """Tell whether an HTTP address is known."""
-        return self._http is not None
 
     def connect(
         self,
@@ -127,9 +122,9 @@ class Broker:
         if magic:
             connection.send(frames.magic())
         if identify is None and magic:
-            self._door.enter_unnamed(connection, PREPARING)
+            self._login.enter_unnamed(connection, PREPARING)
         elif identify is not None:
-            answer = self._door.enter(connection, identify, PREPARING)
+            answer = self._login.enter(connection, identify, PREPARING)
             if not isinstance(answer, Response):
                 raise ArrangementFailed(f"IDENTIFY was answered {observe(answer).value}")
             connection.identified = answer

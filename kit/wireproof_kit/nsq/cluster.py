@@ -145,12 +145,12 @@ class Cluster:
         self._order("writable", topic=topic.name, partition=topic.partition, writable="true")
 
     def node_down(self, topic: Topic) -> None:
-        """Stop the node that leads the topic until the case ends."""
+        """Take down the node at the topic's address until the case ends."""
         self._order("node", node=_text(topic.address), state="down")
         self._mends.append(lambda: self.node_up(topic))
 
     def node_up(self, topic: Topic) -> None:
-        """Restart the node that led the topic."""
+        """Bring the node at the topic's address back up."""
         self._order("node", node=_text(topic.address), state="up")
 
     def disable_writes(self, which: str = "all") -> None:

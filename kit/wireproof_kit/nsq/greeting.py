@@ -10,12 +10,12 @@ from wireproof_kit.nsq.topics.topic import Address
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.answers import Nonsense, Response, Silent
 from wireproof_kit.nsq.wire.connection import Connection
-from wireproof_kit.nsq.wire.login import FEATURES, Door
+from wireproof_kit.nsq.wire.login import FEATURES, Login
 from wireproof_kit.runner.patience import PUSH, Patience
 from wireproof_kit.wire.transcript import Transcript
 
 GREETING_SECONDS = 4.0
-OPEN = Door()
+OPEN = Login()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Greeting:
     seconds: float
 
 
-def greet(address: Address, *, seconds: float | None = None, door: Door = OPEN) -> Greeting:
+def greet(address: Address, *, seconds: float | None = None, login: Login = OPEN) -> Greeting:
     """Connect, send the magic and IDENTIFY, and return the answer.
 
     Raises:
@@ -40,7 +40,7 @@ def greet(address: Address, *, seconds: float | None = None, door: Door = OPEN) 
     transcript = Transcript()
     with Connection(sock, transcript=transcript, patience=patience, address=address) as connection:
         connection.send(frames.magic())
-        answer = door.enter(connection, {FEATURES: True}, PUSH)
+        answer = login.enter(connection, {FEATURES: True}, PUSH)
     if isinstance(answer, Response):
         return Greeting(answer.data, time.monotonic() - started)
     name = f"nsq://{address[0]}:{address[1]}"

@@ -34,7 +34,7 @@ from wireproof_kit.nsq.topics.sources import KINDS, Surroundings, TopicMaker
 from wireproof_kit.nsq.topics.topic import Address, Topic
 from wireproof_kit.nsq.wire.connection import Connection
 from wireproof_kit.nsq.wire.http import HttpClient
-from wireproof_kit.nsq.wire.login import Door, open_door
+from wireproof_kit.nsq.wire.login import Login, login_of
 from wireproof_kit.observation import observed
 from wireproof_kit.runner.patience import Patience
 from wireproof_kit.targets.session import Control, Probe, SessionOptions, control_round_trip
@@ -66,9 +66,9 @@ class NsqSession:
     """An open session with an NSQ target; thread-safe."""
 
     def __init__(
-        self, target: Target, options: SessionOptions, greeting: Greeting, door: Door
+        self, target: Target, options: SessionOptions, greeting: Greeting, login: Login
     ) -> None:
-        self._door = door
+        self._login = login
         self.address: Address = (target.host, target.port)
         self.patience = patience.BEFORE_MEASURING
         if options.timeout is not None:
@@ -152,7 +152,7 @@ class NsqSession:
         """Make a control round trip on a new connection."""
 
         def trip(seconds: float) -> float:
-            return greet(self.address, seconds=seconds, door=self._door).seconds
+            return greet(self.address, seconds=seconds, login=self._login).seconds
 
         return control_round_trip(trip, self.patience)
 
@@ -221,7 +221,7 @@ class NsqSession:
             length_always=self._length_always,
             upgrade=lambda topic: self._maker.upgrade(topic, transcript),
             seed=self._options.seed,
-            door=self._door,
+            login=self._login,
         )
 
     def _lookup_for(self, transcript: Transcript) -> LookupClient:
@@ -269,7 +269,7 @@ class NsqSession:
             transcript=Transcript(),
             patience=patience.BEFORE_MEASURING,
             bodies=Bodies(""),
-            door=self._door,
+            login=self._login,
         ).connect(identify=None)
 
     def _order_command(self) -> str:
@@ -312,7 +312,7 @@ class NsqSession:
 
     def _round_trip(self) -> float:
         try:
-            return greet(self.address, door=self._door).seconds
+            return greet(self.address, login=self._login).seconds
         except (TargetUnreachable, TargetSilent):
             return GREETING_SECONDS
 
@@ -330,24 +330,24 @@ def open_session(target: Target, options: SessionOptions) -> NsqSession:
             let the kit in.
         UsageFault: what the user gave for TLS or AUTH cannot be used.
     """
-    door = open_door(target)
+    login = login_of(target)
     servers = lookup_addresses(target)
     if target.host:
-        greeting = _let_in(target, door)
+        greeting = _let_in(target, login)
         if servers:
             check_servers(servers)
-        return NsqSession(target, options, greeting, door)
+        return NsqSession(target, options, greeting, login)
     found = [_found(target, node) for node in discover(servers)]
     for here in found[:-1]:
         with contextlib.suppress(TargetUnreachable):
-            return NsqSession(here, options, _let_in(here, door), door)
+            return NsqSession(here, options, _let_in(here, login), login)
     here = found[-1]
-    return NsqSession(here, options, _let_in(here, door), door)
+    return NsqSession(here, options, _let_in(here, login), login)
 
 
-def _let_in(target: Target, door: Door) -> Greeting:
-    greeting = greet((target.host, target.port), door=door)
-    if door.secret is None and json_object(greeting.data).get("auth_required") is True:
+def _let_in(target: Target, login: Login) -> Greeting:
+    greeting = greet((target.host, target.port), login=login)
+    if login.secret is None and json_object(greeting.data).get("auth_required") is True:
         raise TargetSilent(
             f"nsq://{target.host}:{target.port} asks for AUTH; name the environment variable "
             "that holds the secret with --auth-env"

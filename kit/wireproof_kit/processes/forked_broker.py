@@ -68,7 +68,7 @@ class BrokerForkServer:
     def reference(
         self, options: Sequence[str] = (), *, parent: str | None = None
     ) -> Generator[str, None, None]:
-        """Start a reference with these options and return it; its data lie in ``parent``.
+        """Start a reference with these options and yield its URL; its data lie in ``parent``.
 
         Raises:
             TargetUnreachable: it did not say in time that it is ready.

@@ -7,7 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, TypeAlias, TypeVar
 
-from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, Heading, JsonObject, Told
+from wireproof_kit.decoding.decoded import (
+    Broken,
+    Decoded,
+    Entry,
+    Heading,
+    JsonObject,
+    TitledFormatter,
+)
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.iggy.decoding.annotation import STATUS_NAMES, fault_parts, parts_of
 from wireproof_kit.iggy.decoding.values import message_object, message_title, plain
@@ -233,7 +240,11 @@ def _request(start: int, request: Request, *, generation: Generation) -> Entry:
     title = f"{command}   {_count(value)}".rstrip()
     parts = partial(_framed_parts, _head(REQUEST, data), schema, request.payload)
     return Decoded(
-        "request", start, data, None, Told(title, parts, partial(_asked, command, value))
+        "request",
+        start,
+        data,
+        None,
+        TitledFormatter(title, parts, partial(_asked, command, value)),
     )
 
 
@@ -272,7 +283,7 @@ def _response(start: int, response: Response, *, generation: Generation) -> Entr
         title = f"0 ok   {_count(polled)}"
         parts = partial(_framed_parts, _head(RESPONSE, data), schema, response.body)
         objects = partial(_delivered, polled)
-    return Decoded("response", start, data, None, Told(title, parts, objects))
+    return Decoded("response", start, data, None, TitledFormatter(title, parts, objects))
 
 
 def _polled(schema: Schema[PolledMessages], response: Response) -> PolledMessages | None:
@@ -306,7 +317,9 @@ def _message(schema: Schema[Message], start: int, message: Message) -> Entry:
         return [{"position": start, "size": len(data), **message_object(message)}]
 
     parts = partial(_parts, schema, data)
-    return Decoded("message", start, data, None, Told(message_title(message), parts, objects))
+    return Decoded(
+        "message", start, data, None, TitledFormatter(message_title(message), parts, objects)
+    )
 
 
 def _parts(schema: Schema[T], data: bytes) -> list[Part]:

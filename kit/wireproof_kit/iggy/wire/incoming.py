@@ -1,4 +1,4 @@
-"""Splits the bytes of one connection into responses, with a limit on their number.
+"""Splits the bytes of one connection into responses, with a limit on the bytes received.
 
 A target owes a case what the case sent, told in polls, and small answers beside it. So the bounds
 grow with what was sent, and a target that never stops costs little of either memory or time.

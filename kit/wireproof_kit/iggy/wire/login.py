@@ -35,7 +35,7 @@ class Credentials:
 
 
 @dataclass(slots=True)
-class Door:
+class Login:
     """Logs connections in; a server of the published generation needs no login."""
 
     generation: Generation = "published"

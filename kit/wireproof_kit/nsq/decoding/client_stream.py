@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, Told
+from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
 from wireproof_kit.decoding.printable import clipped, printable
 from wireproof_kit.nsq.decoding.annotation import fault_parts, parts_of, text_of
 from wireproof_kit.nsq.decoding.byte_source import CHUNK, LIMIT, ByteSource
@@ -68,7 +68,11 @@ def _magic() -> Decoded:
     parts = [Part(0, len(names.MAGIC), "magic")]
     fields: JsonObject = {"kind": "magic", "offset": 0, "length": len(names.MAGIC)}
     return Decoded(
-        "magic", 0, names.MAGIC, None, Told("version 2", lambda: parts, lambda: [fields])
+        "magic",
+        0,
+        names.MAGIC,
+        None,
+        TitledFormatter("version 2", lambda: parts, lambda: [fields]),
     )
 
 
@@ -88,7 +92,11 @@ def _command(start: int, command: Command) -> Entry:
     kind = "message" if isinstance(line.value, CommandLine) and published(command) else "command"
     parts = partial(_parts, command)
     return Decoded(
-        kind, start, data, None, Told(title, parts, partial(_objects, start, len(data), command))
+        kind,
+        start,
+        data,
+        None,
+        TitledFormatter(title, parts, partial(_objects, start, len(data), command)),
     )
 
 

@@ -64,10 +64,10 @@ def source_records(source: ByteSource, schema: Records, origin: Origin) -> Itera
 
 def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iterator[Batch]:
     """Yield the records of a source, followed by a broken one if there is one."""
-    teller = RecordTeller(schema, origin)
+    formatter = RecordFormatter(schema, origin)
     while source.peek(1):
         records, pieces, starts = take_many(source, schema)
-        yield list(map(Decoded, repeat("message"), starts, pieces, records, repeat(teller)))
+        yield list(map(Decoded, repeat("message"), starts, pieces, records, repeat(formatter)))
         if not source.peek(1):
             return
         start = source.offset
@@ -76,7 +76,7 @@ def _source_records(source: ByteSource, schema: Records, origin: Origin) -> Iter
             yield [taken]
             return
         record, data = taken
-        yield [Decoded("message", start, data, record, teller)]
+        yield [Decoded("message", start, data, record, formatter)]
 
 
 def _directory_records(directory: Path, schema: Records) -> Iterator[Batch]:
@@ -163,7 +163,7 @@ def _gap(file: StoredFile, due: int, offset: int) -> Broken:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordTeller:
+class RecordFormatter:
     """Formats the records of one source as titles, dump parts and JSON."""
 
     schema: Records

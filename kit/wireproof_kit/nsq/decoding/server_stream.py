@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
-from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, Told
+from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
 from wireproof_kit.decoding.printable import clipped
 from wireproof_kit.nsq.decoding.annotation import FRAME_TYPES, parts_of, text_of
 from wireproof_kit.nsq.decoding.byte_source import ByteSource, broken, take_value
@@ -119,7 +119,7 @@ def _message(start: int, frame: ServerFrame, data: bytes, deliveries: Deliveries
 
     title = f"internal_id {message.internal_id}   trace_id {message.trace_id}"
     parts = partial(_parts, data, inner=partial(spans, schema, frame.data))
-    return Decoded("message", start, data, None, Told(title, parts, objects))
+    return Decoded("message", start, data, None, TitledFormatter(title, parts, objects))
 
 
 def _error(start: int, frame: ServerFrame, data: bytes) -> Decoded:
@@ -129,7 +129,9 @@ def _error(start: int, frame: ServerFrame, data: bytes) -> Decoded:
         text = frame.data.decode("utf-8", "replace")
         return [{**_head("error", start, len(data)), "code": code, "text": text}]
 
-    return Decoded("error", start, data, None, Told(code, partial(_parts, data), objects))
+    return Decoded(
+        "error", start, data, None, TitledFormatter(code, partial(_parts, data), objects)
+    )
 
 
 def _response(start: int, frame: ServerFrame, data: bytes) -> Decoded:
@@ -139,7 +141,9 @@ def _response(start: int, frame: ServerFrame, data: bytes) -> Decoded:
         return [{**head, "text": text, "data_hex": frame.data.hex()}]
 
     title = clipped(text_of(frame.data[:SHOWN]), SHOWN)
-    return Decoded("response", start, data, None, Told(title, partial(_parts, data), objects))
+    return Decoded(
+        "response", start, data, None, TitledFormatter(title, partial(_parts, data), objects)
+    )
 
 
 def _trace_response(start: int, frame: ServerFrame, data: bytes) -> Decoded | None:
@@ -161,7 +165,7 @@ def _trace_response(start: int, frame: ServerFrame, data: bytes) -> Decoded | No
 
     title = f"internal_id {trace.internal_id}   trace_id {trace.trace_id}"
     parts = partial(_parts, data, inner=partial(spans, TRACE_RESPONSE, frame.data))
-    return Decoded("trace response", start, data, None, Told(title, parts, objects))
+    return Decoded("trace response", start, data, None, TitledFormatter(title, parts, objects))
 
 
 def _head(kind: str, start: int, length: int) -> dict[str, JsonValue]:

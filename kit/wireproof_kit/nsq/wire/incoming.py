@@ -1,4 +1,4 @@
-"""Splits the bytes of one connection into frames, with a limit on their number."""
+"""Splits the bytes of one connection into frames, with a limit on the bytes received."""
 
 from typing import Final
 

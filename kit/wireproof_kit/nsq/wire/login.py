@@ -30,7 +30,7 @@ _OTHER_HOST = (62, 63, 64)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Login:
     """Logs connections in; without TLS context and secret it only sends IDENTIFY."""
 
     context: ssl.SSLContext | None = None
@@ -104,7 +104,7 @@ class Door:
             raise ArrangementFailed(f"OK was due after the TLS handshake, {seen} came")
 
 
-def open_door(target: Target) -> Door:
+def login_of(target: Target) -> Login:
     """Return the login for the files and the environment variable that the user named.
 
     Raises:
@@ -115,10 +115,10 @@ def open_door(target: Target) -> Door:
     if not target.tls:
         if given:
             raise UsageFault(f"--{given[0]} is there without --tls; give both")
-        return Door(None, secret)
+        return Login(None, secret)
     if target.key is not None and target.cert is None:
         raise UsageFault("--key is there without --cert; give both")
-    return Door(_context(target), secret)
+    return Login(_context(target), secret)
 
 
 def _context(target: Target) -> ssl.SSLContext:

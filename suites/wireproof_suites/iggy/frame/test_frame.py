@@ -148,7 +148,7 @@ def test_trailing(server: Server, topic: Topic, what: str, size: int) -> Observa
 def test_login(server: Server) -> Observation:
     """A login with the right user name and password is answered with status OK."""
     with server.connect(enter=False) as connection:
-        answer = log_in(connection, server.access.door.credentials, PUSH)
+        answer = log_in(connection, server.access.login.credentials, PUSH)
 
         return observe(answer, then=connection.goes_on())
 
@@ -157,7 +157,7 @@ def test_login(server: Server) -> Observation:
 @pytest.mark.parametrize("part", ["password", "name"])
 def test_wrong_login(server: Server, part: str) -> Observation:
     """A login with a wrong user name or password is refused."""
-    right = server.access.door.credentials
+    right = server.access.login.credentials
     wrong = {
         "password": Credentials(right.name, right.password + "x"),
         "name": Credentials("wp_nobody", right.password),

@@ -85,7 +85,7 @@ def test_no_partitions(server: Server, ask: str) -> Observation:
 def test_taken_stream(server: Server, taken: str) -> Observation:
     """Creating a stream with a number or name already in use is refused."""
     stream = server.new_stream()
-    other = server.access.rooms.stream()
+    other = server.access.identifiers.stream()
     names = {
         "number": (stream.number, other.name),
         "name": (other.number, stream.name),
@@ -101,9 +101,9 @@ def test_taken_topic(server: Server, taken: str) -> Observation:
     """Creating a topic with a number or name already in use is refused."""
     stream = server.new_stream()
     topic = server.new_topic(stream=stream)
-    number = server.access.rooms.topic_number()
+    number = server.access.identifiers.topic_number()
     names = {
-        "number": (topic.number, server.access.rooms.topic_name(number)),
+        "number": (topic.number, server.access.identifiers.topic_name(number)),
         "name": (number, topic.name),
         "name-in-upper-case": (number, topic.name.upper()),
     }
@@ -145,7 +145,7 @@ def test_partition_width(server: Server, topic: Topic, width: int) -> Observatio
 @pytest.mark.parametrize("wrong", ["number-0", "no-name", "slash", "too-long"])
 def test_invalid_stream(server: Server, wrong: str) -> Observation:
     """Creating a stream with number 0 or an illegal name is refused."""
-    right = server.access.rooms.stream()
+    right = server.access.identifiers.stream()
     numbers = {"number-0": 0}
     names = {"no-name": "", "slash": f"{right.name}/a", "too-long": right.name.ljust(256, "a")}
     stream = Stream(numbers.get(wrong, right.number), names.get(wrong, right.name))
