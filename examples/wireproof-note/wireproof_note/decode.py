@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from wireproof.commands.protocol_decode import Decoder, Source
-from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, Told
+from wireproof_kit.decoding.decoded import Broken, Decoded, Entry, JsonObject, TitledFormatter
 from wireproof_kit.wire.outgoing import from_grammar
 from wireproof_note.frame import FRAME, NAMES, Frame, Frames
 from wireproof_spec.stream import NeedMore
@@ -32,8 +32,10 @@ def _decode(source: Source) -> Iterator[Entry]:
         while not isinstance(frame := reader.next(), NeedMore):
             built = from_grammar(FRAME, frame)
             kind = NAMES.get(frame.kind, "unknown")
-            told = Told(kind, partial(tuple, built.parts), partial(_objects, frame))
-            yield Decoded(kind, reader.offset - len(built.data), built.data, frame, told)
+            formatter = TitledFormatter(
+                kind, partial(tuple, built.parts), partial(_objects, frame)
+            )
+            yield Decoded(kind, reader.offset - len(built.data), built.data, frame, formatter)
         reader.finish()
     except WireError as error:
         yield Broken(error.offset, data[reader.offset :], error, tuple)

@@ -10,10 +10,10 @@ from wireproof_kit.fuzz.driver import (
     Answer,
     End,
     Expectation,
-    GroundsOptions,
+    FuzzSessionOptions,
     Health,
+    Oracle,
     Owed,
-    Referee,
     Sentinel,
     Trouble,
 )
@@ -68,7 +68,7 @@ class Answers:
         return [Answer(NAMES.get(each[:1][0], "?") if each else "?", each) for each in frames]
 
 
-class Oracle(Referee):
+class NoteOracle(Oracle):
     """What a server owes for any bytes."""
 
     def __init__(self, address: tuple[str, int]) -> None:
@@ -126,12 +126,12 @@ class Neighbour(Health):
         self._notebook.close()
 
 
-def open_grounds(target: Target, options: GroundsOptions) -> OpenTarget:
+def open_fuzz_session(target: Target, options: FuzzSessionOptions) -> OpenTarget:
     """Open a target for the fuzzer."""
     session = NoteSession(
         target, SessionOptions(0, options.token, options.timeout_s, patience=options.patience)
     )
-    oracle, health = Oracle(session.address), Neighbour(session)
+    oracle, health = NoteOracle(session.address), Neighbour(session)
     return OpenTarget(
         session, oracle, health, {}, lambda choice: made(GRAMMAR, choice), lambda leave: None
     )

@@ -73,8 +73,9 @@ class ForkServer:
         request = json.loads(message)
         brokers = self._clients[client]
         if request["do"] == "start":
-            answer: int | None = self._fork(request, files[0])
-            brokers[cast(int, answer)] = None
+            pid = self._fork(request, files[0])
+            brokers[pid] = None
+            answer: int | None = pid
             os.close(files[0])
         else:
             answer = _exit_code(request["pid"], brokers)
