@@ -140,7 +140,7 @@ def test_truncated_poll(server: Server, topic: Topic, at: int) -> Observation:
 @case("iggy/frame/malformed-send", clause="iggy.frame.malformed")
 @pytest.mark.parametrize("change", SENDS.values(), ids=SENDS)
 def test_malformed_send(server: Server, topic: Topic, change: Change) -> Observation:
-    """A send request with contradictory fields is refused, and nothing is stored."""
+    """A send request whose fields contradict each other is refused; nothing is stored."""
     right = server.send_request(topic, MESSAGE)
 
     return _refused_and_absent(server, topic, change(right))

@@ -72,7 +72,7 @@ def test_checksum(server: Server, topic: Topic, payload: bytes) -> Observation:
 
 @case("iggy/json/state", clause="iggy.state.names")
 def test_state(server: Server, topic: Topic) -> Observation:
-    """A JSON message has the state "available" unless the state was changed."""
+    """A message polled over HTTP has the state "available" unless its state was changed."""
     polled = _posted(server, topic, *SENT)
 
     return each_field(polled, SENT, "state", lambda _: STATES[AVAILABLE], word="available")
@@ -81,7 +81,7 @@ def test_state(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/state-set", clause="iggy.state.names", needs=("control",))
 @pytest.mark.parametrize("state", EVERY_STATE.values(), ids=EVERY_STATE)
 def test_state_set(server: Server, topic: Topic, state: int) -> Observation:
-    """A message with a changed state is polled with that state's JSON name, or withheld."""
+    """A message whose stored state was changed is polled with that state's name, or withheld."""
     sent = numbered(1)
     before = _posted(server, topic, *sent)
     if not before.objects:

@@ -90,7 +90,7 @@ def test_changed_later(server: Server, topic: Topic) -> Observation:
     waiting=True,
 )
 def test_unknown_state_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls of messages in undefined states return the same result for seconds."""
+    """Repeated polls of messages with an undefined state return the same result for seconds."""
     fewer = observe_fewer(server.sent_and_polled(topic, *numbered(5)), 5)
     if fewer is not None:
         return fewer

@@ -39,7 +39,7 @@ def test_publish_to_a_follower(
 def test_publish_with_header_to_a_follower(
     broker: Broker, cluster: Cluster, replicated_ext_topic: Topic
 ) -> Observation:
-    """A node refuses messages with a header for a partition it does not lead."""
+    """A node refuses PUB_EXT for a partition that it does not lead."""
     topic = cluster.elsewhere(replicated_ext_topic)
     return ask_at(broker, topic, frames.pub_ext(topic, {"k": "v"}, broker.unique_body()))
 

@@ -42,7 +42,7 @@ def test_body_length(broker: Broker, ext_topic: Topic, length: int) -> Observati
 def test_header_and_body_length(
     broker: Broker, ext_topic: Topic, header_length: int, length: int
 ) -> Observation:
-    """A body is delivered whole after a header of any length."""
+    """A body is delivered whole after a JSON extension header of any length."""
     body = broker.unique_body().ljust(length, b".")
     return deliver(broker, ext_topic, body, header=header_of(header_length))
 

@@ -100,7 +100,7 @@ def test_no_header_but_trace_id(broker: Broker, ext_topic: Topic) -> Observation
 
 @case("nsq/consume/no-header-batch", clause="ext.consume.no-header", waiting=True)
 def test_no_header_in_batch(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """On an ext topic, MPUB messages are delivered as sent, without a header."""
+    """On an ext topic, messages sent by MPUB are delivered as sent, with no JSON header."""
     messages: list[Sent] = [(None, broker.unique_body()) for _ in range(3)]
     with (
         broker.subscribe(fresh_ext_topic) as consumer,

@@ -77,7 +77,7 @@ def test_bad_topic(lookup: LookupClient, new_topic_name: str, pattern: str) -> O
 def test_bad_parameter(
     lookup: LookupClient, new_topic_name: str, parameters: dict[str, str]
 ) -> Observation:
-    """Creating a topic with a missing, non-numeric or out-of-range parameter is refused."""
+    """/topic/create with a missing, non-numeric or out-of-range parameter is refused."""
     return observe_http(create(lookup, new_topic_name, **parameters))
 
 
@@ -172,7 +172,7 @@ def test_channels_not_made(
 
 @case("nsq/create/again", clause="ext.create.again")
 def test_again(lookup: LookupClient, new_topic_name: str) -> Observation:
-    """Repeating the same creation request succeeds."""
+    """Repeating the same request to create a topic succeeds."""
     create(lookup, new_topic_name, **ONE)
 
     return observe_word(create(lookup, new_topic_name, **ONE))

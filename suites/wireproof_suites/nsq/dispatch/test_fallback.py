@@ -60,7 +60,7 @@ def test_not_to_another_tag(broker: Broker, fresh_ext_topic: Topic) -> Observati
 
 @case("nsq/dispatch/other-tag-alone", clause="ext.dispatch.never-other-tag", waiting=True)
 def test_other_tag_alone(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A client alone on the channel receives no messages of a tag it does not desire."""
+    """A client that desires one tag gets no messages of another, even alone on its channel."""
     channel = channel_of(broker, fresh_ext_topic)
     other = channel.join("other-tag", tag=OTHER_TAG)
     bodies = channel.publish(TAG, count=3)

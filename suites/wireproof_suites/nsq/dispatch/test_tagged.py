@@ -134,7 +134,7 @@ def test_spellings(broker: Broker, fresh_ext_topic: Topic) -> Observation:
 
 @case("nsq/dispatch/escapes", clause="ext.dispatch.to-matching", waiting=True)
 def test_escapes_in_a_tag(broker: Broker, fresh_ext_topic: Topic) -> Observation:
-    """A tag of unusual characters is recognised in any JSON spelling."""
+    """A dispatch tag of unusual characters is matched however the JSON header spells it."""
     with broker.connect(identify=None, topic=fresh_ext_topic) as client:
         answer = observe(client.ask(identify(desired_tag=ESCAPED_TAG, extend_support=True)))
         if answer.value.startswith("error:"):

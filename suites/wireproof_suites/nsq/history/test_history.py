@@ -41,7 +41,7 @@ def test_tagged_channel_with_time_outs(broker: Broker, fresh_ext_topic: Topic) -
 
 @case("nsq/history/ordered", clause="smart.history.order", waiting=True)
 def test_ordered_channel(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """Random client activity on an ordered channel keeps the publish order."""
+    """An ordered channel keeps the publish order through random FIN, REQ and reconnects."""
     return play(broker, fresh_ordered_topic, Kind(ordered=True), SHORT)
 
 

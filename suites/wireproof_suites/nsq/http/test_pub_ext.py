@@ -136,7 +136,7 @@ def test_text_in_ext(broker: Broker, ext_topic: Topic, text: str) -> Observation
 @case("nsq/http/number", clause="ext.http.value-exact")
 @pytest.mark.parametrize("header", NUMBERS.values(), ids=NUMBERS)
 def test_number_in_ext(broker: Broker, ext_topic: Topic, header: bytes) -> Observation:
-    """A number in ext, if accepted, is delivered with the same value."""
+    """A number in the JSON header, if accepted, is delivered with the same value."""
     return post_and_read(broker, ext_topic, ext=header, due=header, headers=())
 
 

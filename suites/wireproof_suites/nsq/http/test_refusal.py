@@ -92,7 +92,7 @@ def test_without_ext(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/http/ext-empty", clause="ext.http.ext-missing")
 def test_empty_ext(broker: Broker, ext_topic: Topic) -> Observation:
-    """POST /pub_ext with an empty ext parameter is refused or answered OK."""
+    """POST /pub_ext with an empty ext parameter is refused with an HTTP error or answered OK."""
     return observe_http(post(broker, ext_topic, broker.unique_body(), ext=b""))
 
 

@@ -25,7 +25,7 @@ ASKED = "true"
 def test_metainfo(
     broker: Broker, lookup: LookupClient, shared_partitioned_topic: Topic, access: str, v1: bool
 ) -> Observation:
-    """With metainfo=true, meta has the topic's number of partitions and replicas."""
+    """/lookup with metainfo=true tells the topic's number of partitions and replicas in meta."""
     topic = shared_partitioned_topic
     with_channel(broker, topic)
 
@@ -131,7 +131,7 @@ def test_no_extend_support(lookup: LookupClient, plain_topic: Topic, v1: bool) -
 def test_extend_support_after_upgrade(
     broker: Broker, lookup: LookupClient, upgradable_topic: Topic
 ) -> Observation:
-    """After a topic is upgraded, its meta has extend_support true."""
+    """After a topic is upgraded to extend support, its lookup meta has extend_support true."""
     broker.upgrade(upgradable_topic)
 
     def extend() -> Observation:

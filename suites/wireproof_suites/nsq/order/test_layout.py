@@ -81,7 +81,7 @@ def test_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
 
 @case("nsq/order/offset-of-a-queue", clause="smart.order.layout", waiting=True)
 def test_numbers(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
-    """The offset and size sent to an ordered client are plausible for a short queue."""
+    """The offset and size sent to an ordered client lie within the bounds of a short queue."""
     client = open_consumer(broker, fresh_ordered_topic)
     bodies = publish(broker, fresh_ordered_topic, 3)
     deliveries = read_firsts(client, bodies)

@@ -115,7 +115,7 @@ def test_header_beyond_the_frame(
 @case("nsq/parser/frame-too-short", clause="ext.parser.header-beyond-frame")
 @pytest.mark.parametrize("size", TOO_SHORT.values(), ids=TOO_SHORT)
 def test_frame_shorter_than_its_header(broker: Broker, ext_topic: Topic, size: int) -> Observation:
-    """A frame whose size field ends before its header does is refused at once."""
+    """A PUB_EXT frame whose declared size ends inside its JSON header is refused at once."""
     with broker.connect(topic=ext_topic) as client:
         answer = client.ask(sized(pub_ext(ext_topic, HEADER, BLANKS), size))
 

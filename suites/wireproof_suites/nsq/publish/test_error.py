@@ -119,7 +119,7 @@ def test_code_for_a_bad_header(broker: Broker, ext_topic: Topic) -> Observation:
 
 @case("nsq/publish/error-code/trace-id", clause="ext.publish.error-same-as-pub")
 def test_code_for_a_bad_trace_id(broker: Broker, ext_topic: Topic) -> Observation:
-    """PUB_EXT, if it refuses a non-numeric trace id, uses a PUB or real-broker error code."""
+    """PUB_EXT refuses a non-numeric trace id, if at all, as PUB errors or INVALID_TRACE_ID."""
     return answer_to(
         broker, ext_topic, pub_ext(ext_topic, {TRACE_ID: "abc"}, broker.unique_body())
     )
