@@ -81,6 +81,7 @@ def test_every_option_reaches_the_request() -> None:
     assert made == RunRequest(plan, engine, 2, Path("d.toml"), Path("b"), allow_unstable=True)
 
 
+@pytest.mark.process
 def test_a_restart_command_is_run_and_repeated() -> None:
     made = request(Named("nsq://a:1"), restart="true")
 

@@ -45,6 +45,7 @@ def asked(*selection: str, **claims: bool) -> RunPlan:
     return RunPlan(REFERENCE, protocol="nsq", selection=selection, claims=claims, seed=1)
 
 
+@pytest.mark.process
 def test_listeners_and_the_bundle_are_told_every_case_in_order(tmp_path: Path) -> None:
     told, bundle = Told(), tmp_path / "b.jsonl"
 
@@ -57,6 +58,7 @@ def test_listeners_and_the_bundle_are_told_every_case_in_order(tmp_path: Path) -
     assert (records.footer.exit, records.footer.interrupted) == (0, False)
 
 
+@pytest.mark.process
 def test_a_stopped_run_says_so() -> None:
     told = Told(stops_after=2)
 
@@ -66,6 +68,7 @@ def test_a_stopped_run_says_so() -> None:
     assert (records.footer.exit, records.footer.interrupted) == (130, True)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("maxfail", [1, 3])
 def test_enough_failures_end_a_run(maxfail: int) -> None:
     told = Told()

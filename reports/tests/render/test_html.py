@@ -323,6 +323,7 @@ onload = () => {{
 </script>"""
 
 
+@pytest.mark.process
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_browser_shows_it_without_sideways_scrolling_and_filters_it(
     bundle: Path, tmp_path: Path

@@ -28,7 +28,10 @@ SHOWN = {
     "evidence": "matrix",
 }
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
 
 
 @pytest.fixture(scope="module")
