@@ -31,11 +31,11 @@ def test_text(capture: Capture, document_name: str) -> Observation:
 
 @case("oms/extension-header/delivery-count", clause="oms.extension-header.delivery-count")
 def test_delivery_count(capture: Capture, document_name: str) -> Observation:
-    """The attribute deliveryCount is not negative."""
+    """The attribute deliveryCount, if present, is not negative."""
     return capture.observe(document_name, "oms.extension-header.delivery-count")
 
 
 @case("oms/extension-header/expiry", clause="oms.extension-header.expiry")
 def test_expiry(capture: Capture, document_name: str) -> Observation:
-    """The expireTime of a message does not lie between its birth time and its due time."""
+    """The expireTime, if present, does not lie between the birth time and the due time."""
     return capture.observe(document_name, "oms.extension-header.expiry")

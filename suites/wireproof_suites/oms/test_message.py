@@ -31,7 +31,7 @@ def test_properties(capture: Capture, document_name: str) -> Observation:
 
 @case("oms/message/data", clause="oms.message.data")
 def test_data(capture: Capture, document_name: str) -> Observation:
-    """The data of a message is of type Binary."""
+    """The data of a message, if present, is of type Binary."""
     return capture.observe(document_name, "oms.message.data")
 
 
@@ -55,7 +55,7 @@ def test_born_host(capture: Capture, document_name: str) -> Observation:
 
 @case("oms/message/qos", clause="oms.message.qos")
 def test_qos(capture: Capture, document_name: str) -> Observation:
-    """The qos field of a message header is 0, 1 or 2."""
+    """The qos field of a message header, if present, is 0, 1 or 2."""
     return capture.observe(document_name, "oms.message.qos")
 
 
@@ -67,5 +67,5 @@ def test_destination(capture: Capture, document_name: str) -> Observation:
 
 @case("oms/message/compression", clause="oms.message.compression")
 def test_compression(capture: Capture, document_name: str) -> Observation:
-    """The compression field of a message header is a String."""
+    """The compression field of a message header, if present, is a String."""
     return capture.observe(document_name, "oms.message.compression")

@@ -98,7 +98,7 @@ def test_error_object(server: Server, topic: Topic, absent: str) -> Observation:
 @case("iggy/http/error-object/told", clause="iggy.http.errors")
 @pytest.mark.parametrize("absent", ["stream", "topic"])
 def test_error_when_asked(server: Server, topic: Topic, absent: str) -> Observation:
-    """An HTTP GET of an unknown stream or topic returns an error."""
+    """An HTTP GET of an unknown stream or topic returns status 404."""
     paths = {
         "stream": (f"/streams/{ABSENT}", STREAM_ID_NOT_FOUND),
         "topic": (f"/streams/{topic.stream.number}/topics/{ABSENT}", TOPIC_ID_NOT_FOUND),
@@ -129,7 +129,7 @@ def test_error_by_name(server: Server, topic: Topic, absent: str) -> Observation
 
 @case("iggy/http/error-count", clause="iggy.http.errors")
 def test_error_count(server: Server, topic: Topic) -> Observation:
-    """An HTTP poll with a count of 0 returns an error."""
+    """An HTTP poll with a count of 0 returns the error invalid_messages_count."""
     return _error(server.get(topic, count=0).answer, INVALID_MESSAGES_COUNT)
 
 

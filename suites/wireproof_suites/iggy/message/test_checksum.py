@@ -101,7 +101,7 @@ def test_id_is_not_covered(server: Server, topic: Topic) -> Observation:
 @case("iggy/checksum/payload-changed", clause="iggy.checksum.when-stored")
 @pytest.mark.parametrize("bit", BITS.values(), ids=BITS)
 def test_payload_changed(server: Server, topic: Topic, bit: int) -> Observation:
-    """If a stored payload is altered, the polled payload no longer matches its checksum."""
+    """If a stored payload is altered, a poll returns the original checksum, or an error."""
     sent = message(b"orders_data")
     server.sent(topic, sent)
     if not is_done(server.control.flip(topic, 0, bit)):

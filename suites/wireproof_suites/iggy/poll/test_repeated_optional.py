@@ -37,7 +37,7 @@ POSTED: dict[str, dict[str, object]] = {
 
 @case("iggy/poll/again-later/width", clause="iggy.poll.again", waiting=True)
 def test_width_later(server: Server, topic: Topic) -> Observation:
-    """Repeated polls return header values of a wrong size the same way for seconds."""
+    """Header values of a wrong size are refused, or polled the same way for seconds."""
     taken = _sent_one_by_one(server, topic)
     first = server.polled(topic, taken + 1)
     fewer = observe_fewer(first, taken + 1)
@@ -50,7 +50,7 @@ def test_width_later(server: Server, topic: Topic) -> Observation:
 
 @case("iggy/json/again-later/width", clause="iggy.poll.again", needs=("http",), waiting=True)
 def test_json_width_later(server: Server, topic: Topic) -> Observation:
-    """Repeated HTTP polls return header values of a wrong size the same way for seconds."""
+    """Header values of a wrong size are refused, or polled over HTTP the same way for seconds."""
     taken = _sent_one_by_one(server, topic)
     first = server.got(topic, taken + 1)
     fewer = observe_fewer_json(first, taken + 1)
@@ -91,7 +91,7 @@ def test_json_repeated_id_later(server: Server, topic: Topic) -> Observation:
 @case("iggy/json/again-later/posted", clause="iggy.poll.again", needs=("http",), waiting=True)
 @pytest.mark.parametrize("posted", POSTED.values(), ids=POSTED)
 def test_posted_later(server: Server, topic: Topic, posted: dict[str, object]) -> Observation:
-    """Repeated polls over TCP and HTTP return empty headers and payloads the same way."""
+    """Posted empty headers or payloads are refused, or polled the same way for seconds."""
     is_taken = is_success(server.post(topic, message(PAYLOAD), posted))
     server.sent(topic, message(SENTINEL))
     due = 3 if is_taken else 1

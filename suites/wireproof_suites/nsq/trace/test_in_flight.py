@@ -32,7 +32,7 @@ def test_of_another(broker: Broker, fresh_plain_topic: Topic, say: Acknowledge) 
 
 @case("nsq/trace/touch", clause="smart.message-id.touch", waiting=True)
 def test_touch_alone(broker: Broker, fresh_plain_topic: Topic) -> Observation:
-    """A touched message is redelivered one full timeout after TOUCH, and not earlier."""
+    """A touched message is redelivered no earlier than one full timeout after TOUCH."""
     return touch_and_wait(broker, fresh_plain_topic)
 
 

@@ -77,7 +77,7 @@ def test_subscribe_with_support(
 
 @case("nsq/upgrade/subscribe-without", clause="ext.upgrade.subscribe-rules", waiting=True)
 def test_subscribe_without_support(broker: Broker, upgradable_topic: Topic) -> Observation:
-    """After an upgrade, a client without extend_support is refused."""
+    """After an upgrade, a subscription without extend_support is refused."""
     topic = upgrade(broker, upgradable_topic)
     if topic is None:
         return NOT_UPGRADED
