@@ -1,13 +1,15 @@
 r"""JSON documents of the protocols, checked by JSON Schemas (Draft 2020-12).
 
-A schema's name is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Its
-patterns end in `$(?!\n)`, since Python's `$` alone lets a line feed follow.
+A schema's name is its protocol and file: `nsq/ext-header` lies in `nsq/json_schemas/`. Those of
+the driver protocol are called `driver/…`. Patterns end in `$(?!\n)`, since Python's `$` alone lets
+a line feed follow.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
 from wireproof_spec import strict_json
@@ -16,10 +18,13 @@ from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wording import shown
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
 _NAMESPACE = "urn:wireproof:"
+_DRIVER = "wireproof_spec.driver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,14 @@ def document(name: str) -> JsonValue:
     """
     protocol, _, stem = name.partition("/")
     try:
-        file = find_protocol(protocol).folder() / "json_schemas" / f"{stem}.json"
+        file = _folder(protocol) / "json_schemas" / f"{stem}.json"
         return strict_json.read(file.read_bytes()).value
     except (UnknownProtocol, FileNotFoundError):
         raise LookupError(f"no JSON Schema is called {name}") from None
+
+
+def _folder(name: str) -> "Traversable":
+    return resources.files(_DRIVER) if name == "driver" else find_protocol(name).folder()
 
 
 @cache
