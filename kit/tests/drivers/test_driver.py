@@ -89,7 +89,7 @@ def test_answers_come_in_any_order(tmp_path: Path) -> None:
         ('print(\'{"id": 1, "ok": {}}\', flush=True)\ninput()', "as the first line"),
         ("import sys; print('no jar', file=sys.stderr); sys.exit(3)", "exit code 3; it wrote: no"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "ended by SIGSEGV"),
-        (f"print('{GREETING}'); print('[' * 5000, flush=True)\ninput()", "at most 300"),
+        (
             f"print('{GREETING}', flush=True)\nprint('[' * 5000, flush=True)\ninput()",
             "at most 300",
         ),
