@@ -28,8 +28,9 @@ class Conversation:
 
     def __init__(self) -> None:
         self.hello: Hello | None = None
+        self.next_id = 1
+        """The id of the next request."""
         self._splitter = LineSplitter(MAX_LINE_BYTES)
-        self._next_id = 1
         self._asked: dict[int, str] = {}
 
     def feed(self, data: bytes) -> Iterator[Line]:
@@ -45,7 +46,7 @@ class Conversation:
 
     def request(self, op: str, fields: Mapping[str, JsonValue] | None = None) -> tuple[int, bytes]:
         """Return the id and the bytes of a new request."""
-        number, self._next_id = self._next_id, self._next_id + 1
+        number, self.next_id = self.next_id, self.next_id + 1
         self._asked[number] = op
         return number, request_line(number, op, fields or {})
 
