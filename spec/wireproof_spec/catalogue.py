@@ -7,7 +7,7 @@ and what conforms only under a named reading of an ambiguous sentence; all else 
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
@@ -17,6 +17,8 @@ from wireproof_spec.protocol import find_protocol
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
 
+CLIENT = "client"
+"""The role of clauses and capabilities that bind clients; all others bind who serves them."""
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
@@ -109,7 +111,8 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something a target may offer, the probe that shows it, what a user must give for it.
 
     Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``.
+    ``left_out`` for the reason, or because the user did not give ``given_by``. Only targets of
+    its ``role`` are asked for it.
     """
 
     id: str
@@ -119,6 +122,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absent_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    role: str = ""
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
@@ -142,6 +146,33 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def _by_id(self) -> dict[str, Clause]:
         return {clause.id: clause for clause in self.clauses()}
+
+    def for_target(self, *, is_client: bool) -> "Catalogue":
+        """Return the law for clients, or the law for all others."""
+        return self._for_clients if is_client else self._for_others
+
+    @functools.cached_property
+    def _for_clients(self) -> "Catalogue":
+        return self._narrowed(lambda role: role == CLIENT)
+
+    @functools.cached_property
+    def _for_others(self) -> "Catalogue":
+        return self._narrowed(lambda role: role != CLIENT)
+
+    def _narrowed(self, fits: Callable[[str], bool]) -> "Catalogue":
+        groups = (
+            msgspec.structs.replace(
+                group, clause=tuple(clause for clause in group.clause if fits(clause.role))
+            )
+            for group in self.groups
+        )
+        return Catalogue(
+            protocol=self.protocol,
+            revisions=self.revisions,
+            groups=tuple(group for group in groups if group.clause),
+            decisions=self.decisions,
+            capabilities=tuple(each for each in self.capabilities if fits(each.role)),
+        )
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision of that id, or None."""

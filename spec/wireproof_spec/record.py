@@ -185,12 +185,20 @@ class BindingRecord(msgspec.Struct, frozen=True):
 
 
 class TargetRecord(msgspec.Struct, frozen=True):
-    """Who was judged. ``fingerprint`` holds what the target says of itself."""
+    """Who was judged. ``fingerprint`` holds what the target says of itself.
+
+    ``role`` is ``client`` where a client was judged; empty for all others.
+    """
 
     url: str
     protocol: str
     fingerprint: dict[str, str] = {}
     given: tuple[str, ...] = ()
+    role: str = ""
+
+    def is_client(self) -> bool:
+        """Return True if a client was judged."""
+        return self.role == "client"
 
 
 class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):

@@ -118,7 +118,8 @@ def judge_again(bundle: Bundle, terms: Terms) -> Result:
     protocol = bundle.header.target.protocol
     if protocol not in known_protocols():
         raise UsageFault(f"{bundle.path}: protocol {protocol!r} is unknown to this kit")
-    catalogue = load_catalogue(protocol)
+    is_client = bundle.header.target.is_client()
+    catalogue = load_catalogue(protocol).for_target(is_client=is_client)
     refuse_later(catalogue, terms.spec_revision)
     header = _header(bundle.header, catalogue, terms)
     bench = Bench(catalogue, header.claims, header.readings, cast(ReadingChoice, header.reading))

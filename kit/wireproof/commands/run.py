@@ -88,13 +88,13 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
         return _dry_run(named, options)
     codes: list[int] = []
     for part, own in requests(named, options):
-        codes.append(_judge(part, own, settings, name=f"-{part.protocol}" if codes else ""))
+        codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
         if codes[-1] == INTERRUPTED:
             break
     return min(codes, key=WORST_FIRST.index)
 
 
-def _judge(named: Named, options: RunParameters, settings: Settings, *, name: str) -> int:
+def judge_target(named: Named, options: RunParameters, settings: Settings, *, name: str) -> int:
     """Judge one target; ``name`` goes behind those of all files that are written."""
     files = {kind: _called(path, name) for kind, path in _files(options, settings).items()}
     refuse_unwritable(files)

@@ -13,6 +13,9 @@ class Entry:
 
 COMMANDS = {
     "run": Entry("wireproof.commands.run:run", "Judge a broker, clause by clause."),
+    "client": Entry(
+        "wireproof.commands.client:client", "Judge a client by what it does to the kit's peers."
+    ),
     "judge": Entry("wireproof.commands.judge:judge", "Judge a bundle again, without a broker."),
     "list": Entry(
         "wireproof.commands.list_cases:listing", "List the cases with clause, level and needs."

@@ -47,4 +47,11 @@ class Ask:
     fields: Fields = field(default_factory=dict[str, str])
 
 
-Effect: TypeAlias = Send | HangUp | Later | Listen | Ask
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Write a mark into the log: a time of the script is over."""
+
+    name: str
+
+
+Effect: TypeAlias = Send | HangUp | Later | Listen | Ask | Mark

@@ -85,5 +85,12 @@ class Expired(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Marked(Event):
+    """A time of the script is over."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Flooded(Event):
     """The client sent more than the kit keeps of one case."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Send
+from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
 from wireproof_kit.clients.events import Connected, Event, Flooded, Greeted
 from wireproof_kit.clients.story import (
     BY_CLIENT,
@@ -29,6 +29,7 @@ from wireproof_kit.clients.story import (
     EXPIRED,
     FLOODED,
     KIT,
+    MARK,
     PROCESS,
     STDERR,
     STDOUT,
@@ -208,6 +209,8 @@ class Stage:
                 heapq.heappush(self._timers, (at, next(self._ties), effect.token))
             elif isinstance(effect, Listen):
                 self._listen(effect)
+            elif isinstance(effect, Mark):
+                self._note(KIT, f"{MARK}{effect.name}")
             else:
                 self._ask(effect)
 

@@ -18,6 +18,7 @@ from wireproof_kit.clients.events import (
     Expired,
     Flooded,
     Greeted,
+    Marked,
     Told,
     Wrote,
 )
@@ -31,6 +32,7 @@ DRIVER, STDOUT, STDERR, PROCESS, KIT = "driver", "stdout", "stderr", "process", 
 """Connections of a transcript that are none: the driver's lines, the streams, and notes."""
 BY_CLIENT, BY_KIT = "by the client", "by the kit"
 EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
+MARK = "mark "
 
 E = TypeVar("E", bound=Event)
 
@@ -145,5 +147,7 @@ def _noted(at: float, step: Step) -> Iterator[Event]:
         yield Ended(at, PROCESS, int(step.note.removeprefix(ENDED)))
     elif step.note.startswith(EXPIRED):
         yield Expired(at, KIT)
+    elif step.note.startswith(MARK):
+        yield Marked(at, KIT, step.note.removeprefix(MARK))
     elif step.note.startswith(FLOODED):
         yield Flooded(at, KIT)

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
+    if target.is_client():
+        from wireproof_kit.nsq.clients.session import open_client
+
+        return open_client(target, options)
     from wireproof_kit.nsq.session import open_session
 
     return open_session(target, options)
@@ -48,8 +52,10 @@ KIT = KitPart(
         "new_topic_name",
         "lookup",
         "cluster",
+        "client",
     ),
     example="nsq://127.0.0.1:4150",
+    schemes=("nsq", "nsq+client"),
     target_keys={
         "http": USUAL_KEYS["http"],
         "lookupd": TargetKey("servers", "An nsqlookupd; repeatable."),

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Send
+from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
 from wireproof_kit.nsq.clients import lookup_server, node
 from wireproof_kit.nsq.clients.asking import Asking
@@ -24,7 +25,9 @@ from wireproof_kit.nsq.clients.script import (
     Delay,
     Delivery,
     Down,
+    Forget,
     Lead,
+    Note,
     Push,
     Refuse,
     Reply,
@@ -60,6 +63,7 @@ class NsqPeers:
         self._asking = asking
         self._addresses: Mapping[str, str] = {}
         self._leaders = dict(script.leaders)
+        self._forgotten: set[int] = set()
         self._counts: Counter[int] = Counter()
         self._partitions = {number: node.Partition(number) for number in script.leaders}
         self._connections: dict[str, node.Connection] = {}
@@ -129,7 +133,8 @@ class NsqPeers:
         return ()
 
     def _look_up(self, event: Requested, respond: Respond) -> Iterator[Effect]:
-        leaders = self._script.known.get(event.peer, self._leaders)
+        known = self._script.known.get(event.peer, self._leaders)
+        leaders = {each: name for each, name in known.items() if each not in self._forgotten}
         data = lookup_server.answer(
             event,
             respond,
@@ -217,7 +222,7 @@ class NsqPeers:
         if isinstance(act, Respond):
             if isinstance(event, Requested):
                 yield from self._look_up(event, act)
-        elif isinstance(act, Lead | Push):
+        elif isinstance(act, Lead | Forget | Push):
             yield from self._change(act)
         elif isinstance(act, After):
             yield Later(act.seconds, _Due(event, act.acts))
@@ -226,9 +231,12 @@ class NsqPeers:
         elif not isinstance(act, Silence):
             yield _effect(act, event.conn)
 
-    def _change(self, act: Lead | Push) -> Iterator[Effect]:
+    def _change(self, act: Lead | Forget | Push) -> Iterator[Effect]:
         if isinstance(act, Lead):
             self._leaders.update(act.leaders)
+            return
+        if isinstance(act, Forget):
+            self._forgotten.update(act.partitions)
             return
         for delivery in act.deliveries:
             self._queue(delivery)
@@ -236,7 +244,9 @@ class NsqPeers:
             yield from self._deliver(connection)
 
 
-def _effect(act: Refuse | Reply | Close | Beat | Bytes | Down | Up | Request, conn: str) -> Effect:
+def _effect(
+    act: Refuse | Reply | Close | Beat | Bytes | Down | Up | Request | Note, conn: str
+) -> Effect:
     """Return the effect of an act that needs no state."""
     if isinstance(act, Refuse):
         return Send(conn, error_frame(act.code, act.text))
@@ -248,6 +258,8 @@ def _effect(act: Refuse | Reply | Close | Beat | Bytes | Down | Up | Request, co
         return Send(conn, response_frame(names.HEARTBEAT))
     if isinstance(act, Bytes):
         return Send(conn, act.data, note="made by the case")
+    if isinstance(act, Note):
+        return Mark(act.name)
     if isinstance(act, Request):
         return Ask(act.op, act.fields)
     return Listen(act.peer, up=isinstance(act, Up))

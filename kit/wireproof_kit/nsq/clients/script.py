@@ -70,6 +70,20 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True)
+class Forget:
+    """From now on no lookup server names these partitions; their nodes go on as before."""
+
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Write a mark into the log, to tell when a time is over."""
+
+    name: str = "over"
+
+
+@dataclass(frozen=True, slots=True)
 class Push:
     """Deliver these messages, on whatever connection is subscribed to their partition."""
 
@@ -126,6 +140,8 @@ Act: TypeAlias = (
     | Close
     | Delay
     | Lead
+    | Forget
+    | Note
     | Push
     | Beat
     | Bytes
