@@ -4,6 +4,7 @@ A connection is called after the peer that was connected to and the number of th
 ``nsqd1.2`` is the second one to ``nsqd1``. Times are seconds since the case began.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +23,13 @@ class Event:
     def peer(self) -> str:
         """The peer that the client was connected to."""
         return self.conn.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Event):
+    """What the client was given with its command line and environment, by name."""
+
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

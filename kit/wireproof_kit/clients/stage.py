@@ -8,6 +8,7 @@ seen what it asks for, when the client has ended, or when patience is over.
 import contextlib
 import heapq
 import itertools
+import json
 import os
 import selectors
 import socket
@@ -21,6 +22,7 @@ from typing import Protocol
 
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
 from wireproof_kit.clients.events import Connected, Event, Flooded, Greeted
+from wireproof_kit.clients.launch import environment, fill_in
 from wireproof_kit.clients.story import (
     BY_CLIENT,
     BY_KIT,
@@ -28,6 +30,7 @@ from wireproof_kit.clients.story import (
     ENDED,
     EXPIRED,
     FLOODED,
+    GIVEN,
     KIT,
     MARK,
     PROCESS,
@@ -123,8 +126,8 @@ class Stage:
     def play(
         self,
         addresses: Mapping[str, str],
-        words: Sequence[str],
-        environment: Mapping[str, str],
+        command: str,
+        values: Mapping[str, str],
         *,
         until: Callable[[Story], bool],
         limits: Limits,
@@ -134,8 +137,10 @@ class Stage:
         Raises:
             UsageFault: the client cannot be started.
         """
+        self._note(KIT, f"{GIVEN}{json.dumps(values)}")
         self._carry_out(self._peers.begin(addresses))
-        self.child = start(words, environment=environment, sink=self._sink)
+        words = fill_in(command, values)
+        self.child = start(words, environment=environment(values), sink=self._sink)
         deadline = time.monotonic() + limits.start
         has_begun = False
         while not until(self._story) and not self._is_over():

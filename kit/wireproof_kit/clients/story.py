@@ -17,6 +17,7 @@ from wireproof_kit.clients.events import (
     Event,
     Expired,
     Flooded,
+    Given,
     Greeted,
     Marked,
     Told,
@@ -32,7 +33,7 @@ DRIVER, STDOUT, STDERR, PROCESS, KIT = "driver", "stdout", "stderr", "process", 
 """Connections of a transcript that are none: the driver's lines, the streams, and notes."""
 BY_CLIENT, BY_KIT = "by the client", "by the kit"
 EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
-MARK = "mark "
+MARK, GIVEN = "mark ", "given "
 
 E = TypeVar("E", bound=Event)
 
@@ -92,6 +93,11 @@ class Story:
             isinstance(each, Disconnected) and each.conn == conn for each in self.events
         )
 
+    def given(self, name: str) -> str:
+        """Return what the client was given under a name; empty if nothing."""
+        event = self.first(Given)
+        return event.values.get(name, "") if event else ""
+
     def expired(self) -> bool:
         """Return True if the kit waited in vain."""
         return self.first(Expired) is not None
@@ -147,6 +153,8 @@ def _noted(at: float, step: Step) -> Iterator[Event]:
         yield Ended(at, PROCESS, int(step.note.removeprefix(ENDED)))
     elif step.note.startswith(EXPIRED):
         yield Expired(at, KIT)
+    elif step.note.startswith(GIVEN):
+        yield Given(at, KIT, json.loads(step.note.removeprefix(GIVEN)))
     elif step.note.startswith(MARK):
         yield Marked(at, KIT, step.note.removeprefix(MARK))
     elif step.note.startswith(FLOODED):

@@ -41,10 +41,11 @@ class Asking:
 
     def _produce(self) -> Fields:
         number, self._published = self._published, self._published + 1
-        keys = self._script.keys
+        keys, messages = self._script.keys, self._script.messages
         return {
             "topic": self._topic,
             "body": in_base64(b"wireproof-%06d" % number),
             **({"key": keys[number % len(keys)]} if keys else {}),
             **self._script.message,
+            **(messages[number % len(messages)] if messages else {}),
         }

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from wireproof_kit.clients.launch import environment, fill_in
 from wireproof_kit.clients.stage import Limits, Stage
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.asking import Asking
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.peers import NsqPeers
-from wireproof_kit.nsq.clients.script import NODE_1, Script
+from wireproof_kit.nsq.clients.script import NODE_1, Role, Script
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import Fields
@@ -41,7 +40,12 @@ Until = Callable[[Story], bool]
 
 
 class Client(Protocol):
-    """What a case does with the client under test."""
+    """What a case does with the client under test; ``role`` is one that it plays."""
+
+    @property
+    def role(self) -> Role:
+        """A role that the client plays."""
+        ...
 
     def play(self, script: Script, until: Until, *, within: float = COURSE_S) -> Story:
         """Play a script until the story is complete; return the story."""
@@ -55,6 +59,7 @@ class StartedClient:
     command: str
     topic: str
     channel: str
+    role: Role
     start_s: float
     transcript: Transcript
 
@@ -74,8 +79,8 @@ class StartedClient:
             asking.settings = _driver_settings(values)
             stage.play(
                 addresses,
-                fill_in(self.command, values),
-                environment(values),
+                self.command,
+                values,
                 until=until,
                 limits=Limits(self.start_s, within * machine_load()),
             )
@@ -106,6 +111,7 @@ class RecordedClient:
     """A client whose case was recorded: its story is told again, and nothing is started."""
 
     story: Story
+    role: Role = "producer"
 
     def play(self, script: Script, until: Until, *, within: float = COURSE_S) -> Story:
         """Return the recorded story."""

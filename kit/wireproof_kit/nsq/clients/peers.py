@@ -244,9 +244,10 @@ class NsqPeers:
             yield from self._deliver(connection)
 
 
-def _effect(
-    act: Refuse | Reply | Close | Beat | Bytes | Down | Up | Request | Note, conn: str
-) -> Effect:
+_Stateless: TypeAlias = Refuse | Reply | Close | Beat | Bytes | Down | Up | Request | Note
+
+
+def _effect(act: _Stateless, conn: str) -> Effect:
     """Return the effect of an act that needs no state."""
     if isinstance(act, Refuse):
         return Send(conn, error_frame(act.code, act.text))

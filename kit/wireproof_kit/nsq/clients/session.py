@@ -52,6 +52,7 @@ class ClientSession:
         self._token = options.run_token
         self._numbers = itertools.count(1)
         self._start_s = options.timeout or START_S
+        self._played: Role = ROLES[target.role][0]
         self._runs: dict[str, tuple[Story, Transcript]] = {}
         self.patience = Patience(answer=ANSWER_S, push=0.0, redelivery=0.0)
 
@@ -68,6 +69,7 @@ class ClientSession:
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking = next(role for role in roles if role not in played)
             raise TargetUnreachable(_reason(self._command, lacking, *self._runs[lacking]))
+        self._played = played[0]
         self._start_s = self._measured_start()
         self._run_all({name: run for name, (role, run) in FURTHER.items() if role in played})
 
@@ -127,6 +129,7 @@ class ClientSession:
             command=self._command,
             topic=f"wp_{self._token}_{number}",
             channel=f"wp_{self._token}_c",
+            role=self._played,
             start_s=self._start_s,
             transcript=transcript,
         )
