@@ -103,6 +103,10 @@ def _short(name: str, beside: str) -> str:
 
 
 def _further(case: CaseRecord, scene: Scene) -> Iterator[str]:
+    if scene.header.target.is_client():
+        yield from wrapped("  repeat", f"{scene.header.command} {case.case}", indent=INDENT)
+        yield f"  explain   wireproof explain {case.clause}"
+        return
     where = f" --bundle {scene.bundle}" if scene.bundle else ""
     sent = any(step.kind in TO_TARGET for step in case.transcript.steps)
     if case.signature and where and sent:

@@ -24,6 +24,7 @@ from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Ma
 from wireproof_kit.clients.events import Connected, Event, Flooded, Greeted
 from wireproof_kit.clients.launch import environment, fill_in
 from wireproof_kit.clients.story import (
+    ASKED,
     BY_CLIENT,
     BY_KIT,
     DRIVER,
@@ -58,6 +59,10 @@ class Peers(Protocol):
 
     def names(self) -> Sequence[str]:
         """Return the names of the peers, each of which gets an address."""
+        ...
+
+    def has_http(self, peer: str) -> bool:
+        """Return True if a peer speaks HTTP."""
         ...
 
     def begin(self, addresses: Mapping[str, str]) -> Iterable[Effect]:
@@ -200,6 +205,9 @@ class Stage:
         for event in self._story.add(step):
             self._carry_out(self._peers.react(event))
 
+    def _kind(self, conn: str, usual: str, http: str) -> str:
+        return http if self._peers.has_http(conn.partition(".")[0]) else usual
+
     def _note(self, where: str, note: str) -> None:
         self._add("note", where, note=note)
 
@@ -276,7 +284,7 @@ class Stage:
         if not data:
             self._forget(connection, BY_CLIENT)
             return
-        self._add("receive", connection.name, data=data)
+        self._add(self._kind(connection.name, "send", "request"), connection.name, data=data)
         if self._bytes > MOST_BYTES:
             self._note(KIT, f"{FLOODED}: {self._bytes} bytes")
 
@@ -285,7 +293,8 @@ class Stage:
         if connection is None or connection.closing:
             return
         connection.outgoing += effect.data
-        self._add("send", effect.conn, data=effect.data, note=effect.note)
+        kind = self._kind(effect.conn, "receive", "response")
+        self._add(kind, effect.conn, data=effect.data, note=effect.note)
         self._flush(connection)
 
     def _flush(self, connection: _Connection) -> None:
@@ -326,7 +335,7 @@ class Stage:
         if self.child is None or conversation.hello is None:
             return
         data = request_line(conversation.next_id, effect.op, effect.fields)
-        self._add("send", DRIVER, data=data)
+        self._add("text", ASKED, data=data)
         try:
             self.child.write(data)
         except TargetUnreachable as error:
@@ -368,7 +377,7 @@ class Stage:
             self._is_driver = NAME.encode() in line
             data = bytes(self._first_line)
         if self._is_driver:
-            self._add("receive", DRIVER, data=data)
+            self._add("text", DRIVER, data=data)
         else:
             self._keep("stdout", data)
 

@@ -1,7 +1,8 @@
 """The story of a case: the events in its log, by one pure function from steps to events.
 
 The peers act on these events while the case runs, and its observation is taken from them. Since
-the steps stand in the bundle, a recorded case can be observed again without the client.
+the steps stand in the bundle, a recorded case can be observed again without the client. They are
+written as the client sees them, who is judged: it sends, requests and receives.
 """
 
 import json
@@ -24,12 +25,13 @@ from wireproof_kit.clients.events import (
     Wrote,
 )
 from wireproof_kit.drivers.conversation import Conversation
-from wireproof_kit.wire.transcript import Step
+from wireproof_kit.wire.transcript import SENT_KINDS, Step
 from wireproof_spec.driver.lines import Event as DriverEvent
 from wireproof_spec.driver.lines import Hello, Line, LineFault
 from wireproof_spec.record import TranscriptRecord
 
-DRIVER, STDOUT, STDERR, PROCESS, KIT = "driver", "stdout", "stderr", "process", "kit"
+DRIVER, ASKED, STDOUT, STDERR = "driver", "asked", "stdout", "stderr"
+PROCESS, KIT = "process", "kit"
 """Connections of a transcript that are none: the driver's lines, the streams, and notes."""
 BY_CLIENT, BY_KIT = "by the client", "by the kit"
 EXPIRED, FLOODED, ENDED = "waited in vain", "more than is kept", "ended with exit code"
@@ -104,7 +106,7 @@ class Story:
 
     def _read(self, step: Step) -> Iterable[Event]:
         at = step.at_us / 1_000_000
-        if step.connection == DRIVER:
+        if step.connection in (DRIVER, ASKED):
             return self._driver_line(at, step)
         if step.connection in (STDOUT, STDERR):
             return [Wrote(at, step.connection, step.data)]
@@ -117,11 +119,11 @@ class Story:
             return [
                 Disconnected(at, step.connection, "client" if step.note == BY_CLIENT else "kit")
             ]
-        read = self._decoder.received if step.kind == "receive" else self._decoder.sent
+        read = self._decoder.received if step.kind in SENT_KINDS else self._decoder.sent
         return read(at, step.connection, step.data)
 
     def _driver_line(self, at: float, step: Step) -> Iterator[Event]:
-        if step.kind == "send":
+        if step.connection == ASKED:
             asked = json.loads(step.data)
             self._asked[asked["id"]] = asked["op"]
             self.conversation.request(asked["op"])

@@ -144,7 +144,7 @@ def _message(delivery: Delivery, connection: Connection, partition: Partition) -
     partition.next_offset = offset + size
     place = (offset, size) if connection.has_place else (None, None)
     return Message(
-        timestamp_ns=TIMESTAMP_NS + internal_id,
+        timestamp_ns=TIMESTAMP_NS + internal_id % (1 << PARTITION_SHIFT),
         attempts=delivery.attempts,
         internal_id=internal_id,
         trace_id=delivery.trace_id,

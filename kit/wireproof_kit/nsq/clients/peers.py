@@ -74,6 +74,10 @@ class NsqPeers:
         """Return the names of the peers."""
         return NAMES
 
+    def has_http(self, peer: str) -> bool:
+        """Return True for lookup servers."""
+        return peer.startswith(LOOKUPD)
+
     def begin(self, addresses: Mapping[str, str]) -> Iterator[Effect]:
         """Return what the script does at the start."""
         self._addresses = addresses

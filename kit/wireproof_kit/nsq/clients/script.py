@@ -16,6 +16,7 @@ NODE_1, NODE_2 = "nsqd1", "nsqd2"
 FOREVER = 1 << 30
 
 Role: TypeAlias = Literal["producer", "consumer"]
+Shape: TypeAlias = Literal["redesigned", "original"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,7 @@ class Script:
     partition_num: int | None = None
     extend: bool = False
     ordered: bool = False
-    shape: Literal["redesigned", "original"] = "redesigned"
+    shape: Shape = "redesigned"
     v1: bool | None = None
     configured: tuple[str, ...] = (LOOKUP_1,)
     listed: tuple[str, ...] = (LOOKUP_1, LOOKUP_2)

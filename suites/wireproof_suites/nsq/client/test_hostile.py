@@ -73,6 +73,14 @@ def test_size(client: Client, lie: str) -> Observation:
     return _survival(client, Bytes(LIES[lie]), After(0.3, (Close(),)))
 
 
+@client_case("robust/recovery", "smart.client-robust.recovery", "consumer")
+@pytest.mark.parametrize("bad", [*FRAMES, *LIES])
+def test_recovery(client: Client, bad: str) -> Observation:
+    """A consumer goes on after these bytes: it answers a heartbeat, or subscribes anew."""
+    closing = (After(0.3, (Close(),)),) if bad in LIES else (Beat(),)
+    return _survival(client, Bytes({**FRAMES, **LIES}[bad]), *closing)
+
+
 def _survival(client: Client, *acts: Act) -> Observation:
     script = Script("consumer", rules=(once("RDY", *acts),))
     story = client.play(script, any_of(_answers, _comes_again), within=LONG)

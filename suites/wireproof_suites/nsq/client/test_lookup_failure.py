@@ -150,7 +150,7 @@ def test_priority(client: Client) -> Observation:
     story = client.play(script, lambda story: len(lookups(story, LOOKUP_2)) >= 8, within=LONG)
     good = lookups(story, LOOKUP_2)
     if len(good) < 8:
-        return unless(story, "too-few", seen=False)
+        return unless(story, "inconclusive:too-few", seen=False)
     middle = good[3].at
     tries = story.of(Connected, lambda event: event.peer == LOOKUP_1)
     before = sum(event.at <= middle for event in tries)
