@@ -20,7 +20,7 @@ EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunFactors:
     """What affects the conclusion besides the verdicts and what the header says counts."""
 
     stale: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ def conclude(
     header: HeaderRecord,
     records: Sequence[CaseRecord],
     catalogue: Catalogue,
-    standing: Standing,
+    standing: RunFactors,
 ) -> FooterRecord:
     """Return the conclusion of a run, or of a bundle that was judged again."""
     groups = tuple(_groups(header, records, catalogue))
@@ -54,7 +54,7 @@ def exit_code(
     header: HeaderRecord,
     records: Sequence[CaseRecord],
     groups: Sequence[GroupRecord],
-    standing: Standing,
+    standing: RunFactors,
 ) -> int:
     """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
@@ -74,7 +74,7 @@ def exit_code(
 
 
 def _unless_undecided(
-    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: Standing
+    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: RunFactors
 ) -> int:
     if any(group.whole and not group.judged and not group.why for group in groups):
         return EXIT_UNDECIDED
@@ -109,7 +109,7 @@ def statement(
 
     ``above`` says that nothing was run that counts; it is told where that decides the end.
     """
-    said = [_said(header, group) for group in groups]
+    said = [_describe_group(header, group) for group in groups]
     if above and code == EXIT_NOT_DONE:
         said.append(above)
     for name, why in header.not_selected.items():
@@ -129,7 +129,7 @@ def _above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
     return f"nothing up to {header.scope()} was run; {option} lets these count"
 
 
-def _said(header: HeaderRecord, group: GroupRecord) -> str:
+def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
