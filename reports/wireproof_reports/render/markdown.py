@@ -77,7 +77,7 @@ def _causes(page: Page) -> Iterator[str]:
     yield ""
     for cause in page.causes:
         size = count_noun(cause.size, "case")
-        weaker = "" if cause.counts else ", not count_noun by this run"
+        weaker = "" if cause.counts else ", not counted by this run"
         origin = f" (origin {cause.origin})" if cause.origin else ""
         about = f"{cause.level}{origin} {code(cause.clause)}, {size}{weaker}"
         yield f"{cause.number}. {plain(cause.law)} ({about})"
