@@ -9,7 +9,7 @@ from wireproof.commands.run import judge_target
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import client_options
-from wireproof.options.target_choice import Named, settings_for
+from wireproof.options.target_choice import NamedTarget, settings_for
 from wireproof.running.request import RunParameters
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, known_protocols
@@ -61,7 +61,7 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
         return report(driver, protocol or _protocols()[0])
     if command is None:
         raise UsageFault("no client named: give --exec 'COMMAND', or --check-driver 'COMMAND'")
-    named = Named(
+    named = NamedTarget(
         url=f"{protocol or _protocols()[0]}{ON_CLIENTS}:{command}",
         prefixes=tuple(each.rstrip("/") for each in arguments),
         keys=((ROLE, role),) if role else (),

@@ -20,7 +20,7 @@ from wireproof_spec.driver.lines import (
     request_line,
 )
 from wireproof_spec.strict_json import JsonValue
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 
 class Conversation:
@@ -75,5 +75,5 @@ class Conversation:
                 f"the kit speaks {VERSION}"
             )
         if not hello.name.isprintable():
-            raise LineFault(f"expected a printable name, found {shown(hello.name)}")
+            raise LineFault(f"expected a printable name, found {show_value(hello.name)}")
         self.hello = hello

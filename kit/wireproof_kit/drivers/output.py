@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 
-from wireproof_kit.decoding.printable import clipped, printable
+from wireproof_kit.decoding.printable import clip, printable
 
 HEAD_BYTES = 16 << 10
 TAIL_BYTES = 48 << 10
@@ -67,4 +67,4 @@ class Kept:
         """Return the last lines that are not blank, on one line."""
         text = self.data()[-4096:].decode("utf-8", "replace")
         last = [line.strip() for line in text.splitlines() if line.strip()][-lines:]
-        return clipped(printable(" / ".join(last)), MOST_TOLD)
+        return clip(printable(" / ".join(last)), MOST_TOLD)

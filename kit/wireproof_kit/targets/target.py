@@ -79,7 +79,7 @@ class Target:
         """Return True if a client is to be judged."""
         return self.command is not None
 
-    def given(self) -> tuple[str, ...]:
+    def list_given(self) -> tuple[str, ...]:
         """Return the names of the keys that the user gave."""
         _, *others = USUAL_KEYS
         return tuple(

@@ -15,7 +15,7 @@ from msgspec import Struct
 from wireproof_spec import json_schema, strict_json
 from wireproof_spec.strict_json import JsonValue
 from wireproof_spec.wire_error import WireError
-from wireproof_spec.wording import shown
+from wireproof_spec.wording import show_value
 
 VERSION = 1
 """The version of the protocol that this package describes."""
@@ -117,7 +117,7 @@ def from_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
-        raise LineFault(f"expected base64, found {shown(text)} ({error})") from None
+        raise LineFault(f"expected base64, found {show_value(text)} ({error})") from None
 
 
 def _object(data: bytes) -> dict[str, JsonValue]:
@@ -126,10 +126,10 @@ def _object(data: bytes) -> dict[str, JsonValue]:
     except WireError as error:
         raise LineFault(
             f"expected JSON with {error.expected}, found {error.found} at byte {error.offset} "
-            f"of {shown(data)}"
+            f"of {show_value(data)}"
         ) from None
     if not isinstance(read.value, dict):
-        raise LineFault(f"expected a JSON object, found {shown(data)}")
+        raise LineFault(f"expected a JSON object, found {show_value(data)}")
     for fault in read.faults:
         raise LineFault(f"{fault.pointer or 'line'}: {fault.kind.replace('-', ' ')} {fault.text}")
     return read.value
@@ -141,7 +141,7 @@ def _check(value: dict[str, JsonValue]) -> None:
     if kind is None:
         found = ", ".join(sorted(value)) or "nothing"
         raise LineFault(
-            f"expected hello, event, or id with ok, error or unsupported; found {shown(found)}"
+            f"expected hello, event, or id with ok, error or unsupported; found {show_value(found)}"
         )
     for fault in json_schema.check(f"driver/{kind}", value):
         raise LineFault(f"{kind}{fault.pointer}: {fault.text}")
