@@ -112,6 +112,8 @@ func (d *driver) produce(asked request) (line, error) {
 		} else {
 			id, offset, size, err = d.producer.PublishWithJsonExt(asked.Topic, body, header)
 		}
+	case asked.Key != nil && *asked.Key == "":
+		id, offset, size, err = d.producer.PublishOrdered(asked.Topic, nil, body)
 	case asked.Key != nil:
 		id, offset, size, err = d.producer.PublishOrdered(asked.Topic, []byte(*asked.Key), body)
 	case asked.TraceID != "":

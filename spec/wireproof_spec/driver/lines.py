@@ -139,9 +139,9 @@ def _check(value: dict[str, JsonValue]) -> None:
     """Hold a line to the schema of its kind, which one of its members tells."""
     kind = next((kind for member, kind in _KINDS.items() if member in value), None)
     if kind is None:
-        found = ", ".join(sorted(value)) or "nothing"
+        found = show_value(", ".join(sorted(value)) or "nothing")
         raise LineFault(
-            f"expected hello, event, or id with ok, error or unsupported; found {show_value(found)}"
+            f"expected hello, event, or id with ok, error or unsupported; found {found}"
         )
     for fault in json_schema.check(f"driver/{kind}", value):
         raise LineFault(f"{kind}{fault.pointer}: {fault.text}")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from wireproof_kit.clients.effects import Ask, Effect, HangUp, Later, Listen, Mark, Send
 from wireproof_kit.clients.events import Answered, Connected, Disconnected, Event, Greeted
 from wireproof_kit.nsq.clients import lookup_server, node
-from wireproof_kit.nsq.clients.asking import Asking
+from wireproof_kit.nsq.clients.asking import PRODUCE, Asking
 from wireproof_kit.nsq.clients.decoder import LOOKUPD
 from wireproof_kit.nsq.clients.events import PUBLISHES, SUBSCRIPTIONS, Commanded, Requested
 from wireproof_kit.nsq.clients.script import (
@@ -98,7 +98,7 @@ class NsqPeers:
         acts = [act for rule in self._fitting(event, words) for act in rule.acts]
         instead = [act for act in acts if isinstance(act, INSTEAD)]
         if not instead:
-            yield from self._usual(event)
+            yield from self._usual_in_time(event)
         yield from self._act(acts, event)
 
     def due(self, token: object) -> Iterator[Effect]:
@@ -126,6 +126,12 @@ class NsqPeers:
             connection = self._connections.get(event.conn)
             return connection.partition if connection else None
         return None
+
+    def _usual_in_time(self, event: Event) -> Iterable[Effect]:
+        """Return the usual answer; what a driver is asked next has its pace."""
+        if isinstance(event, Answered) and event.op == PRODUCE:
+            return [Later(self._script.every, _Due(event, (), usual=True))]
+        return self._usual(event)
 
     def _usual(self, event: Event) -> Iterable[Effect]:
         if isinstance(event, Requested):

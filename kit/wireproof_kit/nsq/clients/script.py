@@ -206,8 +206,9 @@ class Script:
     ``known`` are the leaders that each lookup server knows, where one does not know all;
     ``configured`` are the lookup servers in the client's configuration, ``listed`` those that
     /listlookup names. ``publishes`` is how many messages a driver is asked to publish one after
-    the other; ``message`` is what all of them carry, ``messages`` what each carries in turn,
-    ``keys`` their sharding keys. ``settings`` are further ones for the client.
+    the other, with ``every`` so many seconds between; ``message`` is what all of them carry,
+    ``messages`` what each carries in turn, ``keys`` their sharding keys. ``settings`` are further
+    ones for the client.
     """
 
     role: Role
@@ -224,6 +225,7 @@ class Script:
     rules: tuple[Rule, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     publishes: int = 0
+    every: float = 0.02
     keys: tuple[str, ...] = ()
     message: Fields = field(default_factory=dict[str, str])
     messages: tuple[Fields, ...] = ()

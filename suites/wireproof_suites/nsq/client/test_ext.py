@@ -213,3 +213,16 @@ def test_reserved(client: Client) -> Observation:
 def test_survives(client: Client, broken: str) -> Observation:
     """A consumer of an ext topic survives a message whose header is broken in this way."""
     return survival(client, extend=True, raw=HEAD + BROKEN[broken])
+
+
+@client_case("ext/no-loop", "ext.client-header.no-loop", "consumer", "ext-consumer")
+@pytest.mark.parametrize("broken", ["length-past-end", "not-json"])
+def test_no_loop(client: Client, broken: str) -> Observation:
+    """A consumer gets past a message whose header is broken: it does not reconnect for ever."""
+    delivery = Delivery(raw=HEAD + BROKEN[broken])
+    script = Script("consumer", extend=True, deliveries=(delivery,))
+    ends: dict[str, Question] = {
+        "loops": lambda s: len(subscriptions(s)) >= 4,
+        "goes-on": lambda s: bool(commands(s, "FIN", "REQ")),
+    }
+    return play(client, script, ends, "inconclusive:no-more", within=15.0)

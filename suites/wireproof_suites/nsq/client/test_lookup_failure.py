@@ -13,6 +13,7 @@ from wireproof_kit.nsq.clients.script import (
     Close,
     Note,
     Respond,
+    Role,
     Rule,
     Script,
     Silence,
@@ -121,14 +122,24 @@ def test_nobody_told(client: Client) -> Observation:
     return unless(story, "told" if seen else "not-told", seen=seen)
 
 
-@client_case("lookup/dead", "smart.client-lookup.dead", "lookup")
-def test_dead(client: Client) -> Observation:
-    """A client whose only lookup server is dead tries it at most 20 times a second."""
+@client_case("lookup/dead/producer", "smart.client-lookup.dead", "producer", "lookup")
+def test_producer_dead(client: Client) -> Observation:
+    """A producer whose only lookup server is dead tries it at most 20 times a second."""
+    return _dead(client, "producer")
+
+
+@client_case("lookup/dead/consumer", "smart.client-lookup.dead", "consumer", "lookup")
+def test_consumer_dead(client: Client) -> Observation:
+    """A consumer whose only lookup server is dead tries it at most 20 times a second."""
+    return _dead(client, "consumer")
+
+
+def _dead(client: Client, role: Role) -> Observation:
     rules = (
         once("connect", After(1.0, (Note(),)), peer=LOOKUP_1),
         always("connect", Close(reset=True), peer=LOOKUP_1),
     )
-    script = Script(client.role, publishes=MANY, listed=(LOOKUP_1,), rules=rules)
+    script = Script(role, publishes=MANY, listed=(LOOKUP_1,), rules=rules)
     story = client.play(script, any_of(is_marked, lambda story: _attempts(story) > 5 * HOT))
     value = "calm" if _attempts(story) <= HOT else "hot"
     return unless(story, value, note=f"{_attempts(story)} connections in a second")

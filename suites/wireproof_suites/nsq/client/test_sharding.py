@@ -98,7 +98,13 @@ def test_unavailable(client: Client) -> Observation:
     """A producer whose partition is no longer named fails, and takes no other partition."""
     forget = once("PUBLISH", Forget((1,)), at=len(KEYS))
     script = Script(
-        "producer", leaders=TWO, ordered=True, publishes=MANY, keys=KEYS, rules=(forget,)
+        "producer",
+        leaders=TWO,
+        ordered=True,
+        publishes=MANY,
+        every=0.1,
+        keys=KEYS,
+        rules=(forget,),
     )
     ends: dict[str, Question] = {
         "other-partition": lambda s: any(len(each) > 1 for each in _by_key(s).values()),
