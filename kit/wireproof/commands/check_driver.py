@@ -2,18 +2,21 @@
 
 import click
 
-from wireproof_kit.drivers.check import check_driver
-from wireproof_kit.drivers.child import split_command
-from wireproof_spec.driver.lines import Fields
-from wireproof_spec.strict_json import JsonValue
+from wireproof_kit.errors import UsageFault
+from wireproof_kit.protocols import kit_part
 
 
 def report(command: str, protocol: str) -> int:
-    """Write what holds of a driver; return 0 if it keeps every rule."""
-    addresses: list[JsonValue] = ["127.0.0.1:1"]
-    settings: Fields = {"lookupd": addresses}
+    """Write what holds of a driver; return 0 if it keeps every rule.
+
+    Raises:
+        UsageFault: the protocol has no drivers of clients, or the command cannot be started.
+    """
+    check = kit_part(protocol).check_client_driver
+    if check is None:
+        raise UsageFault(f"protocol {protocol!r} has no drivers of clients")
     wrong = 0
-    for finding in check_driver(split_command(command), settings=settings):
+    for finding in check(command):
         wrong += bool(finding.wrong)
         told = f"FAIL {finding.rule}: {finding.wrong}" if finding.wrong else f"ok   {finding.rule}"
         click.echo(told)

@@ -85,7 +85,7 @@ client = Command(
         click.Argument(["arguments"], nargs=-1, metavar="[IDS]..."),
         click.Option(["--exec", "command"], metavar="CMD", help="Command that starts the client."),
         click.Option(["--role"], type=click.Choice(ROLES), help="What the client does."),
-        click.Option(["--protocol"], metavar="NAME", help="Protocol of the client; default nsq."),
+        click.Option(["--protocol"], metavar="NAME", help="Protocol of the client."),
         click.Option(
             ["--check-driver"], metavar="CMD", help="Check a driver instead of judging a client."
         ),

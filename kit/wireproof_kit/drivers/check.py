@@ -1,12 +1,14 @@
 """Whether a driver keeps to the driver protocol, whatever it drives: one finding a rule."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from wireproof_kit.drivers.driver import Driver
 from wireproof_kit.errors import KitError, TargetSilent, TargetUnreachable
 from wireproof_spec.driver.lines import Answer, Fields, Unsupported
 
+CheckDriver: TypeAlias = "Callable[[str], Iterator[Finding]]"
 UNKNOWN_OPERATION = "wireproof-no-such-operation"
 END_WITHIN_S = 5.0
 

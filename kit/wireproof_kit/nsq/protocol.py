@@ -7,7 +7,11 @@ from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import USUAL_KEYS, Target, TargetKey
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wireproof_kit.drivers.check import Finding
     from wireproof_kit.fuzz.driver import FuzzSession, FuzzSessionOptions
+    from wireproof_spec.record import TranscriptRecord
 
 
 def _open_session(target: Target, options: SessionOptions) -> Session:
@@ -24,6 +28,18 @@ def _open_fuzz_session(target: Target, options: "FuzzSessionOptions") -> "FuzzSe
     from wireproof_kit.nsq.fuzz.fuzz_session import open_fuzz_session
 
     return open_fuzz_session(target, options)
+
+
+def _check_client_driver(command: str) -> "Iterator[Finding]":
+    from wireproof_kit.nsq.clients.check import check_client_driver
+
+    return check_client_driver(command)
+
+
+def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]":
+    from wireproof_kit.nsq.clients.client import recorded_client
+
+    return {"client": recorded_client(transcript)}
 
 
 KIT = KitPart(
@@ -67,4 +83,6 @@ KIT = KitPart(
     ),
     keys={"http": "http", "data": "data", "lookupd": "lookupd_http", "control": "control"},
     open_fuzz_session=_open_fuzz_session,
+    check_client_driver=_check_client_driver,
+    recorded_arguments=_recorded_arguments,
 )

@@ -152,7 +152,7 @@ class Engine:
             value=observation.value,
             overdue=observation.overdue,
             control=control,
-            difference=_difference(observation.difference),
+            difference=difference_record(observation.difference),
             note=observation.note,
         )
 
@@ -279,7 +279,8 @@ def _record_hurried(observation: Observation, after: int) -> SeenRecord:
     return SeenRecord(value=f"{UNDECIDED}:hurried", note=note)
 
 
-def _difference(difference: Difference | None) -> DifferenceRecord | None:
+def difference_record(difference: Difference | None) -> DifferenceRecord | None:
+    """Return what a bundle keeps of a difference."""
     if difference is None:
         return None
     return DifferenceRecord(

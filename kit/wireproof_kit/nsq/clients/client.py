@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wireproof_kit.clients.stage import Limits, Stage
-from wireproof_kit.clients.story import Story
+from wireproof_kit.clients.story import Story, recorded
 from wireproof_kit.nsq.clients.asking import Asking
 from wireproof_kit.nsq.clients.decoder import NsqDecoder
 from wireproof_kit.nsq.clients.peers import NsqPeers
@@ -13,6 +13,7 @@ from wireproof_kit.nsq.clients.script import NODE_1, Role, Script
 from wireproof_kit.runner.patience import machine_load
 from wireproof_kit.wire.transcript import Transcript
 from wireproof_spec.driver.lines import Fields
+from wireproof_spec.record import TranscriptRecord
 from wireproof_spec.strict_json import JsonValue
 
 SETTINGS = (
@@ -116,6 +117,11 @@ class RecordedClient:
     def play(self, script: Script, until: Until, *, within: float = COURSE_S) -> Story:
         """Return the recorded story."""
         return self.story
+
+
+def recorded_client(transcript: TranscriptRecord) -> RecordedClient:
+    """Return the client of a recorded case."""
+    return RecordedClient(recorded(transcript, NsqDecoder()))
 
 
 def _flag(*, is_set: bool) -> str:
