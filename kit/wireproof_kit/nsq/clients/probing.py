@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from wireproof_kit.clients.events import Greeted
+from wireproof_kit.clients.events import Answered, Greeted
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.events import (
     ORDERED,
@@ -15,6 +15,7 @@ from wireproof_kit.nsq.clients.events import (
 from wireproof_kit.nsq.clients.identified import identified
 from wireproof_kit.nsq.clients.script import NODE_1, NODE_2, Delivery, Role, Script
 from wireproof_kit.observation import Observation, observed
+from wireproof_spec.driver.lines import Unsupported
 from wireproof_spec.nsq import names
 
 PROBE_S = 6.0
@@ -29,6 +30,12 @@ class Experiment:
 
     script: Script
     until: Callable[[Story], bool]
+
+    def is_over(self, story: Story) -> bool:
+        """Return True once the run has shown what it can, or the driver cannot do its part."""
+        return self.until(story) or any(
+            isinstance(event.answer, Unsupported) for event in story.of(Answered)
+        )
 
 
 def commands(story: Story, names: frozenset[str]) -> list[Commanded]:

@@ -143,7 +143,8 @@ class ClientSession:
     def _run(self, experiment: Experiment) -> tuple[Story, Transcript]:
         transcript = Transcript()
         client = self._client(transcript)
-        return client.play(experiment.script, experiment.until, within=PROBE_S), transcript
+        story = client.play(experiment.script, experiment.is_over, within=PROBE_S)
+        return story, transcript
 
     def _stories(self) -> dict[str, Story]:
         return {name: story for name, (story, _) in self._runs.items()}

@@ -114,7 +114,7 @@ def test_node_loop(client: Client) -> Observation:
         Rule("connect", (Close(reset=True),), peer=NODE_1),
     )
     story = client.play(
-        Script(client.role, publishes=MANY, rules=rules),
+        Script(client.role, publishes=2, every=0.5, rules=rules),
         any_of(is_marked, lambda s: _attempts(s) > 5 * HOT),
     )
     value = "calm" if _attempts(story) <= HOT else "hot"
