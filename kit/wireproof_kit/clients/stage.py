@@ -48,6 +48,7 @@ LOOPBACK = "127.0.0.1"
 CHUNK = 1 << 16
 MOST_BYTES = 8 << 20
 """Bytes of a case that are kept, over all connections; a client that sends more is ended."""
+MOST_EVENTS = 20_000
 MOST_OUTPUT = 64 << 10
 MOST_CONNECTIONS = 512
 LAST_OUTPUT_S = 0.5
@@ -285,8 +286,8 @@ class Stage:
             self._forget(connection, BY_CLIENT)
             return
         self._add(self._kind(connection.name, "send", "request"), connection.name, data=data)
-        if self._bytes > MOST_BYTES:
-            self._note(KIT, f"{FLOODED}: {self._bytes} bytes")
+        if self._bytes > MOST_BYTES or len(self._story.events) > MOST_EVENTS:
+            self._note(KIT, f"{FLOODED}: {self._bytes} bytes, {len(self._story.events)} events")
 
     def _send(self, effect: Send) -> None:
         connection = self._connections.get(effect.conn)
