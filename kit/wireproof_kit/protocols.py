@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wireproof_spec.record import TranscriptRecord
 
 Names: TypeAlias = Callable[[Target], Sequence[str]]
+TellCourse: TypeAlias = "Callable[[TranscriptRecord], Iterable[str]]"
 RecordedArguments: TypeAlias = "Callable[[TranscriptRecord], Mapping[str, object]]"
 
 
@@ -38,7 +39,7 @@ class KitPart:
     that takes one is run once for each. ``open_fuzz_session`` opens a target for the fuzzer;
     ``check_client_driver`` says whether the command of a client's driver keeps to its protocol;
     ``recorded_arguments`` makes what a case for clients takes out of a recorded exchange, so that
-    it can be observed again.
+    it can be observed again; ``tell_course`` returns the course of that exchange in lines.
     """
 
     open_session: OpenSession
@@ -52,6 +53,7 @@ class KitPart:
     open_fuzz_session: "OpenFuzzSession | None" = None
     check_client_driver: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None
+    tell_course: "TellCourse | None" = None
 
 
 def known_protocols() -> tuple[str, ...]:

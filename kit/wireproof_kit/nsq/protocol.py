@@ -42,6 +42,12 @@ def _recorded_arguments(transcript: "TranscriptRecord") -> "Mapping[str, object]
     return {"client": recorded_client(transcript)}
 
 
+def _tell_course(transcript: "TranscriptRecord") -> "Iterator[str]":
+    from wireproof_kit.nsq.clients.telling import tell
+
+    return tell(transcript)
+
+
 KIT = KitPart(
     open_session=_open_session,
     arguments=(
@@ -85,4 +91,5 @@ KIT = KitPart(
     open_fuzz_session=_open_fuzz_session,
     check_client_driver=_check_client_driver,
     recorded_arguments=_recorded_arguments,
+    tell_course=_tell_course,
 )
