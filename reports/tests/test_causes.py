@@ -1,7 +1,8 @@
 import pytest
 from bundle_fixture import case, failed, failures
 
-from wireproof_reports.causes import counts_up_to, fold, value_class
+from wireproof_reports.causes import fold, value_class
+from wireproof_spec.catalogue import counts_up_to
 from wireproof_spec.record import DifferenceRecord
 
 

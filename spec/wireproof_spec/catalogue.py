@@ -216,6 +216,17 @@ def matches(observation: str, patterns: Iterable[str]) -> bool:
     return any(_compiled(pattern).fullmatch(observation) for pattern in patterns)
 
 
+def level_rank(level: str) -> int:
+    """Return the place of a level, the strictest first; of an unknown one the last."""
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
+
+
+def counts_up_to(profile: str, level: str) -> bool:
+    """Return True if a failure at this level counts against a run with this profile."""
+    return level_rank(level) <= level_rank(profile)
+
+
 def is_below(identifier: str, prefix: str) -> bool:
     """Tell whether an id equals a prefix or continues it at a separator (`/` or `.`)."""
     if identifier == prefix or not prefix:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from wireproof.view.style import COLUMNS, Style, Tone, wrapped
 from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.wording import counted
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.catalogue import counts_up_to, load_catalogue
 from wireproof_spec.record import CaseRecord, FooterRecord, HeaderRecord
 
 INDENT = 13

@@ -7,9 +7,9 @@ from pathlib import Path
 from wireproof.view.exchange import TO_TARGET, key_exchange, whole_exchange
 from wireproof.view.style import Style, flowed, wrapped
 from wireproof_kit.decoding.printable import printable
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.wording import counted, spoken
-from wireproof_spec.catalogue import load_catalogue
+from wireproof_spec.catalogue import counts_up_to, load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12

@@ -5,7 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below
+from wireproof_spec.catalogue import (
+    LEVELS,
+    Catalogue,
+    Clause,
+    Group,
+    counts_up_to,
+    is_below,
+    level_rank,
+)
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
 CONFORMING = frozenset({"pass", "reading"})
@@ -56,7 +64,7 @@ def exit_code(
     """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
         return EXIT_INTERRUPTED
-    counted = [record for record in records if _counts(record.level, standing.profile)]
+    counted = [record for record in records if counts_up_to(standing.profile, record.level)]
     verdicts = {record.verdict for record in counted}
     if "fail" in verdicts or standing.stale or standing.expired:
         return EXIT_FAILED
@@ -118,9 +126,9 @@ def statement(
 def _above(records: Sequence[CaseRecord], standing: Standing) -> str:
     """Return a note when every case is above the level up to which failures count."""
     levels = {record.level for record in records}
-    if not levels or any(_counts(level, standing.profile) for level in levels):
+    if not levels or any(counts_up_to(standing.profile, level) for level in levels):
         return ""
-    last = max(levels, key=LEVELS.index)
+    last = max(levels, key=level_rank)
     return f"nothing up to level {standing.profile} was run; --profile {last} lets these count"
 
 
@@ -131,11 +139,6 @@ def _said(group: GroupRecord) -> str:
     counts = ", ".join(f"{a}/{b} {level}" for level, (a, b) in group.counts.items() if b)
     part = "" if group.whole else " (part)"
     return f"{name}{part} {counts or 'nothing asserted'}"
-
-
-def _counts(level: str, profile: str) -> bool:
-    order: Sequence[str] = LEVELS
-    return order.index(level) <= order.index(profile)
 
 
 def _groups(

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.exchange.evidence import Exchange, exchange, first_difference
 from wireproof_reports.exchange.reproducer import Reproducer, reproducer
 from wireproof_reports.render.clauses import CaseView, case_view, source, unknown_clause
 from wireproof_reports.wording import spoken
-from wireproof_spec.catalogue import Catalogue
+from wireproof_spec.catalogue import Catalogue, counts_up_to
 from wireproof_spec.record import CaseRecord, DifferenceRecord
 
 MOST_SHOWN = 40

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wireproof_reports.bundle_file import Bundle
-from wireproof_reports.causes import Cause, counts_up_to
+from wireproof_reports.causes import Cause
 from wireproof_reports.wording import counted
+from wireproof_spec.catalogue import counts_up_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 from xml.etree import ElementTree as etree
 
 from wireproof_reports.bundle_file import Bundle, read_bundle
-from wireproof_reports.causes import counts_up_to
 from wireproof_reports.exchange.evidence import talk
 from wireproof_reports.exchange.reproducer import repeat_command
 from wireproof_reports.render.fingerprint import target_facts
+from wireproof_spec.catalogue import counts_up_to
 from wireproof_spec.record import CaseRecord
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -5,8 +5,8 @@ The message of a result begins with its category, so that Allure's own patterns 
 
 import msgspec
 
-from wireproof_reports.causes import counts_up_to
 from wireproof_reports.render.allure.result import Status
+from wireproof_spec.catalogue import counts_up_to
 from wireproof_spec.record import CaseRecord
 
 NEW = "new"
