@@ -11,6 +11,7 @@ from typing import Literal
 
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
+from wireproof_kit.verdicts.judge import CONFORMING
 from wireproof_spec.catalogue import counts_up_to, is_below, level_rank
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
 
@@ -46,7 +47,6 @@ KINDS: dict[Kind, str] = {
     "changed": "the case itself changed, so nothing is said about the target",
 }
 
-CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 FAILING: frozenset[Verdict] = frozenset({"fail", "known"})
 TESTED: frozenset[Verdict] = CONCLUSIVE | frozenset[Verdict]({"unstable"})
 LOST: frozenset[Verdict] = frozenset({"unsupported", "error"})

@@ -25,6 +25,9 @@ UNAVAILABLE = "unavailable"
 KIT_ERROR = "kit-error"
 UNDECIDED = "inconclusive"
 DIED = "died"
+WITHHELD = "withheld"
+"""Observation of a case that the target kept waiting for longer than a case may take."""
+CONFORMING: frozenset[Verdict] = frozenset({"pass", "reading"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from wireproof_kit.verdicts.judge import CONFORMING
 from wireproof_spec.catalogue import (
     LEVELS,
     Catalogue,
@@ -16,7 +17,6 @@ from wireproof_spec.catalogue import (
 )
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
-CONFORMING = frozenset({"pass", "reading"})
 _DOUBTFUL = frozenset({"inconclusive", "unstable"})
 
 EXIT_GOOD = 0
