@@ -26,6 +26,11 @@ class Cause:
     cases: tuple[CaseRecord, ...]
 
     @property
+    def origin(self) -> str:
+        """The origin of its clause when the case was judged; empty in bundles before that."""
+        return self.cases[0].origin
+
+    @property
     def anchor(self) -> str:
         """The id of its block in a page."""
         return f"cause-{self.number}"

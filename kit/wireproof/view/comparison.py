@@ -70,7 +70,7 @@ def _number(found: Comparison, kind: Kind) -> str:
     told = f"{len(changes)} {titled(kind)}"
     if len(counting) == len(changes):
         return told
-    return f"{told} ({len(counting) or 'none'} up to level {found.after.header.profile})"
+    return f"{told} ({len(counting) or 'none'} up to {found.after.header.scope()})"
 
 
 def titled(kind: Kind) -> str:

@@ -9,7 +9,7 @@ from wireproof.view.style import Style, flowed, wrapped
 from wireproof_kit.decoding.printable import printable
 from wireproof_reports.causes import Cause
 from wireproof_reports.wording import counted, spoken
-from wireproof_spec.catalogue import counts_up_to, load_catalogue
+from wireproof_spec.catalogue import load_catalogue
 from wireproof_spec.record import CaseRecord, DifferenceRecord, HeaderRecord
 
 INDENT = 12
@@ -35,13 +35,14 @@ def failure(cause: Cause, scene: Scene) -> Iterator[str]:
         [
             case.case,
             f"{cause.level.upper()} {cause.clause}",
+            *([f"origin {cause.origin}"] if cause.origin else []),
             f"{repeats.same}/{repeats.runs} repeats",
         ],
     )
     yield scene.style.paint("FAIL", "bad") + head.removeprefix("FAIL")
     yield from rest
-    if not counts_up_to(scene.header.profile, cause.level):
-        yield f"  (not counted: this run counts levels up to {scene.header.profile})"
+    if not scene.header.counts(cause.level, cause.origin):
+        yield f"  (not counted: this run counts up to {scene.header.scope()})"
     yield from _law(cause.clause, scene.header.target.protocol)
     yield from _outcome(case)
     yield from _bytes(case, scene)

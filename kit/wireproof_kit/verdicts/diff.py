@@ -12,7 +12,7 @@ from typing import Literal
 from wireproof_kit.bundle.file import Bundle
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.verdicts.judge import CONFORMING
-from wireproof_spec.catalogue import counts_up_to, is_below, level_rank
+from wireproof_spec.catalogue import is_below, level_rank
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, HeaderRecord, Verdict
 
 Kind = Literal[
@@ -72,6 +72,11 @@ class Pair:
         record = self.after or self.before
         return record.level if record else ""
 
+    def counts(self, header: HeaderRecord) -> bool:
+        """Return True if a failure of the case would count in a run."""
+        record = self.after or self.before
+        return record is not None and header.counts(record.level, record.origin)
+
     def is_aligned(self) -> bool:
         """Return True if both runs have the case with the same definition."""
         before, after = self.before, self.after
@@ -114,9 +119,8 @@ class Comparison:
         return tuple(change for change in self.changes if change.kind == kind)
 
     def counted(self, kind: Kind) -> tuple[Change, ...]:
-        """Return the changes of one class up to the level that counts in B."""
-        profile = self.after.header.profile
-        return tuple(c for c in self.of(kind) if counts_up_to(profile, c.pair.level))
+        """Return the changes of one class that count in B: by their level, and by its origins."""
+        return tuple(c for c in self.of(kind) if c.pair.counts(self.after.header))
 
     def meets(self, kinds: Sequence[Kind]) -> bool:
         """Return True if there is a change that counts in one of these classes.
@@ -239,7 +243,7 @@ def _kind(pair: Pair, scene: _Scene) -> Kind | None:
 def _is_lost(before: CaseRecord, after: CaseRecord, scene: _Scene) -> bool:
     """Return True if a case that conformed and counts can no longer be judged in B."""
     is_lost = before.verdict in CONFORMING and after.verdict in LOST
-    return is_lost and counts_up_to(scene.after.profile, after.level)
+    return is_lost and scene.after.counts(after.level, after.origin)
 
 
 def _tested(was: Verdict | None, now: Verdict | None) -> Kind | None:
@@ -328,6 +332,7 @@ def _head(bundle: Bundle) -> dict[str, str]:
         "kit": header.kit,
         **_named("spec", {name: f"r{revision}" for name, revision in header.spec.items()}),
         "level": header.profile,
+        "origins": ", ".join(header.origins),
         "readings": header.reading,
         "selection": ", ".join(header.selection) or "everything",
         **_named("left out", header.not_selected),
