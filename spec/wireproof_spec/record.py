@@ -205,6 +205,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle.
 
     A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
     """
 
     format: int
@@ -220,6 +221,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     reading: str = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
+    narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
 

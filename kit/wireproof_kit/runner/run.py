@@ -18,6 +18,7 @@ from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
+from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
 from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
@@ -40,8 +41,9 @@ class RunPlan:
     ``url`` is a target URL or ``reference``: that of ``protocol``, or else of the first one whose
     cases are asked for; ``keys`` are target keys given beside the URL;
     ``claims`` are NAME → true or false; ``selection`` and ``exclude`` are prefixes of case or
-    clause ids; ``timeout`` in seconds replaces measured patience; a ``passing`` target ends with
-    the run, as the embedded reference does.
+    clause ids, ``narrowed`` the options that left cases out before; ``timeout`` in seconds
+    replaces measured patience; a ``passing`` target ends with the run, as the embedded reference
+    does.
     """
 
     url: str
@@ -49,6 +51,7 @@ class RunPlan:
     keys: tuple[tuple[str, str], ...] = ()
     selection: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    narrowed: tuple[str, ...] = ()
     claims: Mapping[str, bool] = field(default_factory=dict[str, bool])
     topics: Mapping[str, str] = field(default_factory=dict[str, str])
     reading: ReadingChoice = "any"
@@ -198,7 +201,12 @@ class Run:
             origins=self.plan.origins,
             reading=self.plan.reading,
             selection=self.plan.selection,
-            not_selected={**choice.not_selected, **_excluded()},
+            not_selected={
+                **choice.not_selected,
+                **dict.fromkeys(self.plan.exclude, EXCLUDED),
+                **_excluded(),
+            },
+            narrowed=self.plan.narrowed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.plan.command,
         )

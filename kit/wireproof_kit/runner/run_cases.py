@@ -143,7 +143,7 @@ def _run_all(
             record = opened.run_case(instance)
             for listener in listeners:
                 listener.case(record)
-            failures += record.verdict in COUNTED
+            failures += record.verdict in COUNTED and _counts(opened.header, record)
             if failures == maxfail:
                 return False
             if is_stopped():
@@ -151,6 +151,11 @@ def _run_all(
     except KeyboardInterrupt:
         return True
     return False
+
+
+def _counts(header: HeaderRecord, record: CaseRecord) -> bool:
+    """Return True if a failure counts; an error of ours always does."""
+    return record.verdict == "error" or header.counts(record.level, record.origin)
 
 
 def _in_order(choice: Choice, instances: Sequence[Instance]) -> tuple[Instance, ...]:

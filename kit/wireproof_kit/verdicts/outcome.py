@@ -12,6 +12,9 @@ from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRec
 
 _DOUBTFUL = frozenset({"inconclusive", "unstable"})
 
+EXCLUDED = "--exclude"
+"""The reason in a header for what the user excluded, whereby a group becomes a part."""
+
 EXIT_GOOD = 0
 EXIT_FAILED = 1
 EXIT_NOT_DONE = 2
@@ -65,11 +68,8 @@ def exit_code(
         return EXIT_FAILED
     if any(record.verdict == "error" for record in records):
         return EXIT_NOT_DONE
-    weighed = {record.verdict for record in counted or records}
-    if not weighed & CONCLUSIVE:
-        return EXIT_UNDECIDED if weighed & _DOUBTFUL else EXIT_NOT_DONE
-    if not counted and "fail" in weighed:
-        return EXIT_NOT_DONE
+    if not verdicts & CONCLUSIVE:
+        return EXIT_UNDECIDED if verdicts & _DOUBTFUL else EXIT_NOT_DONE
     return _unless_undecided(verdicts, groups, standing)
 
 
@@ -114,6 +114,8 @@ def statement(
         said.append(above)
     for name, why in header.not_selected.items():
         said.append(f"{name} not selected ({why})")
+    if header.narrowed:
+        said.append(f"narrowed by {', '.join(header.narrowed)}")
     ending = {EXIT_GOOD: "", EXIT_INTERRUPTED: "; interrupted"}.get(code, "")
     return "; ".join(said) + ending if said else "nothing was judged"
 
@@ -126,7 +128,7 @@ def _above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
     musts = sorted({origin for level, origin in kinds if level == "must"})
     last = max((level for level, _ in kinds), key=level_rank)
     option = f"--origin {','.join(musts)}" if musts else f"--profile {last}"
-    return f"nothing up to {header.scope()} was run; {option} lets these count"
+    return f"nothing up to {header.scope()} was run: {option} lets these count"
 
 
 def _said(header: HeaderRecord, group: GroupRecord) -> str:
@@ -203,10 +205,20 @@ def _is_in(record: CaseRecord, group: Group) -> bool:
 
 def _is_whole(header: HeaderRecord, group: Group) -> bool:
     """Return True if the selection includes every case of the group's core clauses."""
+    pairs = [(clause.id, law.id) for clause in _core(group) for law in clause.case]
+    if header.narrowed or any(_excludes(header, *pair) for pair in pairs):
+        return False
     if not header.selection:
         return True
-    pairs = [(clause.id, law.id) for clause in _core(group) for law in clause.case]
     return bool(pairs) and all(
         any(is_below(clause, prefix) or is_below(law, prefix) for prefix in header.selection)
         for clause, law in pairs
+    )
+
+
+def _excludes(header: HeaderRecord, clause: str, law: str) -> bool:
+    """Return True if the user excluded a case of a law, or all of them."""
+    names = [name for name, why in header.not_selected.items() if why == EXCLUDED]
+    return any(
+        is_below(clause, name) or is_below(law, name) or is_below(name, law) for name in names
     )
