@@ -10,10 +10,11 @@ from typing import Self
 
 from wireproof_kit.errors import UsageFault
 from wireproof_kit.protocols import kit_part, protocol_of, read_target, referenced
+from wireproof_kit.runner.activity import Activity
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
-from wireproof_kit.runner.patience import Wait
+from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
 from wireproof_kit.targets.session import Session, SessionOptions
 from wireproof_kit.targets.target import Target
@@ -89,7 +90,12 @@ class Run:
     embedded: EmbeddedReference | None = None
 
     @classmethod
-    def open(cls, plan: RunPlan, instances: Sequence[Instance] = ()) -> Self:
+    def open(
+        cls,
+        plan: RunPlan,
+        instances: Sequence[Instance] = (),
+        activity: Activity | None = None,
+    ) -> Self:
         """Open the target, or the embedded reference.
 
         What the cases among ``instances`` that are asked for need is begun before anything is
@@ -111,7 +117,7 @@ class Run:
             embedded = start_reference(protocol, plan.reference_options)
             url = embedded.url
         try:
-            return cls._open_target(plan, url, seed, embedded, instances)
+            return cls._open_target(plan, url, seed, embedded, instances, activity or Activity())
         except BaseException:
             if embedded is not None:
                 embedded.close()
@@ -125,6 +131,7 @@ class Run:
         seed: int,
         embedded: EmbeddedReference | None,
         instances: Sequence[Instance],
+        activity: Activity,
     ) -> Self:
         target = read_target(url, plan.keys)
         catalogue = load_catalogue(target.protocol)
@@ -141,8 +148,8 @@ class Run:
         try:
             own = _of_protocol(target.protocol, instances)
             session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
-            claims = _probe_claims(session, catalogue, plan.claims)
-            readings = _bind_readings(session, catalogue)
+            claims = _probe_claims(session, catalogue, plan.claims, activity)
+            readings = _bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
@@ -182,7 +189,8 @@ class Run:
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
-        patience = {wait.value: self.session.patience.seconds(wait) for wait in Wait}
+        limits, shown = self.session.patience, (ANSWER, PUSH, REDELIVERY)
+        patience = {wait.value: limits.seconds(wait) for wait in shown}
         return HeaderRecord(
             format=FORMAT,
             kit=KIT_VERSION,
@@ -319,7 +327,7 @@ def _prefixes(identifier: str, separator: str) -> list[str]:
 
 
 def _probe_claims(
-    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool]
+    session: Session, catalogue: Catalogue, claimed: Mapping[str, bool], activity: Activity
 ) -> dict[str, ClaimRecord]:
     unknown = set(claimed) - {capability.id for capability in catalogue.capabilities}
     if unknown:
@@ -327,6 +335,7 @@ def _probe_claims(
         raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
+        activity.begin(f"the probe of {capability.id}, and the topics that it needs")
         probe = session.probe_capability(capability.probe)
         said = claimed.get(capability.id)
         seen = probe.observation.value
@@ -340,9 +349,12 @@ def _probe_claims(
     return claims
 
 
-def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:
+def _bind_readings(
+    session: Session, catalogue: Catalogue, activity: Activity
+) -> dict[str, BindingRecord]:
     bound: dict[str, BindingRecord] = {}
     for decision in catalogue.decisions:
+        activity.begin(f"the probe of the reading {decision.id}")
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(
