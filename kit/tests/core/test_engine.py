@@ -221,6 +221,25 @@ def test_waiting_cases_are_started_early_and_collected_in_turn() -> None:
     kit.close()
 
 
+def test_what_still_waits_is_given_up_with_the_run() -> None:
+    """A process whose threads wait for a target would outlast an interrupt by their patience."""
+    gate, started = threading.Event(), threading.Event()
+
+    def waits() -> Observation:
+        started.set()
+        gate.wait(30)
+        return observed("ok,open")
+
+    item = case(waits, waiting=True)
+    kit = engine()
+    kit.start([item])
+    assert started.wait(10)
+    kit.close()
+    record = kit.run(item)
+    gate.set()
+    assert (record.verdict, record.observation) == ("inconclusive", "inconclusive:given-up")
+
+
 def test_a_case_gets_fresh_objects_for_each_run_and_they_are_released() -> None:
     session = FakeSession()
     seen: list[Transcript] = []

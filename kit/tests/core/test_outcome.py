@@ -5,8 +5,8 @@ import pytest
 from small_law import CATALOGUE, header, record
 
 from wireproof_kit.verdicts.outcome import Standing, conclude
-from wireproof_spec.catalogue import Clause, Group, Law
-from wireproof_spec.record import CaseRecord
+from wireproof_spec.catalogue import Capability, Clause, Group, Law
+from wireproof_spec.record import CaseRecord, ClaimRecord
 
 CORE = Clause(
     id="t.i.core",
@@ -106,6 +106,26 @@ def test_a_selection_above_the_profile_is_not_green_and_names_the_profile(
     assert footer.statement.endswith(
         "nothing up to level must was run: --profile should lets these count"
     )
+
+
+SMALL = msgspec.structs.replace(
+    LAWS,
+    groups=(Group("t.i", "0", "T", (msgspec.structs.replace(CORE, needs=("nodes",)), SIDE)),),
+    capabilities=(
+        *LAWS.capabilities,
+        Capability("nodes", "two nodes", "nodes", ("ok",), ("one", "none"), small_by=("one",)),
+    ),
+)
+
+
+@pytest.mark.parametrize(("seen", "code"), [("one", 0), ("none", 2)])
+def test_a_deployment_too_small_for_the_core_makes_a_part(seen: str, code: int) -> None:
+    """Who has one node only cannot show a cluster; who refuses one is not judged."""
+    alone = header(claims={"nodes": ClaimRecord("absent", seen)}, profile="should")
+    records = [core("unsupported"), side("pass")]
+    footer = conclude(alone, records, SMALL, Standing())
+    assert footer.exit == code
+    assert footer.statement.startswith("t.i (part)") == (code == 0)
 
 
 @pytest.mark.parametrize("excluded", ["t.i.core", "p/i/core", "p/i/core/one"])

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 import msgspec
 
@@ -86,6 +87,7 @@ class Engine:
     _repeating_s: float = 0.0
     _overdue: int = 0
     _deaths: Deaths = field(init=False)
+    _running: set[SimpleQueue[Observation]] = field(default_factory=set[SimpleQueue[Observation]])
 
     def __post_init__(self) -> None:
         self._deaths = Deaths(self.session, self.options.restart)
@@ -102,7 +104,9 @@ class Engine:
         return started.result() if started is not None else self._run(instance)
 
     def close(self) -> None:
-        """Give up what was not collected."""
+        """Give up what was not collected: the process must not outlast its waits."""
+        for finished in list(self._running):
+            finished.put(observed(f"{UNDECIDED}:given-up", note="the run ended first"))
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -128,16 +132,20 @@ class Engine:
 
     def _perform(self, instance: Instance) -> _Outcome:
         transcript = Transcript()
-        results: list[Observation] = []
+        finished: SimpleQueue[Observation] = SimpleQueue()
         started = time.monotonic()
-        thread = threading.Thread(
-            target=lambda: results.append(self._experiment(instance, transcript)),
+        self._running.add(finished)
+        threading.Thread(
+            target=lambda: finished.put(self._experiment(instance, transcript)),
             name=f"case-{instance.id}",
             daemon=True,
-        )
-        thread.start()
-        thread.join(self.options.case_timeout_s)
-        observation = results[0] if results else self._late(transcript)
+        ).start()
+        try:
+            observation = finished.get(timeout=self.options.case_timeout_s)
+        except Empty:
+            observation = self._late(transcript)
+        finally:
+            self._running.discard(finished)
         return _Outcome(observation, transcript, time.monotonic() - started)
 
     def _late(self, transcript: Transcript) -> Observation:

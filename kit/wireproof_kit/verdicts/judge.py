@@ -101,6 +101,8 @@ def _unsupported_reason(need: str, bench: Bench) -> str:
     title = capability.title if capability else need
     claim = bench.claims.get(need)
     seen = claim.observation if claim else "no probe was run"
+    if capability and matches(seen, capability.small_by):
+        return f"needs {title}; the deployment is too small for it (probe: {seen})"
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 

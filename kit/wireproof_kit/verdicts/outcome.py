@@ -5,8 +5,16 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from wireproof_kit.verdicts.judge import CONFORMING
-from wireproof_spec.catalogue import LEVELS, Catalogue, Clause, Group, is_below, level_rank
+from wireproof_kit.verdicts.judge import CONFORMING, Bench, missing_capability
+from wireproof_spec.catalogue import (
+    LEVELS,
+    Catalogue,
+    Clause,
+    Group,
+    is_below,
+    level_rank,
+    matches,
+)
 from wireproof_spec.origin import ORIGINS, by_origin
 from wireproof_spec.record import CONCLUSIVE, CaseRecord, FooterRecord, GroupRecord, HeaderRecord
 
@@ -152,12 +160,15 @@ def _groups(
         if own or _is_whole(header, group):
             tested = any(clause.status == "tested" for clause in group.clause)
             if tested and group.group not in header.not_selected:
-                yield _group(header, group, own)
+                yield _group(header, group, own, catalogue)
 
 
-def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> GroupRecord:
-    whole = _is_whole(header, group)
+def _group(
+    header: HeaderRecord, group: Group, own: Sequence[CaseRecord], catalogue: Catalogue
+) -> GroupRecord:
     missing = [clause for clause in _core(group) if not _is_asserted(clause, own)]
+    is_small = bool(missing) and all(_is_too_much(c, own, header, catalogue) for c in missing)
+    whole = _is_whole(header, group) and not is_small
     return GroupRecord(
         group=group.group,
         title=group.title,
@@ -167,6 +178,23 @@ def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> Gro
         counts={level: _tally(r for r in own if r.level == level) for level in LEVELS},
         origins=_by_origin([r for r in own if r.level == "must"]),
     )
+
+
+def _is_too_much(
+    clause: Clause, own: Sequence[CaseRecord], header: HeaderRecord, catalogue: Catalogue
+) -> bool:
+    """Return True if a clause was not judged only because the deployment is too small for it."""
+    bench = Bench(catalogue, header.claims, header.readings)
+    about = [record for record in own if record.clause == clause.id]
+    missing = {missing_capability(record.needs or clause.needs, bench) for record in about}
+    return bool(about) and all(_is_small(name, bench) for name in missing)
+
+
+def _is_small(name: str | None, bench: Bench) -> bool:
+    """Return True if the probe of a missing capability showed a deployment too small for it."""
+    capability = bench.catalogue.capability(name) if name else None
+    claim = bench.claims.get(name) if name else None
+    return bool(capability and claim and matches(claim.observation, capability.small_by))
 
 
 def _why(missing: Sequence[Clause], own: Sequence[CaseRecord]) -> str:
