@@ -117,7 +117,9 @@ def problems(matrix: Matrix) -> Iterator[str]:
 def conclusion(matrix: Matrix, out: Path | None, style: Style) -> Iterator[str]:
     """Yield the totals, the path of the matrix, and the last line with the exit code."""
     figures = matrix.summary()
-    legal = f"{counted(int(figures['variants']), 'variant')}, {figures['mixes']} mixes"
+    variants = counted(int(figures["variants"]), "variant")
+    alternatives = counted(int(figures["alternatives"]), "alternative")
+    legal = f"{variants}, {alternatives}, {figures['mixes']} mixes"
     faults = counted(int(figures["faults"]), "fault")
     yield f"{faults}: {figures['died']} died, {figures['survived']} survived"
     yield f"{legal}: {figures['false_alarms']} false alarms"

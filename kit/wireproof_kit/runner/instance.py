@@ -38,8 +38,9 @@ class Instance:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The capabilities of the clause and of the case itself."""
-        return tuple(dict.fromkeys((*self.clause.needs, *self.mark.needs)))
+        """The capabilities of the clause, of the case itself and of its parameters."""
+        of_parameters = self.mark.needs_of.get(self.id.removeprefix(f"{self.mark.id}/"), ())
+        return tuple(dict.fromkeys((*self.clause.needs, *self.mark.needs, *of_parameters)))
 
     def is_selected_by(self, prefix: str) -> bool:
         """Tell whether a prefix of a case id or of a clause id selects this case."""

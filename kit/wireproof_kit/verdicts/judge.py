@@ -98,6 +98,8 @@ def _unsupported_reason(need: str, bench: Bench) -> str:
     title = capability.title if capability else need
     claim = bench.claims.get(need)
     seen = claim.observation if claim else "no probe was run"
+    if claim is not None and claim.note:
+        seen = f"{seen}: {claim.note}"
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 

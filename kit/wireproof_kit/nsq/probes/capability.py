@@ -123,6 +123,27 @@ def _partitions_are_ignored(bench: ProbeBench, topic: Topic) -> bool:
     return True
 
 
+def batch(bench: ProbeBench) -> Observation:
+    """Publish two messages with MPUB: any answer's word."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
+    with bench.broker.connect(topic=topic) as client:
+        return observe(client.ask(frames.mpub(topic, bodies)))
+
+
+def touch(bench: ProbeBench) -> Observation:
+    """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    body = bench.broker.unique_body()
+    with bench.broker.subscribe(topic) as consumer:
+        bench.broker.published(topic, body)
+        delivery = consumer.take(body)
+        if delivery is None or delivery.message_id is None:
+            return observed("missing", overdue=True)
+        consumer.connection.send(frames.touch(delivery.message_id))
+        return observed(consumer.connection.goes_on(topic))
+
+
 def cluster(bench: ProbeBench) -> Observation:
     """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
     if bench.lookup is None:
@@ -154,6 +175,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "upgrade": upgrade,
     "lookup": lookup,
     "partition": partition,
+    "batch": batch,
+    "touch": touch,
     "cluster": cluster,
     "replica": replica,
     "tls": tls,

@@ -31,9 +31,9 @@ def pub_bad_topic(bench: ProbeBench) -> Observation:
 
 
 def pub_bad_size(bench: ProbeBench) -> Observation:
-    """Publish with size 0: WORD."""
+    """Publish with size -1: WORD."""
     topic = bench.topic("plain_topic", "ext_topic")
-    return bench.ask(topic, frames.pub(topic, b"", size=0))
+    return bench.ask(topic, frames.pub(topic, b"", size=-1))
 
 
 def ext_error_codes(bench: ProbeBench) -> Observation:

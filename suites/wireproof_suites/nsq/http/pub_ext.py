@@ -53,7 +53,7 @@ def post_and_receive(
         answer = post(broker, topic, body, ext=ext, headers=headers)
         if not was_taken(answer):
             return observe_http(answer)
-        return observe_delivery(consumer.next(), body=body, header=due, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header=due)
 
 
 def post_and_read(

@@ -103,7 +103,7 @@ def test_body_of_the_request(broker: Broker, ext_topic: Topic, content: bytes) -
     with broker.subscribe(ext_topic) as consumer:
         post(broker, ext_topic, body, ext={"k1": "v1"})
 
-        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"}, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"})
 
 
 @case("nsq/http/body-as-curl-sends-it", clause="ext.http.accept")
@@ -114,7 +114,7 @@ def test_body_declared_a_form(broker: Broker, ext_topic: Topic) -> Observation:
     with broker.subscribe(ext_topic) as consumer:
         post(broker, ext_topic, body, ext={"k1": "v1"}, headers=form)
 
-        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"}, as_json=True)
+        return observe_delivery(consumer.next(), body=body, header={"k1": "v1"})
 
 
 @case("nsq/http/header", clause="ext.http.header-stored")
