@@ -83,7 +83,7 @@ def test_a_topic_that_did_not_appear_in_time_is_deleted(monkeypatch: pytest.Monk
     monkeypatch.setattr(LookupClient, "wait_for", never)
     with ScriptedPeer(serving(handler, seen)) as peer:
         maker = TopicMaker(
-            Surroundings(HERE, connect=lambda transcript: never(), http=None, lookup=client(peer)),
+            Surroundings(HERE, connect=unreachable, http=None, lookup=client(peer)),
             run_token="r",
         )
         with pytest.raises(ArrangementFailed):

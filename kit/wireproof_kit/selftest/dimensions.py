@@ -14,7 +14,7 @@ from wireproof_spec.protocol import find_protocol
 TABLE = "dimensions.toml"
 ROLE = "broker"
 AT = "@"
-CANDIDATES = 4
+CANDIDATES = 5
 # A fault that is wrong in one case only, or too late, is thin already: cornered it breaks nothing.
 PLAIN = ("missing", "wrong-value", "extra")
 
@@ -84,11 +84,10 @@ def corner_trials(protocol: str, faults: Sequence[Trial]) -> tuple[Trial, ...]:
 
 def _trial(clause: str, corner: str, faults: Sequence[Trial]) -> Trial:
     own = [each for each in faults if clause in each.breaks and each.kind == FAULT]
-    plain = [each for each in own if each.way in PLAIN] or own
-    if not plain:
+    if not own:
         raise KitError(f"no fault breaks {clause}, so none can break it at {corner}")
-    turn = crc32(f"{clause}{corner}".encode()) % len(plain)
-    ranked = plain[turn:] + plain[:turn]
+    turn = crc32(f"{clause}{corner}".encode()) % len(own)
+    ranked = sorted(own[turn:] + own[:turn], key=lambda each: each.way not in PLAIN)
     others = [word for each in ranked for word in (*each.breaks, *each.may_break)]
     names = tuple(f"{each.name}{AT}{corner}" for each in ranked[:CANDIDATES])
     return Trial(

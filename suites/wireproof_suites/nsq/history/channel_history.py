@@ -91,7 +91,8 @@ class ChannelHistory:
         if hurried:
             self._seconds = min(self._seconds, ground.slowest + HURRIED_SECONDS)
         else:
-            self._seconds += LEAVING_TIMEOUT_MS / 1000
+            soon = kind.timed and kind.tags == (None,)
+            self._seconds += (SHORTEST_TIMEOUT_MS if soon else LEAVING_TIMEOUT_MS) / 1000
         self._moves: Mapping[str, Callable[[int], str]] = {
             "publish": self._publish,
             "join": self._join,

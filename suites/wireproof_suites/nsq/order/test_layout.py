@@ -163,6 +163,33 @@ def test_position_with_headers(broker: Broker, fresh_ordered_ext_topic: Topic) -
     return first_unlike(map(position_of, deliveries, answers), "true")
 
 
+@case("nsq/trace/position-ordered", clause="smart.trace.position", needs=("order",), waiting=True)
+def test_position_of_a_trace_answer(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
+    """Offset and size of a PUB_TRACE answer are those that come with the ordered message."""
+    client = open_consumer(broker, fresh_ordered_topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = broker.published(fresh_ordered_topic, body, trace_id=5)
+
+    return position_of(take_of(client, [body]), answer)
+
+
+@case(
+    "nsq/publish/trace-position",
+    clause="ext.publish.trace-response",
+    needs=("order",),
+    waiting=True,
+)
+def test_position_of_an_answer_to_a_header(
+    broker: Broker, fresh_ordered_ext_topic: Topic
+) -> Observation:
+    """Offset and size of a PUB_EXT answer are those that come with the ordered message."""
+    client = open_consumer(broker, fresh_ordered_ext_topic)
+    body = broker.unique_body(b"x" * 50)
+    answer = broker.published(fresh_ordered_ext_topic, body, {TRACE_ID: "5", "k": "v"})
+
+    return position_of(take_of(client, [body]), answer)
+
+
 @case("nsq/order/position-again", clause="smart.order.position", waiting=True)
 def test_position_again(broker: Broker, fresh_ordered_topic: Topic) -> Observation:
     """A message redelivered to any ordered client keeps its offset and size."""
