@@ -216,8 +216,10 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
 
-    ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
-    that the selection asked for the whole group.
+    ``asked`` is level → how many cases the law has for the group, ``unsupported`` how many of
+    them were not run because the target lacks what they need. ``judged`` is true only when every
+    core clause of the group was asserted; ``whole`` says that the selection asked for the whole
+    group.
     """
 
     group: str
@@ -226,6 +228,8 @@ class GroupRecord(msgspec.Struct, frozen=True):
     whole: bool
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
+    asked: dict[str, int] = {}
+    unsupported: dict[str, int] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):

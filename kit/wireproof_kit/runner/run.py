@@ -15,12 +15,18 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import Wait
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
 from wireproof_kit.verdicts.revision import refuse_later
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    Capability,
+    Catalogue,
+    is_below,
+    load_catalogue,
+    matches,
+)
 from wireproof_spec.record import (
     FORMAT,
     BindingRecord,
@@ -316,8 +322,8 @@ def _probe_claims(
         raise UsageFault(f"claim {sorted(unknown)[0]!r} is unknown; known claims: {known}")
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
-        probe = session.probe_capability(capability.probe)
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -328,6 +334,18 @@ def _probe_claims(
             note=probe.observation.note,
         )
     return claims
+
+
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
 
 
 def _bind_readings(session: Session, catalogue: Catalogue) -> dict[str, BindingRecord]:

@@ -128,9 +128,23 @@ def _said(group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
-    counts = ", ".join(f"{a}/{b} {level}" for level, (a, b) in group.counts.items() if b)
+    levels = (_said_level(group, level) for level in group.counts)
+    counts = ", ".join(words for words in levels if words)
     part = "" if group.whole else " (part)"
     return f"{name}{part} {counts or 'nothing asserted'}"
+
+
+def _said_level(group: GroupRecord, level: str) -> str:
+    """Return how many cases of a level conform, of all that the law asks where some are missing.
+
+    A target must not look better for what it was not asked.
+    """
+    conforming, asserted = group.counts[level]
+    asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
+    if not unsupported:
+        return f"{conforming}/{asserted} {level}" if asserted else ""
+    judged = f"{asserted} of {asked} judged, {unsupported} unsupported"
+    return f"{conforming}/{asserted} {level} ({judged})"
 
 
 def _counts(level: str, profile: str) -> bool:
@@ -159,6 +173,8 @@ def _group(header: HeaderRecord, group: Group, own: Sequence[CaseRecord]) -> Gro
         whole=whole,
         why=_why(missing, own) if missing else "",
         counts={level: _tally(own, level) for level in LEVELS},
+        asked=dict(Counter(record.level for record in own)),
+        unsupported=dict(Counter(r.level for r in own if r.verdict == "unsupported")),
     )
 
 

@@ -133,7 +133,11 @@ def batch(bench: ProbeBench) -> Observation:
 
 def touch(bench: ProbeBench) -> Observation:
     """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
-    topic = bench.topic("plain_topic", "ext_topic")
+    return touched(bench, bench.topic("plain_topic", "ext_topic"))
+
+
+def touched(bench: ProbeBench, topic: Topic) -> Observation:
+    """TOUCH a message in flight of a topic; words as of `touch`."""
     body = bench.broker.unique_body()
     with bench.broker.subscribe(topic) as consumer:
         bench.broker.published(topic, body)
