@@ -36,10 +36,11 @@ class KitPart:
     ``reference`` are the options with which the example server offers all that cases need; of
     what that says when it is ready, ``keys`` name what its URL carries, by target key.
     ``several`` are arguments that a target has several of: a function names them, and a case
-    that takes one is run once for each. ``open_fuzz_session`` opens a target for the fuzzer;
-    ``check_client_driver`` says whether the command of a client's driver keeps to its protocol;
-    ``recorded_arguments`` makes what a case for clients takes out of a recorded exchange, so that
-    it can be observed again; ``tell_course`` returns the course of that exchange in lines.
+    that takes one is run once for each. ``needs`` are the capabilities without which an argument
+    cannot be had. ``open_fuzz_session`` opens a target for the fuzzer; ``check_client_driver``
+    says whether the command of a client's driver keeps to its protocol; ``recorded_arguments``
+    makes what a case for clients takes out of a recorded exchange, so that it can be observed
+    again; ``tell_course`` returns the course of that exchange in lines.
     """
 
     open_session: OpenSession
@@ -50,6 +51,7 @@ class KitPart:
     reference: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     several: Mapping[str, Names] = field(default_factory=dict[str, Names])
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
     open_fuzz_session: "OpenFuzzSession | None" = None
     check_client_driver: "CheckDriver | None" = None
     recorded_arguments: "RecordedArguments | None" = None
