@@ -183,11 +183,9 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
             )
             for group in self.groups
         )
-        return Catalogue(
-            protocol=self.protocol,
-            revisions=self.revisions,
+        return msgspec.structs.replace(
+            self,
             groups=tuple(group for group in groups if group.clause),
-            decisions=self.decisions,
             capabilities=tuple(each for each in self.capabilities if fits(each.role)),
         )
 
