@@ -11,6 +11,7 @@ from wireproof_kit.nsq.clients.script import (
     Act,
     After,
     Close,
+    Down,
     Note,
     Respond,
     Role,
@@ -27,6 +28,7 @@ from wireproof_suites.nsq.client.seen import (
     failures,
     is_marked,
     lookups,
+    play,
     publishes,
     subscriptions,
     unless,
@@ -87,6 +89,14 @@ def test_lookup_retry(client: Client, failure: str) -> Observation:
     failing = Rule("lookup", (FAILURES[failure],), first=1, last=2)
     story = client.play(Script(client.role, publishes=MANY, rules=(failing,)), works, within=LONG)
     return unless(story, "recovered" if works(story) else "gave-up", seen=works(story))
+
+
+@client_case("lookup/refused", "smart.client.lookup-retry", "lookup", "refresh")
+def test_refused(client: Client) -> Observation:
+    """A client finds the node although one of its two lookup servers accepts no connection."""
+    away = Rule("start", (Down(LOOKUP_1),))
+    script = Script(client.role, publishes=MANY, configured=(LOOKUP_1, LOOKUP_2), rules=(away,))
+    return play(client, script, {"recovered": works}, "gave-up", within=LONG)
 
 
 @client_case("lookup/nobody", "smart.client-lookup.nobody", "lookup", "refresh")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from wireproof_kit.clients.events import Answered
 from wireproof_kit.clients.story import Story
 from wireproof_kit.nsq.clients.client import Client
+from wireproof_kit.nsq.clients.events import PUBLISHES, Commanded, Requested
 from wireproof_kit.nsq.clients.script import (
     LOOKUP_1,
     LOOKUP_2,
@@ -36,6 +37,8 @@ TWO = {0: NODE_1, 1: NODE_2}
 MANY = 200
 LONG = 25.0
 ROUNDS = 3
+CHANGES = 5
+"""So many changes of partition, each with a lookup before it, are no chance."""
 
 
 def _number(message: bytes) -> int:
@@ -149,6 +152,53 @@ def _asked_since(story: Story, failed: Answered) -> bool:
     before = [each for each in story.of(Answered) if story.index(each) < story.index(failed)]
     since = story.index(before[-1]) if before else 0
     return any(story.index(each) > since for each in lookups(story))
+
+
+@client_case("shard/merge", "smart.client.lookup-all", "producer", "key", "partition")
+def test_merge(client: Client) -> Observation:
+    """A producer uses both partitions, of which each lookup server names another."""
+    known = {LOOKUP_1: {0: NODE_1}, LOOKUP_2: {1: NODE_2}}
+    script = Script(
+        "producer",
+        leaders=TWO,
+        ordered=True,
+        publishes=MANY,
+        every=0.05,
+        keys=KEYS,
+        known=known,
+        configured=(LOOKUP_1, LOOKUP_2),
+    )
+    ends: dict[str, Question] = {
+        "merged": lambda s: False in _changes(s),
+        "one-answer": lambda s: len(_changes(s)) >= CHANGES,
+    }
+    return play(client, script, ends, "one-answer", within=LONG)
+
+
+def _changes(story: Story) -> list[bool]:
+    """Return, for each change of the partition published to, whether a lookup came in between.
+
+    Only changes after both lookup servers were asked count. A client that merges the answers
+    knows both leaders and asks nobody; one that keeps the last answer must ask again each time.
+    """
+    found: list[bool] = []
+    last: int | None = None
+    asked = False
+    for event in story.events[_all_asked(story) :]:
+        if isinstance(event, Requested):
+            asked = True
+        elif isinstance(event, Commanded) and event.name in PUBLISHES:
+            if last is not None and event.partition != last:
+                found.append(asked)
+            last, asked = event.partition, False
+    return found if _all_asked(story) else []
+
+
+def _all_asked(story: Story) -> int:
+    """Return where in the story both lookup servers had been asked; 0 if they were not."""
+    firsts = [next(iter(lookups(story, peer)), None) for peer in (LOOKUP_1, LOOKUP_2)]
+    places = [story.index(each) for each in firsts if each is not None]
+    return max(places) if len(places) == len(firsts) else 0
 
 
 @client_case("shard/no-key", "smart.client-publish.no-key", "producer", "key")
