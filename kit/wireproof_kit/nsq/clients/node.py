@@ -4,6 +4,7 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from wireproof_kit.nsq.clients.events import Commanded
 from wireproof_kit.nsq.clients.script import Delivery
@@ -85,7 +86,7 @@ def identified(connection: Connection, command: Commanded) -> bytes:
         told: object = json.loads(command.body)
     except ValueError:
         return error_frame(error_codes.E_BAD_BODY, "IDENTIFY failed to decode JSON body")
-    fields: dict[str, object] = told if isinstance(told, dict) else {}
+    fields = _members(told)
     connection.extend_support = fields.get(names.EXTEND_SUPPORT) is True
     connection.negotiates = fields.get("feature_negotiation") is True
     return response_frame(IDENTIFIED if connection.negotiates else names.OK)
@@ -116,10 +117,14 @@ def header_of(command: Commanded) -> dict[str, object]:
     """Return the JSON header of a PUB_EXT; an empty one if it is none."""
     length = int.from_bytes(command.body[:2], "big")
     try:
-        value: object = json.loads(command.body[2 : 2 + length])
+        return _members(json.loads(command.body[2 : 2 + length]))
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
+
+
+def _members(value: object) -> dict[str, object]:
+    """Return the members of a JSON object; none of another value."""
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 def deliver(connection: Connection, partition: Partition) -> Iterator[bytes]:

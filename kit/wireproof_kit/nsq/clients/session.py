@@ -63,9 +63,9 @@ class ClientSession:
             UsageFault: it cannot be started.
             TargetUnreachable: it ends at once, never connects, or does not play its role.
         """
-        roles = ROLES[self._role]
+        roles: tuple[Role, ...] = ROLES[self._role]
         self._run_all({role: FIRST[role] for role in roles})
-        played = [role for role in roles if self._plays(role)]
+        played: list[Role] = [role for role in roles if self._plays(role)]
         if not played or (self._role is not None and len(played) < len(roles)):
             lacking = next(role for role in roles if role not in played)
             raise TargetUnreachable(_reason(self._command, lacking, *self._runs[lacking]))

@@ -1,6 +1,6 @@
 """The course of a recorded case with a client, one line an event, for people."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from wireproof_kit.clients.events import (
     Answered,
@@ -35,6 +35,11 @@ from wireproof_spec.record import TranscriptRecord
 from wireproof_spec.wording import show_value
 
 _ID = slice(10, 26)
+_NOTES: Mapping[type[Event], str] = {
+    Expired: "nothing more came in time",
+    Flooded: "too much came",
+    Marked: "time is over",
+}
 _TEXT = 48
 
 
@@ -69,8 +74,8 @@ def _tell_process(event: Event) -> str | None:
         return f"driver                {event.fault}"
     if isinstance(event, Ended):
         return f"client                ends with exit code {event.code}"
-    ends = {Expired: "nothing more came in time", Flooded: "too much came", Marked: "time is over"}
-    return f"kit                   {ends[type(event)]}" if type(event) in ends else None
+    found = next((text for kind, text in _NOTES.items() if isinstance(event, kind)), None)
+    return f"kit                   {found}" if found else None
 
 
 def _said(event: Requested | Commanded | Magic | Malformed) -> str:

@@ -48,6 +48,12 @@ BROKEN = {
 }
 
 
+def _last_identified(story: Story) -> dict[str, JsonValue]:
+    """Return what the client last said of itself; nothing if it did not."""
+    found = list(identified(story))
+    return found[-1] if found else {}
+
+
 def _published(story: Story) -> bool:
     return bool(commands(story, "PUB_EXT"))
 
@@ -70,7 +76,7 @@ def test_identify_plain(client: Client) -> Observation:
 
 def _identify(client: Client, *, extend: bool) -> Observation:
     story = client.play(Script("consumer", extend=extend), lambda s: bool(subscriptions(s)))
-    last = next(iter(reversed(list(identified(story)))), {})
+    last = _last_identified(story)
     value = "extend" if last.get(names.EXTEND_SUPPORT) is True else "plain"
     return unless(story, value, seen=bool(subscriptions(story)))
 
@@ -82,7 +88,7 @@ def test_desired_tag(client: Client) -> Observation:
     """A consumer identifies itself with the tag that its user desires."""
     script = Script("consumer", extend=True, consume={"tag": TAG}, settings={"tag": TAG})
     story = client.play(script, lambda s: bool(subscriptions(s)))
-    last = next(iter(reversed(list(identified(story)))), {})
+    last = _last_identified(story)
     value = "desired" if last.get(names.DESIRED_TAG) == TAG else "other"
     return unless(story, value, seen=bool(subscriptions(story)))
 

@@ -24,6 +24,7 @@ from wireproof_kit.observation import Observation
 from wireproof_spec.nsq.frame import error_frame
 from wireproof_suites.nsq.client.client_case import client_case
 from wireproof_suites.nsq.client.seen import (
+    Question,
     closed_by_client,
     comes_before,
     commands,
@@ -84,7 +85,9 @@ def test_connections(client: Client) -> Observation:
 def test_same_node(client: Client) -> Observation:
     """A consumer subscribes to both partitions of one node."""
     script = Script("consumer", leaders={0: NODE_1, 1: NODE_1})
-    both = {"both": lambda story: distinct(e.partition for e in subscriptions(story)) == 2}
+    both: dict[str, Question] = {
+        "both": lambda story: distinct(e.partition for e in subscriptions(story)) == 2
+    }
     return play(client, script, both, "one")
 
 
@@ -92,7 +95,9 @@ def test_same_node(client: Client) -> Observation:
 def test_all_nodes(client: Client) -> Observation:
     """A consumer subscribes at every node that the lookup names."""
     script = Script("consumer", leaders={0: NODE_1, 1: NODE_2})
-    every = {"all": lambda story: distinct(e.peer for e in subscriptions(story)) == 2}
+    every: dict[str, Question] = {
+        "all": lambda story: distinct(e.peer for e in subscriptions(story)) == 2
+    }
     return play(client, script, every, "one")
 
 
@@ -186,7 +191,9 @@ def test_moved(client: Client, code: str, text: str) -> Observation:
     """A consumer whose SUB is refused with this code looks up again and subscribes elsewhere."""
     refused = Bytes(error_frame(code, text))
     rules = (always("SUBSCRIBE", Silence(), refused, Lead({0: NODE_2}), peer=NODE_1),)
-    ends = {"moved": lambda story: any(e.peer == NODE_2 for e in subscriptions(story))}
+    ends: dict[str, Question] = {
+        "moved": lambda story: any(e.peer == NODE_2 for e in subscriptions(story))
+    }
     return play(client, Script("consumer", rules=rules), ends, "stayed", within=LONG)
 
 
