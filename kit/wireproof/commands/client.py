@@ -5,7 +5,7 @@ from typing import Unpack, cast
 
 import click
 
-from wireproof.commands.run import judge_target
+from wireproof.commands.run import judge_target, list_chosen
 from wireproof.options.global_options import manner
 from wireproof.options.lazy_group import Command
 from wireproof.options.run_options import client_options
@@ -70,6 +70,8 @@ def _judge_client(arguments: tuple[str, ...], **given: Unpack[ClientParameters])
     options["waiters"] = given["waiters"] or AT_ONCE
     options["reference"], options["topic"] = False, ()
     options["restart"], options["hazardous"] = None, False
+    if options["dry_run"]:
+        return list_chosen(named, options)
     return judge_target(named, options, settings_for(manner()), name="")
 
 

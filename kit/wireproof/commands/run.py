@@ -45,7 +45,7 @@ from wireproof_kit.runner.last_failed import write_last_failed
 from wireproof_kit.runner.request import RunRequest
 from wireproof_kit.runner.run_cases import Listener, RunRecords, run_cases
 from wireproof_kit.verdicts.revision import check_revision
-from wireproof_spec.catalogue import is_below, load_catalogue
+from wireproof_spec.catalogue import CLIENT, is_below, load_catalogue
 
 OUT = Path("out")
 BEGINNING = b'{"kind":"header"'
@@ -87,7 +87,7 @@ def _judge_target(arguments: tuple[str, ...], **options: Unpack[RunParameters]) 
     settings = settings_for(manner())
     named = named_target(arguments, settings, reference=options["reference"], given=given_keys())
     if options["dry_run"]:
-        return _dry_run(named, options)
+        return list_chosen(named, options)
     codes: list[int] = []
     for part, own in requests(named, options):
         codes.append(judge_target(part, own, settings, name=f"-{part.protocol}" if codes else ""))
@@ -203,7 +203,8 @@ def _files(options: RunParameters, settings: Settings) -> dict[str, Path]:
     return {name: Path(path) for name, path in asked.items() if path}
 
 
-def _dry_run(named: NamedTarget, options: RunParameters) -> int:
+def list_chosen(named: NamedTarget, options: RunParameters) -> int:
+    """Write the ids of the cases that would run; return the exit code."""
     instances = _own(named, options)
     chosen = select(instances, named.prefixes)
     select(instances, options["exclude"])
@@ -224,11 +225,15 @@ def _dry_run(named: NamedTarget, options: RunParameters) -> int:
 def _own(named: NamedTarget, options: RunParameters) -> list[Instance]:
     """Return the cases of the target's protocol, one for each thing that it has several of."""
     if named.url == REFERENCE:
-        return list(collect_narrowed(options))
-    protocol = read_target(named.url).protocol
-    collected = () if options["last_failed"] else (protocol,)
-    found = collect_narrowed(options, *collected, url=named.url)
-    return [item for item in found if is_below(item.id, protocol)]
+        return [item for item in collect_narrowed(options) if item.clause.role != CLIENT]
+    target = read_target(named.url)
+    collected = () if options["last_failed"] else (target.protocol,)
+    return [
+        item
+        for item in collect_narrowed(options, *collected, url=named.url)
+        if is_below(item.id, target.protocol)
+        and (item.clause.role == CLIENT) == target.is_client()
+    ]
 
 
 def _conclude(
