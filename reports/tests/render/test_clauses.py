@@ -30,7 +30,7 @@ def test_states_of_groups(groups: dict[str, GroupView]) -> None:
         "not selected",
         "give --data to judge it",
     )
-    assert list(groups)[-1] in ("ext.create", "ext.lookup")
+    assert list(groups)[-1] == "ext.disk"
 
 
 def test_clauses_for_clients_are_none_of_a_broker(groups: dict[str, GroupView]) -> None:
