@@ -55,7 +55,7 @@ class JudgeContext:
 def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
     """Return the verdict of a case with its repetitions, before known deviations apply."""
     clause = bench.catalogue.clause_of(record.case)
-    law = clause and bench.catalogue.law(clause.id, record.case)
+    law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
         return Judgement("error", f"the catalogue has no law for {record.case}")
     missing = missing_capability(record.needs or clause.needs, bench)

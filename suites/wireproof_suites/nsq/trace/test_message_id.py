@@ -145,7 +145,7 @@ def test_finish_and_leave(broker: Broker, fresh_plain_topic: Topic) -> Observati
     return finish_some(broker, client, bodies, unfinished=LEFT, later=leave)
 
 
-@case("nsq/trace/finish-room", clause="smart.message-id.finish", waiting=True)
+@case("nsq/trace/finish-room", clause="smart.connection.ready-again", waiting=True)
 @pytest.mark.parametrize("trace_id", [None, 2**64 - 1], ids=["untraced", "traced"])
 def test_room(broker: Broker, fresh_plain_topic: Topic, trace_id: int | None) -> Observation:
     """For a client with RDY 1, each FIN by message id releases the next message."""

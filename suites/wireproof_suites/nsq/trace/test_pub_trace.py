@@ -1,6 +1,7 @@
 """PUB_TRACE: its body, its answer of 30 bytes, and what that says of the message."""
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
@@ -24,9 +25,11 @@ from wireproof_suites.nsq.steps.trace_responses import (
     observe_next_record,
     read_trace,
 )
-from wireproof_suites.nsq.trace.message_ids import TRACE_IDS
+from wireproof_suites.nsq.trace.message_ids import TRACE_IDS, observe_increase
 
 SIZES = [1, 2, 8, 255, 256, 4096, 100_000]
+OFFSET_SIZES = {"small": [1, 2, 1, 1, 1], "large": [70_000, 1, 100_000, 1]}
+OFFSET_AT = 18
 MORE = [1, 255, 256, 70_000]
 BEHIND = ["alone", "behind-pub", "behind-pub-trace"]
 BETWEEN = ["pub", "mpub", "large-pub"]
@@ -175,6 +178,24 @@ def test_internal_ids_of_several(broker: Broker, fresh_plain_topic: Topic) -> Ob
 def test_internal_id_on_an_ext_topic(broker: Broker, ext_topic: Topic) -> Observation:
     """On an ext topic, the ids in a PUB_TRACE answer match the delivered message."""
     return _ids(broker, ext_topic, 77)
+
+
+@case("nsq/trace/offsets-increase", clause="smart.trace.offset")
+@pytest.mark.parametrize("sizes", OFFSET_SIZES.values(), ids=OFFSET_SIZES)
+def test_offsets_increase(
+    broker: Broker, fresh_plain_topic: Topic, sizes: Sequence[int]
+) -> Observation:
+    """In PUB_TRACE answers, the offset of each message is greater than that of the one before."""
+    topic, offsets = fresh_plain_topic, list[int]()
+    with broker.connect(topic=topic) as client:
+        for number, size in enumerate(sizes):
+            client.ask(pub(topic, b"y" * size))
+            answer = client.ask(pub_trace(topic, number, b"x" * size))
+            response = read_trace(answer)
+            if response is None:
+                return observe(answer)
+            offsets.append(response.disk_queue_offset)
+    return observe_increase(offsets, "disk_queue_offset", OFFSET_AT)
 
 
 @case("nsq/trace/position", clause="smart.trace.position")
