@@ -119,7 +119,8 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something a target may offer, the probe that shows it, what a user must give for it.
 
     Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``.
+    ``left_out`` for the reason, or because the user did not give ``given_by``. Observations among
+    ``small_by`` say only that the deployment is too small for it: one node, one lookup server.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     probe: str
     shown_by: tuple[str, ...]
     absent_by: tuple[str, ...] = ()
+    small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
 
@@ -256,6 +258,12 @@ def is_above_origin(clause: Clause) -> bool:
 def matches(observation: str, patterns: Iterable[str]) -> bool:
     """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
     return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
+
+
+def level_rank(level: str) -> int:
+    """Return the place of a level, the strictest first; of an unknown one the last."""
+    names: tuple[str, ...] = LEVELS
+    return names.index(level) if level in names else len(names)
 
 
 def is_below(identifier: str, prefix: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 import msgspec
 
-from wireproof_spec.catalogue import LEVELS
+from wireproof_spec.catalogue import level_rank
 from wireproof_spec.origin import BINDING
 
 FORMAT = 1
@@ -205,6 +205,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     """The first line of a bundle.
 
     A failure counts up to the level ``profile``, and a must only if its origin is in ``origins``.
+    ``narrowed`` are the options that left cases out besides the selection: ``-k trace``, ``--lf``.
     """
 
     format: int
@@ -220,6 +221,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
     reading: str = "any"
     selection: tuple[str, ...] = ()
     not_selected: dict[str, str] = {}
+    narrowed: tuple[str, ...] = ()
     started: str = ""
     command: str = ""
 
@@ -228,7 +230,7 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 
         A must whose origin is not recorded counts.
         """
-        return not self.leaves_out(level, origin) and _rank(level) <= _rank(self.profile)
+        return not self.leaves_out(level, origin) and level_rank(level) <= level_rank(self.profile)
 
     def leaves_out(self, level: str, origin: str) -> bool:
         """Return True if this is a must from an origin that was not asked for."""
@@ -238,11 +240,6 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
         """Return what counts, in words: ``level must``, ``level must (origin text, base)``."""
         few = "" if set(self.origins) >= set(BINDING) else f" (origin {', '.join(self.origins)})"
         return f"level {self.profile}{few}"
-
-
-def _rank(level: str) -> int:
-    names: tuple[str, ...] = LEVELS
-    return names.index(level) if level in names else len(names)
 
 
 class GroupRecord(msgspec.Struct, frozen=True):

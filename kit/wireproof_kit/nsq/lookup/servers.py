@@ -175,12 +175,16 @@ class LookupClient:
 
     def node_count(self) -> int:
         """Return the number of registered nodes; 1 when it is unknown."""
+        return self.listed_nodes() or 1
+
+    def listed_nodes(self) -> int | None:
+        """Return the number of nodes that a server lists; None when none lists any."""
         for server in self.servers:
             data = server.request("GET", "/nodes", v1=True).data
             producers = data.get("producers") if isinstance(data, dict) else None
             if isinstance(producers, list) and producers:
                 return len(producers)
-        return 1
+        return None
 
     def _look(self, name: str) -> tuple[TopicInfo | None, Unusable | None]:
         """Look the topic up on one server after another; also return why none could answer.

@@ -13,7 +13,6 @@ from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import ask_at, publish_when_ready
 
 TRACE_ID = 77
@@ -123,7 +122,7 @@ def test_lookup_of_an_unwritable_partition(
     def look() -> bool | None:
         return None if cluster.leader_of(topic, access="w") else True
 
-    if not until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5):
+    if not until(look, seconds=broker.patience.settling_seconds(), every=0.5):
         return observed("named:w", overdue=True)
     return observed("named:r" if cluster.leader_of(topic, access="r") else "named:nobody")
 

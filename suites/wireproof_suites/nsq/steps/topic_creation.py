@@ -96,7 +96,9 @@ def wait_until_led(
         info = lookup.lookup(name)
         return info if info and len(info.leaders) >= partitions else None
 
-    seconds = min(APPEARING * broker.patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    patience = broker.patience
+    seconds = min(APPEARING * patience.seconds(REDELIVERY), APPEAR_SECONDS)
+    seconds = max(seconds, patience.settling_seconds())
     return until(look, seconds=seconds, every=POLL_SECONDS)
 
 
