@@ -64,7 +64,7 @@ PAUSE_SECONDS = 0.05
 class Connection:
     """A client connection of one case; not thread-safe.
 
-    ``heartbeats`` is how many have come so far; they are answered if ``answers_heartbeats``.
+    ``heartbeats`` is how many have come so far; they are answered while ``answers_heartbeats``.
     """
 
     def __init__(

@@ -36,9 +36,8 @@ UNKNOWN = {"word": b"WP_NOTHING x\n"}
 ODD_LINES = {"lower-case": b"nop\n", "nothing": b"\n"}
 # Twice as long unanswered, and the broker ends the connection: a slow machine needs room.
 HEARTBEAT_S = 3.0
-# A broker may look for silence in rounds of the interval: five of them are time enough.
-SHORTEST_INTERVAL_MS = 1000
-SILENT_S = 5.0
+# Two heartbeats may stay without an answer; some brokers look only at every other one.
+UNANSWERED_S = 6.0
 GLANCE_S = 0.1
 # A broker may round the time, but not lose it.
 LATER_MS = 1500
@@ -154,23 +153,20 @@ def test_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
         return then_goes_on(seen, client, plain_topic)
 
 
-@case(
-    "nsq/connection/heartbeat-unanswered",
-    clause="smart.connection.heartbeat-unanswered",
-    waiting=True,
-)
-def test_silent_client(broker: Broker, plain_topic: Topic) -> Observation:
+@case("nsq/connection/heartbeat-unanswered", clause="smart.connection.heartbeat", waiting=True)
+def test_unanswered_heartbeat(broker: Broker, plain_topic: Topic) -> Observation:
     """The broker closes the connection of a client that answers no heartbeat."""
-    identity = {"heartbeat_interval": SHORTEST_INTERVAL_MS}
-    with broker.connect(identify=identity, topic=plain_topic) as client:
+    with broker.connect(identify={"heartbeat_interval": 1000}, topic=plain_topic) as client:
         client.answers_heartbeats = False
 
         def read() -> bool | None:
             client.receive_within(GLANCE_S)
             return client.has_ended or None
 
-        ended = until(read, seconds=SILENT_S + client.seconds(ANSWER))
-        return observed("closed") if ended else observed("open", overdue=True)
+        until(read, seconds=UNANSWERED_S + client.seconds(ANSWER))
+        if client.has_ended:
+            return observed("closed")
+        return observed("open" if client.heartbeats else "none", overdue=True)
 
 
 @case("nsq/connection/wrong-magic", clause="smart.connection.wrong-magic")

@@ -72,7 +72,7 @@ def _no_known_channel(wish: SubscribeRequest) -> Refusal | None:
 
 
 _ONE = "smart.order.one-in-flight"
-_AGAIN = "smart.order.again"
+_AGAIN = "smart.order.again smart.order.left"
 _IN_ORDER = "smart.order.in-order"
 _POSITION = "smart.order.position"
 _INCREASING = "smart.order.increasing"
