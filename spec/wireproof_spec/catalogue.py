@@ -118,9 +118,11 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something a target may offer, the probe that shows it, what a user must give for it.
 
-    Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``. Observations among
-    ``small_by`` say only that the deployment is too small for it: one node, one lookup server.
+    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    target must not hide a fault by one wrong answer. Where it is not shown, cases that need it are
+    unsupported; or they are left out, with ``left_out`` for the reason, or because the user did
+    not give ``given_by``. Observations among ``small_by`` say only that the deployment is too
+    small for it: one node, one lookup server.
     """
 
     id: str
@@ -131,6 +133,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    witnesses: tuple[str, ...] = ()
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):

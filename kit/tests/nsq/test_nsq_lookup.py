@@ -96,7 +96,7 @@ def never(*_: object, **__: object) -> None:
     raise ArrangementFailed("did not appear")
 
 
-def unreachable() -> Connection:
+def unreachable(transcript: Transcript) -> Connection:
     raise ArrangementFailed("nobody is there")
 
 

@@ -104,16 +104,14 @@ def test_each_delivery_has_its_word(data: bytes, header: bytes | None, word: str
 def test_a_header_may_be_respelled_where_only_its_value_counts() -> None:
     found = delivered(message(b'{ "k" : "v" }'))
 
-    assert observe_delivery(found, body=BODY, header=HEADER, as_json=True).value.endswith(
-        "as-sent"
-    )
+    assert observe_delivery(found, body=BODY, header=HEADER).value.endswith("as-sent")
 
 
 @pytest.mark.parametrize("header", [b"{", b'{"k":"w"}'])
 def test_another_value_is_a_change_however_it_is_spelled(header: bytes) -> None:
     found = delivered(message(header))
 
-    word = observe_delivery(found, body=BODY, header=HEADER, as_json=True).value
+    word = observe_delivery(found, body=BODY, header=HEADER).value
     assert word == "delivered:header-changed"
 
 

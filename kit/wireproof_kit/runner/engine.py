@@ -165,7 +165,11 @@ class Engine:
         try:
             arguments = self.session.arguments(instance.arguments, transcript)
             return instance.function(**arguments, **instance.parameters)
-        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+        except ArrangementFailed as error:
+            if error.transcript is not None:
+                transcript.extend(error.transcript)
+            return observed(f"{UNDECIDED}:arrangement", note=str(error))
+        except (TargetUnreachable, TargetSilent) as error:
             return observed(f"{UNDECIDED}:arrangement", note=str(error))
         except Exception as error:
             last = traceback.format_exception_only(error)[-1].strip()

@@ -16,7 +16,7 @@ from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
 from wireproof_kit.verdicts.judge import (
     JudgeContext,
@@ -27,7 +27,13 @@ from wireproof_kit.verdicts.judge import (
 from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    Capability,
+    Catalogue,
+    is_below,
+    load_catalogue,
+    matches,
+)
 from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
@@ -343,8 +349,8 @@ def _probe_claims(
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
         activity.begin(f"the probe of {capability.id}, and the topics that it needs")
-        probe = session.probe_capability(capability.probe)
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -352,8 +358,21 @@ def _probe_claims(
             observation=seen,
             claimed=said is True,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return claims
+
+
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
 
 
 def _bind_readings(

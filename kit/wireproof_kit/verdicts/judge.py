@@ -103,6 +103,8 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     seen = claim.observation if claim else "no probe was run"
     if capability and matches(seen, capability.small_by):
         return f"needs {title}; the deployment is too small for it (probe: {seen})"
+    if claim is not None and claim.note:
+        seen = f"{seen}: {claim.note}"
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 

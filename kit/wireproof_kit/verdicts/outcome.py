@@ -143,13 +143,25 @@ def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
-    origins = by_origin(group.origins, header.origins)
-    ends = {"must": f" ({origins})" if origins else ""}
-    counts = ", ".join(
-        f"{a}/{b} {level}{ends.get(level, '')}" for level, (a, b) in group.counts.items() if b
-    )
+    levels = (_describe_level(header, group, level) for level in group.counts)
+    counts = ", ".join(words for words in levels if words)
     part = "" if group.whole else " (part)"
     return f"{name}{part} {counts or 'nothing asserted'}"
+
+
+def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str:
+    """Return how many cases of a level conform, of all that the law asks where some are missing.
+
+    A target must not look better for what it was not asked.
+    """
+    conforming, asserted = group.counts[level]
+    asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
+    if not asserted and not unsupported:
+        return ""
+    origins = by_origin(group.origins, header.origins) if level == "must" else ""
+    missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
+    notes = "; ".join(note for note in (origins, missing) if note)
+    return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 
 def _groups(
@@ -177,6 +189,8 @@ def _group(
         why=_why(missing, own) if missing else "",
         counts={level: _tally(r for r in own if r.level == level) for level in LEVELS},
         origins=_by_origin([r for r in own if r.level == "must"]),
+        asked=dict(Counter(record.level for record in own)),
+        unsupported=dict(Counter(r.level for r in own if r.verdict == "unsupported")),
     )
 
 

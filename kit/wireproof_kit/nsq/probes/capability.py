@@ -129,8 +129,33 @@ def _partitions_are_ignored(bench: ProbeContext, topic: Topic) -> bool:
     return True
 
 
+def batch(bench: ProbeContext) -> Observation:
+    """Publish two messages with MPUB: any answer's word."""
+    topic = bench.topic("plain_topic", "ext_topic")
+    bodies = [bench.broker.unique_body(), bench.broker.unique_body()]
+    with bench.broker.connect(topic=topic) as client:
+        return observe(client.ask(frames.mpub(topic, bodies)))
+
+
+def touch(bench: ProbeContext) -> Observation:
+    """TOUCH a message in flight: ``open``, the word of a refusal, or ``closed``."""
+    return touched(bench, bench.topic("plain_topic", "ext_topic"))
+
+
+def touched(bench: ProbeContext, topic: Topic) -> Observation:
+    """TOUCH a message in flight of a topic; words as of `touch`."""
+    body = bench.broker.unique_body()
+    with bench.broker.subscribe(topic) as consumer:
+        bench.broker.publish_accepted(topic, body)
+        delivery = consumer.take(body)
+        if delivery is None or delivery.message_id is None:
+            return observed("missing", overdue=True)
+        consumer.connection.send(frames.touch(delivery.message_id))
+        return observed(consumer.connection.goes_on(topic))
+
+
 def cluster(bench: ProbeContext) -> Observation:
-    """Ask a lookup server for the nodes: ``ok`` when there are two or more, or ``one``."""
+    """Ask a lookup server for the nodes: ``ok`` when there are two or more, else ``one``."""
     if bench.lookup is None:
         raise ArrangementFailed("no lookup server was given")
     count = bench.lookup.listed_nodes()
@@ -170,6 +195,8 @@ CAPABILITY_PROBES: Mapping[str, Probe] = {
     "upgrade": upgrade,
     "lookup": lookup,
     "partition": partition,
+    "batch": batch,
+    "touch": touch,
     "cluster": cluster,
     "replica": replica,
     "tls": tls,

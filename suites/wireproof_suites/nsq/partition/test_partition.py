@@ -14,6 +14,7 @@ from wireproof_kit.nsq.wire.frames import Header, mpub, pub, raw, rdy, subscribe
 from wireproof_kit.nsq.wire.outgoing import Outgoing, join_pieces
 from wireproof_kit.observation import Observation, observed
 from wireproof_spec.nsq.names import SUB_ORDERED
+from wireproof_suites.nsq.steps.batches import publish_batch
 from wireproof_suites.nsq.steps.deliveries import answered_and
 from wireproof_suites.nsq.steps.message_contents import CONTENTS
 from wireproof_suites.nsq.steps.ordered_delivery import (
@@ -141,7 +142,12 @@ def test_own_messages_with_headers(broker: Broker, partitioned_ext_topic: Topic)
     return _read_both(consumers, _by_turns(broker, first, second, b'{"k":"v"}'))
 
 
-@case("nsq/partition/own-messages-batch", clause="smart.partition.own-messages", waiting=True)
+@case(
+    "nsq/partition/own-messages-batch",
+    clause="smart.partition.own-messages",
+    needs=("batch",),
+    waiting=True,
+)
 def test_own_messages_of_batches(broker: Broker, partitioned_topic: Topic) -> Observation:
     """Messages of a batch are delivered from their own partition only."""
     first, second = _both(partitioned_topic)
@@ -207,9 +213,9 @@ def test_traced_for_long(broker: Broker, partitioned_topic: Topic) -> Observatio
     )
 
 
-@case("nsq/trace/partition-position", clause="smart.trace.position")
+@case("nsq/trace/partition-position", clause="smart.trace.offset", needs=("partition",))
 def test_traced_positions(broker: Broker, partitioned_topic: Topic) -> Observation:
-    """Offset and size in a trace answer refer to the message's own partition."""
+    """In each partition, the offset in the next PUB_TRACE answer is greater."""
     first, second = _both(partitioned_topic)
     one = broker.publish_accepted(first, b"x" * 100, trace_id=1)
     other = broker.publish_accepted(second, b"x", trace_id=2)
@@ -288,8 +294,7 @@ def _again(
     )
     before = _by_turns(broker, first, second, traced=traced)
     batch = [broker.unique_body(), broker.unique_body()]
-    with broker.connect(topic=second) as client:
-        client.ask(mpub(second, batch))
+    publish_batch(broker, second, batch)
     body = broker.unique_body()
     broker.publish_accepted(first, body)
     held = here.take(body)

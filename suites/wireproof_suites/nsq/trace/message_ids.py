@@ -42,13 +42,11 @@ def high_half(delivery: Delivery | None, answer: Answer) -> Observation:
     return _half(delivery, response.internal_id, name="internal-id", at=HIGH_HALF_AT)
 
 
-def observe_increase(
-    numbers: Sequence[int], field: str = "internal_id", at: int = HIGH_HALF_AT
-) -> Observation:
-    """Say whether each of the numbers in a field is greater than the one before."""
+def observe_increase(numbers: Sequence[int]) -> Observation:
+    """Say whether each of the internal ids is greater than the one before."""
     for before, after in itertools.pairwise(numbers):
         if after <= before:
-            difference = Difference(field, at, f"more than {before}", str(after))
+            difference = Difference("internal_id", HIGH_HALF_AT, f"more than {before}", str(after))
             return observed("equal" if after == before else "falling", difference=difference)
     return observed("increasing")
 

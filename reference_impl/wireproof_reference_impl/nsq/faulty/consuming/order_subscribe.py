@@ -131,6 +131,7 @@ FAULTS: tuple[Preset, ...] = (
         "order-tagged-answered-otherwise",
         "SUB_ORDER with a desired tag is refused in a response frame instead of an error frame",
         breaks=_COMMAND,
+        may_break="smart.order.command-refused",
         overrides=(*_rule(_no_tag), answered_with_a_response(_is_ordered_command)),
         way=WRONG_VALUE,
     ),

@@ -208,7 +208,7 @@ FAULTS: tuple[Preset, ...] = (
         "unknown-in-a-response",
         "an unknown command is refused in a response frame instead of an error frame",
         breaks="smart.connection.unknown-command",
-        may_break="smart.connection.odd-command",
+        may_break="smart.connection.odd-command smart.connection.wrong-magic",
         overrides=_in_a_response(lambda command: command not in _KNOWN),
         way=WRONG_VALUE,
     ),
@@ -274,8 +274,17 @@ FAULTS: tuple[Preset, ...] = (
     fault(
         "id-low-half-forgotten",
         "a redelivered message has lost its trace id",
-        breaks=f"{_HALVES} smart.message-id.again",
+        breaks=_HALVES,
+        may_break="smart.message-id.again",
         overrides=_head(_forgotten_again),
+        way=CONDITION,
+    ),
+    fault(
+        "id-of-untraced-counts-deliveries",
+        "the low half of an untraced message's id is the number of times it came again",
+        breaks="smart.message-id.again",
+        may_break="smart.partition.stored-once",
+        overrides=_head(lambda message, attempts: message.trace_id or attempts - 1),
         way=CONDITION,
     ),
     fault(

@@ -144,9 +144,10 @@ _SUBSCRIBE = "smart.partition.subscribe"
 _PUBLISH = "smart.partition.publish"
 _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
-    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+    "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
+    "smart.history.kept smart.history.order"
 )
-_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position smart.trace.offset"
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
 
 
 FAULTS: tuple[Preset, ...] = (
