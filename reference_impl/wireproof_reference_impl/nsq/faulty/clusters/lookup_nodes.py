@@ -47,11 +47,6 @@ def _are_nodes(request: Request) -> bool:
     return request.path == "/nodes"
 
 
-def _without_last_topic(data: Data) -> object:
-    topics = cast(list[str], data["topics"])
-    return {**data, "topics": topics[:-1]}
-
-
 def _without_tombstones(data: Data) -> object:
     nodes = [
         {**node, "tombstones": [False for _ in cast(list[bool], node["tombstones"])]}
@@ -102,11 +97,14 @@ FAULTS: tuple[Preset, ...] = (
         way=EXTRA,
     ),
     fault(
-        "topics-without-the-last",
-        "the list of topics omits the last one",
+        "topics-never-listed",
+        "the list of topics is always empty",
         breaks=_SERVICES,
-        settings=change_some(_without_last_topic, lambda request: request.path == "/topics"),
-        way=BOUNDARY,
+        may_break=_FORM,
+        settings=change_some(
+            lambda data: {**data, "topics": []}, lambda request: request.path == "/topics"
+        ),
+        way=MISSING,
     ),
     fault(
         "channels-never-listed",
