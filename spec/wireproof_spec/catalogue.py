@@ -30,12 +30,13 @@ class CatalogueFault(Exception):
 class Law(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is accepted of one case, or of all cases below its id.
 
+    ``sends`` and ``expects`` say what the title of the case and the accept sets do not.
     ``reading`` maps decision → reading → patterns that conform under that reading only.
     """
 
     id: str
-    sends: str
-    expects: str
+    sends: str = ""
+    expects: str = ""
     accept: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     reading: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -157,9 +158,22 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         """Return the clause of that id, or None."""
         return self._by_id.get(clause_id)
 
+    def clause_of(self, case_id: str) -> Clause | None:
+        """Return the clause that a case belongs to, whichever clause it once belonged to.
+
+        It is the one with the longest id of a law that begins the id of the case.
+        """
+        while case_id and case_id not in self._by_law:
+            case_id = case_id[: max(case_id.rfind("/"), case_id.rfind("."), 0)]
+        return self._by_law.get(case_id)
+
     @functools.cached_property
     def _by_id(self) -> dict[str, Clause]:
         return {clause.id: clause for clause in self.clauses()}
+
+    @functools.cached_property
+    def _by_law(self) -> dict[str, Clause]:
+        return {law.id: clause for clause in self.clauses() for law in clause.case}
 
     def decision(self, decision_id: str) -> Decision | None:
         """Return the decision of that id, or None."""

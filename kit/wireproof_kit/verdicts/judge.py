@@ -57,8 +57,8 @@ class JudgeContext:
 
 def judge(record: CaseRecord, bench: JudgeContext) -> Judgement:
     """Return the verdict of a case with its repetitions, before known deviations apply."""
-    clause = bench.catalogue.clause(record.clause)
-    law = bench.catalogue.law(record.clause, record.case)
+    clause = bench.catalogue.clause_of(record.case)
+    law = bench.catalogue.law(clause.id, record.case) if clause else None
     if clause is None or law is None:
         return Judgement("error", f"the catalogue has no law for {record.case}")
     missing = missing_capability(record.needs or clause.needs, bench)

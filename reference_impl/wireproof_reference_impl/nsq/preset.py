@@ -42,7 +42,8 @@ TRACED = (
 
 MOVED = (
     "smart.cluster.moved-lookup smart.cluster.moved-kept smart.cluster.moved-order "
-    "smart.cluster.gone-kept smart.cluster.moved-writes smart.cluster.moved-ids "
+    "smart.cluster.gone-kept smart.cluster.gone-writes smart.cluster.moved-writes "
+    "smart.cluster.moved-ids smart.cluster.not-leader-stored "
     "smart.cluster.moved-new-channel smart.history.kept smart.history.order"
 )
 """Clauses of which some case lets another node lead, and reads and writes there."""

@@ -199,7 +199,7 @@ FAULTS: tuple[Preset, ...] = (
         "lookup answers never have the envelope of the older style",
         breaks=_ENVELOPE,
         may_break="smart.lookup.v1 smart.lookup.error-form smart.lookup.services "
-        "smart.lookup.listlookup-form smart.lookup.disabled",
+        "smart.lookup.services-form smart.lookup.listlookup-form smart.lookup.disabled",
         overrides=_bare_when(lambda request: True),
         way=MISSING,
     ),

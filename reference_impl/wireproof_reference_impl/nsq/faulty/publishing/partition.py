@@ -116,6 +116,11 @@ def _bodies(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     return (change_stored(store_changed),)
 
 
+def _twice_in_a_row(connection: Connection, entries: Sequence[NewMessage]) -> Sequence[NewMessage]:
+    more_waits = connection.command == PUB and connection.place < len(connection.buffer)
+    return [*entries, *entries] if more_waits else entries
+
+
 def _last_byte_lost_above_4096(data: bytes) -> bytes:
     return data[:-1] if len(data) > 4096 else data
 
@@ -139,12 +144,21 @@ _SUBSCRIBE = "smart.partition.subscribe"
 _PUBLISH = "smart.partition.publish"
 _STRAYED = (
     f"{_OWN} {_TRACE} {_ORDER} {_SUBSCRIBE} {_PUBLISH} smart.partition.required "
-    "smart.partition.stored-once smart.trace.layout smart.history.kept smart.history.order"
+    "smart.partition.stored-once smart.partition.subscribe-blank smart.trace.layout "
+    "smart.history.kept smart.history.order"
 )
-_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.position"
+_TRACED_STRAYED = f"{_STRAYED} {TRACED} smart.trace.offset smart.connection.ready-again"
 
 
 FAULTS: tuple[Preset, ...] = (
+    fault(
+        "publish-in-a-row-stored-twice",
+        "a PUB that is followed by another command in the same write is stored twice",
+        breaks="smart.partition.stored-once",
+        may_break=f"{_PUBLISH} {_OWN}",
+        overrides=(change_stored(_twice_in_a_row),),
+        way=CONDITION,
+    ),
     _stray(
         "partition-first-for-all",
         "every publish goes to the first partition, whichever partition it names",
