@@ -47,7 +47,7 @@ class BadRecord(Exception):
     """A record that says what cannot be; ``str()`` is the reason in a few words."""
 
 
-def started(header: HeaderRecord) -> datetime | None:
+def read_start(header: HeaderRecord) -> datetime | None:
     """Return when the run began, in UTC, or None where the header does not tell it."""
     try:
         told = datetime.fromisoformat(header.started)
@@ -90,6 +90,7 @@ def result_row(record: CaseRecord, subject: Subject) -> Row:
         "overdue": record.overdue,
         **_deviation(deviation),
         "deviation_expired": bool(deviation and deviation.expired),
+        "origin": record.origin,
     }
 
 
@@ -170,6 +171,7 @@ def run_row(
         "statement": footer.statement,
         "interrupted": footer.interrupted,
         "findings": totals.findings,
+        "origins": list(header.origins),
     }
 
 

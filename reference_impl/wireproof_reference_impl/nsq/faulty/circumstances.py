@@ -22,7 +22,7 @@ from wireproof_reference_impl.nsq.http import publish as http_publish
 from wireproof_reference_impl.nsq.http.connection import HttpConnection
 from wireproof_reference_impl.nsq.requests.http_request import Request
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Message, Stored
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage, PublishResult
 from wireproof_reference_impl.overrides import Override
 
 T = TypeVar("T")
@@ -93,12 +93,12 @@ class Circumstances:
         return held.message if held is not None else found
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> NewMessage | None:
         """Return what was published of the message."""
         message = self.message
         if message is not None:
-            return Entry(message.body, message.trace_id, message.header, message.tag)
-        return self._first(Entry)
+            return NewMessage(message.body, message.trace_id, message.header, message.tag)
+        return self._first(NewMessage)
 
     @property
     def trace_id(self) -> int | None:
@@ -106,7 +106,7 @@ class Circumstances:
         entry = self.entry
         if entry is not None:
             return entry.trace_id
-        header, stored = self._first(Header), self._first(Stored)
+        header, stored = self._first(Header), self._first(PublishResult)
         if header is not None:
             return header.trace_id or 0
         return None if stored is None else stored.trace_id
@@ -237,8 +237,10 @@ def _noting_client(original: Callable[..., object]) -> Callable[..., object]:
     return join
 
 
-def _noting_path(original: Callable[..., Stored]) -> Callable[..., object]:
-    def publish_all(partition: Partition, entries: Sequence[Entry], now_ns: int) -> Stored:
+def _noting_path(original: Callable[..., PublishResult]) -> Callable[..., object]:
+    def publish_all(
+        partition: Partition, entries: Sequence[NewMessage], now_ns: int
+    ) -> PublishResult:
         if Circumstances(()).path == "http":
             ids = partition.next_ids(len(entries))
             _PATHS.setdefault(partition, {}).update(dict.fromkeys(ids, "http"))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from wireproof_reference_impl.addresses import BadOption
 from wireproof_reference_impl.nsq.behaviour import Behaviour
 from wireproof_reference_impl.nsq.faulty.circumstances import NOTES, Circumstances, is_note
-from wireproof_reference_impl.nsq.wire.message import Entry
+from wireproof_reference_impl.nsq.wire.message import NewMessage
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset
 
@@ -65,7 +65,7 @@ def _delivery(wanted: str) -> Holds:
     return lambda now: None if now.delivery is None else now.delivery == wanted
 
 
-def _entry(wanted: Callable[[Entry], bool]) -> Holds:
+def _entry(wanted: Callable[[NewMessage], bool]) -> Holds:
     return lambda now: None if now.entry is None else wanted(now.entry)
 
 
@@ -73,20 +73,20 @@ def _blank_ends(body: bytes) -> bool:
     return body != body.strip()
 
 
-def _upper_names(entry: Entry) -> bool:
+def _upper_names(entry: NewMessage) -> bool:
     names = (entry.header or b"").split(b'":')
     return any(name.rpartition(b'"')[2] != name.rpartition(b'"')[2].lower() for name in names)
 
 
-def _upper_tag(entry: Entry) -> bool:
+def _upper_tag(entry: NewMessage) -> bool:
     return entry.tag is not None and entry.tag != entry.tag.lower()
 
 
-def _blank_tag(entry: Entry) -> bool:
+def _blank_tag(entry: NewMessage) -> bool:
     return entry.tag is not None and entry.tag != entry.tag.strip()
 
 
-def _equal_halves(entry: Entry) -> bool:
+def _equal_halves(entry: NewMessage) -> bool:
     high, low = divmod(entry.trace_id, _HALF)
     return bool(high) and high == low
 

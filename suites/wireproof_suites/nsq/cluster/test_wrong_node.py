@@ -13,7 +13,6 @@ from wireproof_kit.nsq.waiting import until
 from wireproof_kit.nsq.wire import frames
 from wireproof_kit.nsq.wire.outgoing import Outgoing
 from wireproof_kit.observation import Observation, observed
-from wireproof_kit.runner.patience import REDELIVERY
 from wireproof_suites.nsq.steps.leader_changes import ask_at, publish_when_ready
 
 TRACE_ID = 77
@@ -52,7 +51,7 @@ def test_publish_to_a_follower_again(
     """A follower still refuses publishes after the leader has accepted some."""
     topic = cluster.elsewhere(shared_replicated_topic)
     first = ask_at(broker, topic, frames.pub(topic, broker.unique_body()))
-    broker.published(shared_replicated_topic, broker.unique_body())
+    broker.publish_accepted(shared_replicated_topic, broker.unique_body())
     second = ask_at(broker, topic, frames.pub(topic, broker.unique_body()))
     return second if second.value != first.value else first
 
@@ -67,7 +66,7 @@ def test_refused_message_is_not_delivered(
     refused, sentinel = broker.unique_body(), broker.unique_body()
     if ask_at(broker, elsewhere, frames.pub(elsewhere, refused)).value == "ok":
         return observed("ok")
-    broker.published(shared_replicated_topic, sentinel)
+    broker.publish_accepted(shared_replicated_topic, sentinel)
     return observe_absence(consumer.until(sentinel), of=refused)
 
 
@@ -124,7 +123,7 @@ def test_lookup_of_an_unwritable_partition(
     def look() -> bool | None:
         return None if cluster.leader_of(topic, access="w") else True
 
-    if not until(look, seconds=broker.patience.seconds(REDELIVERY), every=0.5):
+    if not until(look, seconds=broker.patience.settling_seconds(), every=0.5):
         return observed("named:w", overdue=True)
     return observed("named:r" if cluster.leader_of(topic, access="r") else "named:nobody")
 
@@ -149,7 +148,7 @@ def test_read_an_unwritable_partition(
     topic = fresh_plain_topic
     consumer = broker.subscribe(topic)
     body = broker.unique_body()
-    broker.published(topic, body)
+    broker.publish_accepted(topic, body)
     cluster.make_unwritable(topic)
     delivery = consumer.next(body)
     return observed("delivered") if delivery else observed("missing", overdue=True)

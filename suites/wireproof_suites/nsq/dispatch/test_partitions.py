@@ -197,5 +197,5 @@ def _publish(channel: Channel) -> list[bytes]:
     """Publish a message with each header, by TCP; return their bodies."""
     bodies = [channel.broker.unique_body() for _ in HEADERS]
     for body, header in zip(bodies, HEADERS.values(), strict=True):
-        channel.broker.published(channel.topic, body, header)
+        channel.broker.publish_accepted(channel.topic, body, header)
     return bodies

@@ -21,6 +21,6 @@ def publish_batch(broker: Broker, topic: Topic, bodies: Sequence[bytes]) -> None
         seen = observe(client.ask(mpub(topic, bodies))).value
     if seen in UNKNOWN:
         for body in bodies:
-            broker.published(topic, body)
+            broker.publish_accepted(topic, body)
     elif seen != "ok":
         raise ArrangementFailed(f"MPUB was answered {seen}")

@@ -189,7 +189,7 @@ def _publish(
     path: str,
 ) -> None:
     if path == "tcp":
-        broker.published(topic, body, header, trace_id=trace_id or None)
+        broker.publish_accepted(topic, body, header, trace_id=trace_id or None)
         return
     query: Query = {"topic": topic.name, "partition": topic.partition}
     if header is not None:

@@ -2,7 +2,7 @@
 
 from wireproof_reference_impl.nsq.core.heartbeat import Heartbeat
 from wireproof_reference_impl.nsq.preset import MISSING, Preset, fault
-from wireproof_reference_impl.overrides import replaced
+from wireproof_reference_impl.overrides import replace_function
 
 _HEARTBEAT = "smart.connection.heartbeat"
 
@@ -17,13 +17,13 @@ FAULTS: tuple[Preset, ...] = (
         "no heartbeat is ever sent",
         way=MISSING,
         breaks=_HEARTBEAT,
-        overrides=(replaced(Heartbeat, "_arm", _nothing),),
+        overrides=(replace_function(Heartbeat, "_arm", _nothing),),
     ),
     fault(
         "heartbeat-unanswered-tolerated",
         "a client that answers no heartbeat stays connected",
         way=MISSING,
         breaks=_HEARTBEAT,
-        overrides=(replaced(Heartbeat, "_check_silence", _nothing),),
+        overrides=(replace_function(Heartbeat, "_check_silence", _nothing),),
     ),
 )

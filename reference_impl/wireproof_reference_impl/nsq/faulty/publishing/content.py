@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, extending, with_body
+from wireproof_reference_impl.nsq.faulty.consuming.consume import Part, override_extend, with_body
 from wireproof_reference_impl.nsq.faulty.shared_overrides import storing_header
 from wireproof_reference_impl.nsq.preset import (
     BOUNDARY,
@@ -65,7 +65,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.batch consume.body-intact http.header-stored parser.header-length",
-        settings=extending(_limited_length(255)),
+        settings=override_extend(_limited_length(255)),
     ),
     fault(
         "header-cut-at-4096",
@@ -73,7 +73,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=f"{_HEADER} {_LAYOUT}",
         may_break="consume.body-intact parser.header-length",
-        settings=extending(_limited_length(4096)),
+        settings=override_extend(_limited_length(4096)),
     ),
     fault(
         "header-cut-at-32767",
@@ -81,7 +81,7 @@ FAULTS: tuple[Preset, ...] = (
         way=BOUNDARY,
         breaks=_LAYOUT,
         may_break="consume.body-intact parser.header-length",
-        settings=extending(_limited_length(32767)),
+        settings=override_extend(_limited_length(32767)),
     ),
     fault(
         "header-lost",
@@ -89,7 +89,7 @@ FAULTS: tuple[Preset, ...] = (
         way=MISSING,
         breaks=f"{_HEADER} {_VERSION} {_LAYOUT}",
         may_break=READERS,
-        settings=extending(lambda version, header: b"\0"),
+        settings=override_extend(lambda version, header: b"\0"),
     ),
     fault(
         "body-without-last-line-feed",
@@ -166,7 +166,9 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break=READERS,
-        settings=extending(lambda version, header: packed.extend_part(version, _lowered(header))),
+        settings=override_extend(
+            lambda version, header: packed.extend_part(version, _lowered(header))
+        ),
     ),
     fault(
         "header-value-changed-when-sent",
@@ -174,6 +176,8 @@ FAULTS: tuple[Preset, ...] = (
         way=WRONG_VALUE,
         breaks=_HEADER,
         may_break=READERS,
-        settings=extending(lambda version, header: packed.extend_part(version, _changed(header))),
+        settings=override_extend(
+            lambda version, header: packed.extend_part(version, _changed(header))
+        ),
     ),
 )

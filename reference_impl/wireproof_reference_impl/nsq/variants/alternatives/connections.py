@@ -7,7 +7,7 @@ from wireproof_reference_impl.nsq.core.connection import Connection
 from wireproof_reference_impl.nsq.delivery.in_flight import Held, InFlight
 from wireproof_reference_impl.nsq.delivery.subscriber import Subscriber
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_spec.nsq.error_codes import (
     E_BAD_BODY,
@@ -99,7 +99,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "left-stays-in-flight",
         "what a departed client held stays in flight until its time-out",
-        overrides=(replaced(InFlight, "take_all", _takes_none),),
+        overrides=(replace_function(InFlight, "take_all", _takes_none),),
         not_with="attempts-counted-when-left",
     ),
     alternative(

@@ -11,7 +11,7 @@ from wireproof_reference_impl.preset import Preset, alternative
 
 def _returned_last(original: Callable[..., object]) -> Callable[..., object]:
     def take_returned(channel: Channel) -> object:
-        if not channel.ordered and channel.backlog.upcoming():
+        if not channel.ordered and channel.backlog.list_upcoming():
             return None
         return original(channel)
 

@@ -6,8 +6,8 @@ from itertools import count
 from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.requests import http_header
 from wireproof_reference_impl.nsq.wire import packed
-from wireproof_reference_impl.nsq.wire.message import Message, Stored
-from wireproof_reference_impl.overrides import Override, replaced
+from wireproof_reference_impl.nsq.wire.message import Message, PublishResult
+from wireproof_reference_impl.overrides import Override, replace_function
 from wireproof_reference_impl.preset import Preset, alternative
 from wireproof_reference_impl.settings import Settings
 
@@ -26,14 +26,14 @@ def _placed(move: Move) -> Settings:
     `move` is given the internal id, the offset and the size of a record.
     """
 
-    def traced(stored: Stored) -> bytes:
+    def traced(stored: PublishResult) -> bytes:
         offset, size = move(stored.internal_id, stored.offset, stored.size)
         return packed.trace_response(stored.internal_id, stored.trace_id, offset=offset, size=size)
 
     def position(message: Message) -> bytes:
         return packed.position(*move(message.internal_id, message.offset, message.size))
 
-    def answered(stored: Stored) -> dict[str, object]:
+    def answered(stored: PublishResult) -> dict[str, object]:
         offset, size = move(stored.internal_id, stored.offset, stored.size)
         return http_header.trace_answer(stored._replace(offset=offset, size=size))
 
@@ -105,7 +105,7 @@ ALTERNATIVES: tuple[Preset, ...] = (
     alternative(
         "ids-by-node",
         "all partitions of a node take their internal ids from one sequence",
-        overrides=(replaced(Partition, "next_ids", _ids_of_the_node),),
+        overrides=(replace_function(Partition, "next_ids", _ids_of_the_node),),
         not_with="ids-high ids-by-partition id-gaps move-leaps-ids",
     ),
     alternative(

@@ -9,12 +9,12 @@ from wireproof_reference_impl.nsq.core.topic import Partition
 from wireproof_reference_impl.nsq.delivery import message_parts
 from wireproof_reference_impl.nsq.http import publish as http_publish
 from wireproof_reference_impl.nsq.requests import http_deployed, http_header
-from wireproof_reference_impl.nsq.requests.http_header import Fields, added
+from wireproof_reference_impl.nsq.requests.http_header import Fields, collect_added
 from wireproof_reference_impl.nsq.wire import deployed, frame_reading, header, packed
 from wireproof_reference_impl.nsq.wire.frame_reading import Split
-from wireproof_reference_impl.nsq.wire.go_text import marshalled
+from wireproof_reference_impl.nsq.wire.go_text import marshal
 from wireproof_reference_impl.nsq.wire.header import Header
-from wireproof_reference_impl.nsq.wire.message import Entry, Message
+from wireproof_reference_impl.nsq.wire.message import Message, NewMessage
 from wireproof_reference_impl.nsq.wire.refusal import Refusal
 from wireproof_reference_impl.overrides import Override
 from wireproof_reference_impl.preset import Preset, alternative
@@ -29,7 +29,7 @@ Spell = Callable[[object], str]
 
 
 def _go_map(value: object) -> str:
-    return marshalled(value)
+    return marshal(value)
 
 
 def _spacious(value: object) -> str:
@@ -76,14 +76,14 @@ def _without_internal(message: Message) -> bytes:
 def _storing(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     """Return overrides under which headers are stored so, over TCP and over HTTP."""
 
-    def wrap_tcp(original: Callable[..., Entry]) -> Callable[..., object]:
-        def entry(partition: Partition, read: Header, split: Split) -> Entry:
+    def wrap_tcp(original: Callable[..., NewMessage]) -> Callable[..., object]:
+        def entry(partition: Partition, read: Header, split: Split) -> NewMessage:
             return _with_header(original(partition, read, split), change)
 
         return entry
 
-    def wrap_http(original: Callable[..., Entry]) -> Callable[..., object]:
-        def ext_entry(request: object, stored: bytes, read: Header) -> Entry:
+    def wrap_http(original: Callable[..., NewMessage]) -> Callable[..., object]:
+        def ext_entry(request: object, stored: bytes, read: Header) -> NewMessage:
             return _with_header(original(request, stored, read), change)
 
         return ext_entry
@@ -94,7 +94,7 @@ def _storing(change: Callable[[bytes], bytes]) -> tuple[Override, ...]:
     )
 
 
-def _with_header(entry: Entry, change: Callable[[bytes], bytes]) -> Entry:
+def _with_header(entry: NewMessage, change: Callable[[bytes], bytes]) -> NewMessage:
     """Return a message with its header changed, unless that would be longer than it may be."""
     changed = change(entry.header or b"")
     return entry._replace(header=changed) if len(changed) <= _MOST_STORED_BYTES else entry
@@ -103,7 +103,7 @@ def _with_header(entry: Entry, change: Callable[[bytes], bytes]) -> Entry:
 def _limited(read: header.ReadHeader) -> header.ReadHeader:
     def limited(data: bytes) -> Header:
         if len(data) > _MOST_HEADER_BYTES:
-            raise header.refused("header too long")
+            raise header.refuse_header("header too long")
         return read(data)
 
     return limited
@@ -118,7 +118,7 @@ def _no_values(fields: header.Fields) -> None:
 
 
 def _small_bodies(original: Callable[..., object]) -> Callable[..., object]:
-    def store(connection: Connection, partition: Partition, entries: list[Entry]) -> object:
+    def store(connection: Connection, partition: Partition, entries: list[NewMessage]) -> object:
         if any(len(entry.body) > _MOST_BODY_BYTES for entry in entries):
             raise Refusal(E_BAD_MESSAGE, "message too big", fatal=False)
         return original(connection, partition, entries)
@@ -139,13 +139,13 @@ def _single_quotes(ext: bytes, extra: Fields) -> bytes:
     """Build a header from an ext that may be spelled as in the published example."""
     if b'"' not in ext:
         ext = ext.replace(b"'", b'"')
-    return http_header.published(ext, extra)
+    return http_header.make_stored(ext, extra)
 
 
 def _ext_wins(ext: bytes, extra: Fields) -> bytes:
     fields = header.checked_object(ext)
     header.check_values(fields)
-    return http_header.compact({**added(extra), **fields}) if extra else ext
+    return http_header.compact({**collect_added(extra), **fields}) if extra else ext
 
 
 _ANY_VALUE = header.reader(values=_no_values)
