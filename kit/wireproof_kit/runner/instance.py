@@ -60,7 +60,7 @@ def make_instance(
 ) -> Instance:
     """Bind a marked function to one set of parameters."""
     names = tuple(inspect.signature(function).parameters)
-    case_id = f"{mark.id}/{parameter_id}" if parameter_id else mark.id
+    case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
     arguments = tuple(name for name in names if name not in parameters)
     known = kit_part(protocol_of(case_id)).needs
     return Instance(
