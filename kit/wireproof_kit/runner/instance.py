@@ -41,7 +41,8 @@ class Instance:
     @property
     def needs(self) -> tuple[str, ...]:
         """The capabilities of the clause, of the case, of its parameters, and of what it takes."""
-        of_parameters = self.mark.needs_of.get(self.id.removeprefix(f"{self.mark.id}/"), ())
+        own = self.id.removeprefix(f"{self.mark.id}/").removesuffix(f"/{self.mark.place}")
+        of_parameters = self.mark.needs_of.get(own, ())
         needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)
         return tuple(dict.fromkeys(needs))
 
