@@ -2,7 +2,7 @@
 
 A fault replaces functions and methods of the core; the core has no word and no hook for it.
 An override holds for the whole process: a broker that is wrong on purpose is a process of its
-own, and a test takes its overrides back with `applied`.
+own, and a test takes its overrides back with `apply_overrides`.
 """
 
 from collections.abc import Callable, Generator, Sequence

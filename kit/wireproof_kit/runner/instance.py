@@ -41,7 +41,8 @@ class Instance:
     @property
     def needs(self) -> tuple[str, ...]:
         """The capabilities of the clause, of the case, of its parameters, and of what it takes."""
-        of_parameters = self.mark.needs_of.get(self.id.removeprefix(f"{self.mark.id}/"), ())
+        own = self.id.removeprefix(f"{self.mark.id}/").removesuffix(f"/{self.mark.place}")
+        of_parameters = self.mark.needs_of.get(own, ())
         needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)
         return tuple(dict.fromkeys(needs))
 
@@ -60,7 +61,7 @@ def make_instance(
 ) -> Instance:
     """Bind a marked function to one set of parameters."""
     names = tuple(inspect.signature(function).parameters)
-    case_id = f"{mark.id}/{parameter_id}" if parameter_id else mark.id
+    case_id = "/".join(part for part in (mark.id, parameter_id, mark.place) if part)
     arguments = tuple(name for name in names if name not in parameters)
     known = kit_part(protocol_of(case_id)).needs
     return Instance(

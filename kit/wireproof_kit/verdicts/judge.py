@@ -104,7 +104,7 @@ def _unsupported_reason(need: str, bench: JudgeContext) -> str:
     if capability and matches(seen, capability.small_by):
         return f"needs {title}; the deployment is too small for it (probe: {seen})"
     if claim is not None and claim.note:
-        seen = f"{seen}: {claim.note}"
+        seen = f"{seen}: {claim.note.replace(';', ',')}"  # a statement parts groups with it
     return f"needs {title}, which the target neither claims nor shows (probe: {seen})"
 
 

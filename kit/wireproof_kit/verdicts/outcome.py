@@ -160,7 +160,7 @@ def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str
         return ""
     origins = by_origin(group.origins, header.origins) if level == "must" else ""
     missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
-    notes = "; ".join(note for note in (origins, missing) if note)
+    notes = ", ".join(note for note in (origins, missing) if note)
     return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 

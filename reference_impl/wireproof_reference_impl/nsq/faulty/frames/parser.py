@@ -42,6 +42,12 @@ def _split(split: Callable[[bytes], Split | None]) -> tuple[Override, ...]:
     return (*HARMS, replace_function(frame_reading, "split_header", split))
 
 
+def _deaf_when_negative(connection: Connection, kind: str, size: int) -> int:
+    if kind == "size" and size < 0 and connection.command in _SINGLE:
+        raise StopsReading
+    return size
+
+
 def _raise_beyond(most: int, error: type[Exception]) -> tuple[Override, ...]:
     """Return overrides under which longer headers that fit end in an error of the broker's own."""
 
@@ -236,6 +242,14 @@ FAULTS: tuple[Preset, ...] = (
         breaks=_SIZE,
         may_break="publish.error-same-as-pub",
         overrides=_wait_for(lambda size, limit: size < 0),
+    ),
+    fault(
+        "size-negative-unanswered",
+        "after a negative size the broker answers nothing and reads nothing more",
+        way=MISSING,
+        breaks=_SIZE,
+        may_break="parser.in-step publish.error-same-as-pub smart.partition.pub-bad-message",
+        overrides=(*HARMS, change_declared(_deaf_when_negative)),
     ),
     fault(
         "size-least-waits",
