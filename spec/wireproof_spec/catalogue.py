@@ -110,7 +110,7 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         names = [option.name for option in self.option]
         return "published" if "published" in names else names[0]
 
-    def shown(self, observation: str) -> str | None:
+    def find_shown(self, observation: str) -> str | None:
         """Return the reading that a probe's observation shows, or None."""
         for option in self.option:
             if matches(observation, option.shown_by):
@@ -121,9 +121,11 @@ class Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something a target may offer, the probe that shows it, what a user must give for it.
 
-    Where it is not shown, cases that need it are unsupported; or they are left out, with
-    ``left_out`` for the reason, or because the user did not give ``given_by``. Observations among
-    ``small_by`` say only that the deployment is too small for it: one node, one lookup server.
+    It is absent only if none of the ``witnesses``, other probes of the same thing, shows it: a
+    target must not hide a fault by one wrong answer. Where it is not shown, cases that need it are
+    unsupported; or they are left out, with ``left_out`` for the reason, or because the user did
+    not give ``given_by``. Observations among ``small_by`` say only that the deployment is too
+    small for it: one node, one lookup server.
     """
 
     id: str
@@ -134,6 +136,7 @@ class Capability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     small_by: tuple[str, ...] = ()
     given_by: str = ""
     left_out: str = ""
+    witnesses: tuple[str, ...] = ()
 
 
 class Catalogue(msgspec.Struct, frozen=True, dict=True):
@@ -287,7 +290,7 @@ def is_above_origin(clause: Clause) -> bool:
 
 def matches(observation: str, patterns: Iterable[str]) -> bool:
     """Tell whether an observation fits one of the patterns (`*`: any run without a comma)."""
-    return any(_compiled(pattern).fullmatch(observation) for pattern in patterns)
+    return any(_compile(pattern).fullmatch(observation) for pattern in patterns)
 
 
 def level_rank(level: str) -> int:
@@ -304,7 +307,7 @@ def is_below(identifier: str, prefix: str) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile("[^,]*".join(re.escape(piece) for piece in pattern.split("*")), re.DOTALL)
 
 

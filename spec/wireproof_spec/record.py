@@ -77,7 +77,7 @@ class Packed(TypedDict, total=False):
     deflate: str
 
 
-def packed(data: bytes) -> Packed:
+def pack_bytes(data: bytes) -> Packed:
     """Return the field that holds these bytes in a step record: ``hex`` or ``deflate``."""
     if len(data) <= _DEFLATE_ABOVE:
         return {"hex": data.hex()}
@@ -159,7 +159,7 @@ class CaseRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="case"):
     transcript: TranscriptRecord = TranscriptRecord()
     deviation: DeviationRecord | None = None
 
-    def seen(self) -> tuple[SeenRecord, ...]:
+    def list_seen(self) -> tuple[SeenRecord, ...]:
         """Return every repetition, the first one first."""
         first = SeenRecord(
             value=self.observation,
@@ -179,6 +179,7 @@ class ClaimRecord(msgspec.Struct, frozen=True):
     observation: str
     claimed: bool = False
     transcript: TranscriptRecord = TranscriptRecord()
+    note: str = ""
 
 
 class BindingRecord(msgspec.Struct, frozen=True):
@@ -245,7 +246,9 @@ class HeaderRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="header"):
 class GroupRecord(msgspec.Struct, frozen=True):
     """A clause group's standing: level → (conforming, asserted) cases.
 
-    ``origins`` has the same for the musts alone, by origin.
+    ``origins`` has the same for the musts alone, by origin. ``asked`` is level → how many cases
+    the law has for the group, ``unsupported`` how many of them were not run because the target
+    lacks what they need.
 
     ``judged`` is true only when every core clause of the group was asserted; ``whole`` says
     that the selection asked for the whole group.
@@ -258,6 +261,8 @@ class GroupRecord(msgspec.Struct, frozen=True):
     why: str = ""
     counts: dict[str, tuple[int, int]] = {}
     origins: dict[str, tuple[int, int]] = {}
+    asked: dict[str, int] = {}
+    unsupported: dict[str, int] = {}
 
 
 class FooterRecord(msgspec.Struct, frozen=True, tag_field="kind", tag="footer"):

@@ -7,7 +7,7 @@ import pytest
 
 from wireproof_kit.nsq.broker import Broker
 from wireproof_kit.nsq.observe.delivery import Delivery
-from wireproof_kit.nsq.patience import CHANNELS, SLOW_PUSH, measured
+from wireproof_kit.nsq.patience import CHANNELS, SLOW_PUSH, measure
 from wireproof_kit.nsq.topics.topic import Topic
 
 TOPIC = Topic("t", 0, False, False, True, ("127.0.0.1", 1), None)
@@ -61,7 +61,7 @@ class FakeBroker:
     def unique_body(self) -> bytes:
         return b"b"
 
-    def published(self, *_: object) -> None:
+    def publish_accepted(self, *_: object) -> None:
         pass
 
 
@@ -71,7 +71,7 @@ def test_a_broker_that_serves_few_channels_at_once_is_waited_for_longer(
 ) -> None:
     """Fast scan options make one channel's redelivery prompt and leave the others late."""
     broker = FakeBroker(served)
-    patience = measured(cast(Broker, broker), TOPIC, answer=1.0)
+    patience = measure(cast(Broker, broker), TOPIC, answer=1.0)
     assert patience.in_rounds is in_rounds
     assert (patience.push == SLOW_PUSH) is in_rounds
     assert broker.subscribed == 0

@@ -23,7 +23,7 @@ from wireproof_kit.verdicts.deviations import (
     read_deviations,
     to_toml,
 )
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 LASTS = timedelta(days=180)
 
@@ -233,7 +233,7 @@ def _tell_undecided(run: Bundle) -> None:
     undecided = [r.case for r in run.cases if r.verdict in ("inconclusive", "unstable")]
     if not undecided or manner().json or manner().quiet:
         return
-    told = counted(len(undecided), "undecided or unstable case")
+    told = count_noun(len(undecided), "undecided or unstable case")
     click.echo(
         f"{told} cannot be listed: such a case has shown no failure that could be known; "
         "run with --allow-unstable to leave them out of the exit code, or with --exclude ID"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from wireproof.view.style import COLUMNS, Style, Tone, wrapped
+from wireproof.view.style import COLUMNS, Style, Tone, wrap_after_heading
 from wireproof_kit.decoding.printable import printable
 from wireproof_kit.verdicts.diff import KINDS, Change, Comparison, Kind, Pair
-from wireproof_reports.wording import counted
+from wireproof_reports.wording import count_noun
 
 LISTED = 20
 INDENT = 4
@@ -38,10 +38,12 @@ _TITLES: dict[Kind, str] = {
 def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str]:
     """Return all lines but the last; long classes are cut unless ``verbose``."""
     for letter, bundle in (("A", found.before), ("B", found.after)):
-        yield from wrapped(letter, printable(f"{bundle.path}   {bundle.header.target.url}"))
+        yield from wrap_after_heading(
+            letter, printable(f"{bundle.path}   {bundle.header.target.url}")
+        )
     for index, item in enumerate(found.differences):
         text = printable(f"{item.name}: {item.before} -> {item.after}")
-        yield from wrapped("" if index else "differs", text)
+        yield from wrap_after_heading("" if index else "differs", text)
     for kind in KINDS:
         changes = found.of(kind)
         if changes:
@@ -50,30 +52,30 @@ def comparison(found: Comparison, *, verbose: int, style: Style) -> Iterator[str
     yield ""
 
 
-def ending(found: Comparison, code: int, *, style: Style) -> str:
+def format_last_line(found: Comparison, code: int, *, style: Style) -> str:
     """Return the last line: the number of changes in each class, and the exit code."""
-    told = summed(found)
+    told = format_counts(found)
     end = f"exit {code}"
     room = max(COLUMNS - len(told) - len(end), 3)
     return style.paint(told, "bad" if code else "strong") + " " * room + end
 
 
-def summed(found: Comparison) -> str:
+def format_counts(found: Comparison) -> str:
     """Return the number of changes in each class: ``3 regressed, 1 fixed; 780 cases compared``."""
     classes = [_number(found, kind) for kind in KINDS if found.of(kind)]
-    return f"{', '.join(classes) or 'no change'}; {counted(found.compared, 'case')} compared"
+    return f"{', '.join(classes) or 'no change'}; {count_noun(found.compared, 'case')} compared"
 
 
 def _number(found: Comparison, kind: Kind) -> str:
     """Return ``3 regressed``, and how many of them count if not all do."""
     changes, counting = found.of(kind), found.counted(kind)
-    told = f"{len(changes)} {titled(kind)}"
+    told = f"{len(changes)} {display_name(kind)}"
     if len(counting) == len(changes):
         return told
     return f"{told} ({len(counting) or 'none'} up to {found.after.header.scope()})"
 
 
-def titled(kind: Kind) -> str:
+def display_name(kind: Kind) -> str:
     """Return the display name of a class of changes."""
     return _TITLES.get(kind, kind.replace("-", " "))
 
@@ -87,7 +89,7 @@ def verdicts(pair: Pair) -> str:
 
 def _class(found: Comparison, kind: Kind, *, verbose: int, style: Style) -> Iterator[str]:
     changes = found.of(kind)
-    head = f"{titled(kind).upper()} {len(changes)}"
+    head = f"{display_name(kind).upper()} {len(changes)}"
     yield f"{style.paint(head, TONES[kind])}   {KINDS[kind]}"
     shown = changes if verbose else _worth_showing(kind, changes)[:LISTED]
     for change in shown:
@@ -111,7 +113,7 @@ def _case(change: Change) -> Iterator[str]:
     about = f"{record.level.upper()} {record.clause}"
     yield f"  {printable(pair.case)}   {verdicts(pair)}   {about}"
     if told := why(change):
-        yield from wrapped("", printable(told), indent=INDENT)
+        yield from wrap_after_heading("", printable(told), indent=INDENT)
 
 
 def why(change: Change) -> str:

@@ -34,7 +34,7 @@ BEFORE_MEASURING = Patience(
 )
 
 
-def fixed(seconds: float) -> Patience:
+def make_fixed(seconds: float) -> Patience:
     """Return a patience with the same limit, given by the user, for every wait."""
     return Patience(answer=seconds, push=seconds, redelivery=seconds)
 
@@ -46,7 +46,7 @@ def answer_seconds(round_trip: Callable[[], float], so_far: float) -> float:
     return _within(budget, ANSWER_LEAST, ANSWER_MOST)
 
 
-def unmeasured(answer: float) -> Patience:
+def make_longest(answer: float) -> Patience:
     """Return the longest patience for deliveries, used when nothing was measured."""
     return Patience(answer=answer, push=PUSH_MOST, redelivery=REDELIVERY_MOST, settling=SETTLING)
 
@@ -56,7 +56,7 @@ def hasty(answer: float) -> Patience:
     return Patience(answer=answer, push=HASTY, redelivery=HASTY)
 
 
-def measured(broker: Broker, topic: Topic, *, answer: float) -> Patience:
+def measure(broker: Broker, topic: Topic, *, answer: float) -> Patience:
     """Measure patience with some publishes, deliveries and redeliveries, also on many channels.
 
     Raises:
@@ -109,7 +109,7 @@ def _has_slow_rounds(broker: Broker, topic: Topic) -> bool:
 def _is_served_late(broker: Broker, topic: Topic, consumers: Sequence[Consumer]) -> bool:
     """Publish one message and put it back on every channel; return True if one is slow."""
     body = broker.unique_body()
-    broker.published(topic, body)
+    broker.publish_accepted(topic, body)
     due = time.monotonic() + SLOW_ROUND
     for consumer in consumers:
         delivery = consumer.take(body, seconds=max(due - time.monotonic(), 0.0))
@@ -130,7 +130,7 @@ def _deliver_one(
 ) -> Delivery:
     body = broker.unique_body()
     started = time.monotonic()
-    broker.published(consumer.topic, body)
+    broker.publish_accepted(consumer.topic, body)
     publishes.append(time.monotonic() - started)
     delivery = consumer.take(body)
     if delivery is None:

@@ -26,7 +26,7 @@ from wireproof_kit.verdicts.judge import (
     UNAVAILABLE,
     UNDECIDED,
     WITHHELD,
-    Bench,
+    JudgeContext,
     judge,
 )
 from wireproof_kit.wire.transcript import Transcript
@@ -37,7 +37,7 @@ from wireproof_spec.record import (
     SeenRecord,
     StepRecord,
     TranscriptRecord,
-    packed,
+    pack_bytes,
 )
 
 CASE_TIMEOUT_S = 120.0
@@ -80,7 +80,7 @@ class Engine:
     """Runs instances against one session; one per run."""
 
     session: Session
-    bench: Bench
+    bench: JudgeContext
     options: RunOptions = RunOptions()
     _pool: ThreadPoolExecutor | None = None
     _waiting: dict[str, Future[CaseRecord]] = field(default_factory=dict[str, Future[CaseRecord]])
@@ -116,11 +116,11 @@ class Engine:
             return self._undecided(instance, empty)
         since = self._deaths.number
         outcome = self._perform(instance)
-        first = self._seen(instance, outcome, since)
+        first = self._record_seen(instance, outcome, since)
         record = self._record(instance, first, outcome)
         if judge(record, self.bench).verdict == "fail" and not self._deaths.is_final:
             record = self._repeat(instance, record, outcome.seconds)
-        record = judged(record, self.bench)
+        record = judge_record(record, self.bench)
         is_other_death = self._deaths.number != since and not self._deaths.has_killed(instance.id)
         if is_other_death and record.verdict not in CONFORMING:
             return self._undecided(instance, outcome, first.value)
@@ -128,7 +128,9 @@ class Engine:
 
     def _undecided(self, instance: Instance, outcome: _Outcome, seen: str = "") -> CaseRecord:
         """Return the record of a case that another case's death of the target concerned."""
-        return judged(self._record(instance, self._deaths.undecided(seen), outcome), self.bench)
+        return judge_record(
+            self._record(instance, self._deaths.undecided(seen), outcome), self.bench
+        )
 
     def _perform(self, instance: Instance) -> _Outcome:
         transcript = Transcript()
@@ -163,7 +165,11 @@ class Engine:
         try:
             arguments = self.session.arguments(instance.arguments, transcript)
             return instance.function(**arguments, **instance.parameters)
-        except (ArrangementFailed, TargetUnreachable, TargetSilent) as error:
+        except ArrangementFailed as error:
+            if error.transcript is not None:
+                transcript.extend(error.transcript)
+            return observed(f"{UNDECIDED}:arrangement", note=str(error))
+        except (TargetUnreachable, TargetSilent) as error:
             return observed(f"{UNDECIDED}:arrangement", note=str(error))
         except Exception as error:
             last = traceback.format_exception_only(error)[-1].strip()
@@ -173,7 +179,7 @@ class Engine:
         finally:
             self.session.release(arguments)
 
-    def _seen(self, instance: Instance, outcome: _Outcome, since: int) -> SeenRecord:
+    def _record_seen(self, instance: Instance, outcome: _Outcome, since: int) -> SeenRecord:
         observation = outcome.observation
         seen = SeenRecord(
             value=observation.value,
@@ -189,7 +195,7 @@ class Engine:
             return seen
         control = self.session.control().state
         if control == "prompt" and self._hurries():
-            return _hurried(observation, self.options.hurry_after)
+            return _record_hurried(observation, self.options.hurry_after)
         return msgspec.structs.replace(seen, control=control)
 
     def _conforms(self, instance: Instance, seen: SeenRecord) -> bool:
@@ -206,13 +212,13 @@ class Engine:
 
     def _repeat(self, instance: Instance, record: CaseRecord, seconds: float) -> CaseRecord:
         """Run a failing case again with fresh names; no repeat ever turns a failure green."""
-        first, *_ = record.seen()
+        first, *_ = record.list_seen()
         same, others = 1, list[SeenRecord]()
         left = min(self.options.repeat_budget_s, self.options.all_repeats_s - self._repeating_s)
         while same + len(others) < self.options.repeats and seconds < left:
             since = self._deaths.number
             outcome = self._perform(instance)
-            seen = self._seen(instance, outcome, since)
+            seen = self._record_seen(instance, outcome, since)
             left -= outcome.seconds
             self._repeating_s += outcome.seconds
             if seen.value == first.value:
@@ -247,7 +253,7 @@ class Engine:
         )
 
 
-def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
+def judge_record(record: CaseRecord, bench: JudgeContext) -> CaseRecord:
     """Return the record with the judge's verdict, and the level and origin of today's clause."""
     judgement = judge(record, bench)
     clause = bench.catalogue.clause(record.clause)
@@ -264,7 +270,7 @@ def judged(record: CaseRecord, bench: Bench) -> CaseRecord:
     )
 
 
-def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
+def record_unsupported(instance: Instance, bench: JudgeContext) -> CaseRecord:
     """Return the record of a case that is not run because the target lacks what it needs."""
     empty = _Outcome(observed(UNAVAILABLE), Transcript(), 0.0)
     record = CaseRecord(
@@ -279,7 +285,7 @@ def unsupported(instance: Instance, bench: Bench) -> CaseRecord:
         needs=instance.needs,
         hazard=instance.mark.hazard,
     )
-    return judged(record, bench)
+    return judge_record(record, bench)
 
 
 def transcript_record(transcript: Transcript) -> TranscriptRecord:
@@ -293,14 +299,14 @@ def transcript_record(transcript: Transcript) -> TranscriptRecord:
                 length=len(step.data),
                 parts=tuple((p.offset, p.length, p.label, p.wrong) for p in step.parts),
                 note=step.note,
-                **packed(step.data),
+                **pack_bytes(step.data),
             )
             for step in transcript.steps()
         )
     )
 
 
-def _hurried(observation: Observation, after: int) -> SeenRecord:
+def _record_hurried(observation: Observation, after: int) -> SeenRecord:
     note = (
         f"saw {observation.value}, but the kit no longer waits long after {after} overdue answers"
     )

@@ -40,8 +40,10 @@ class Instance:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The capabilities of the clause, of the case itself, and of what it takes."""
-        return tuple(dict.fromkeys((*self.clause.needs, *self.mark.needs, *self.argument_needs)))
+        """The capabilities of the clause, of the case, of its parameters, and of what it takes."""
+        of_parameters = self.mark.needs_of.get(self.id.removeprefix(f"{self.mark.id}/"), ())
+        needs = (*self.clause.needs, *self.mark.needs, *of_parameters, *self.argument_needs)
+        return tuple(dict.fromkeys(needs))
 
     def is_selected_by(self, prefix: str) -> bool:
         """Tell whether a prefix of a case id or of a clause id selects this case."""

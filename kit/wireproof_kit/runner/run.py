@@ -9,20 +9,31 @@ from datetime import UTC, datetime
 from typing import Self
 
 from wireproof_kit.errors import UsageFault
-from wireproof_kit.protocols import kit_part, protocol_of, read_target, referenced
+from wireproof_kit.protocols import kit_part, list_with_reference, protocol_of, read_target
 from wireproof_kit.runner.activity import Activity
 from wireproof_kit.runner.engine import transcript_record
 from wireproof_kit.runner.exclusions import read_exclusions
 from wireproof_kit.runner.instance import Instance
 from wireproof_kit.runner.patience import ANSWER, PUSH, REDELIVERY
 from wireproof_kit.targets.embedded import EmbeddedReference, start_reference
-from wireproof_kit.targets.session import Session, SessionOptions
+from wireproof_kit.targets.session import Probe, Session, SessionOptions
 from wireproof_kit.targets.target import Target
-from wireproof_kit.verdicts.judge import Bench, ReadingChoice, claim_state, missing_capability
+from wireproof_kit.verdicts.judge import (
+    JudgeContext,
+    ReadingChoice,
+    claim_state,
+    missing_capability,
+)
 from wireproof_kit.verdicts.outcome import EXCLUDED
 from wireproof_kit.verdicts.revision import check_revision
 from wireproof_kit.version import KIT_VERSION
-from wireproof_spec.catalogue import Catalogue, is_below, load_catalogue
+from wireproof_spec.catalogue import (
+    Capability,
+    Catalogue,
+    is_below,
+    load_catalogue,
+    matches,
+)
 from wireproof_spec.origin import BINDING, Binding
 from wireproof_spec.record import (
     FORMAT,
@@ -86,7 +97,7 @@ class Run:
     target: Target
     session: Session
     catalogue: Catalogue
-    bench: Bench
+    bench: JudgeContext
     embedded: EmbeddedReference | None = None
 
     @classmethod
@@ -147,13 +158,13 @@ class Run:
         session = kit_part(target.protocol).open_session(target, options)
         try:
             own = _of_protocol(target.protocol, instances)
-            session.begin(_needed(item for item in own if _is_asked_for(plan, item)))
+            session.begin(_count_needed(item for item in own if _is_asked_for(plan, item)))
             claims = _probe_claims(session, catalogue, plan.claims, activity)
             readings = _bind_readings(session, catalogue, activity)
         except BaseException:
             session.close()
             raise
-        bench = Bench(catalogue, claims, readings, plan.reading)
+        bench = JudgeContext(catalogue, claims, readings, plan.reading)
         return cls(plan, seed, target, session, catalogue, bench, embedded)
 
     def choose(self, instances: Sequence[Instance]) -> Choice:
@@ -185,7 +196,7 @@ class Run:
 
     def prepare(self, instances: Sequence[Instance]) -> None:
         """Create what the chosen cases need."""
-        self.session.prepare(_needed(instances))
+        self.session.prepare(_count_needed(instances))
 
     def header(self, choice: Choice) -> HeaderRecord:
         """Return the bundle's first record."""
@@ -200,7 +211,7 @@ class Run:
                 url=REFERENCE if self.embedded else self.target.url,
                 protocol=self.target.protocol,
                 fingerprint=self.session.fingerprint(),
-                given=self.target.given(),
+                given=self.target.list_given(),
             ),
             claims=dict(self.bench.claims),
             readings=dict(self.bench.readings),
@@ -212,7 +223,7 @@ class Run:
             not_selected={
                 **choice.not_selected,
                 **dict.fromkeys(self.plan.exclude, EXCLUDED),
-                **_excluded(),
+                **_list_excluded(),
             },
             narrowed=self.plan.narrowed,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -244,7 +255,7 @@ class Run:
 
     def _has(self, need: str) -> bool:
         capability = self.catalogue.capability(need)
-        return capability is not None and capability.given_by in self.target.given()
+        return capability is not None and capability.given_by in self.target.list_given()
 
     def _refuse_emptied(
         self, kept: Sequence[Instance], left_out: Sequence[Instance], reasons: Mapping[str, str]
@@ -264,7 +275,7 @@ def reference_of(plan: RunPlan, instances: Sequence[Instance]) -> str:
     Raises:
         UsageFault: a protocol is named that has none.
     """
-    known = referenced()
+    known = list_with_reference()
     if plan.protocol is not None and plan.protocol not in known:
         raise UsageFault(f"{plan.protocol!r} has no reference; expected one of {', '.join(known)}")
     asked = {protocol_of(item.id) for item in instances if _is_asked_for(plan, item)}
@@ -276,7 +287,7 @@ def _refuse_unmatched(plan: RunPlan, protocol: str, instances: Sequence[Instance
     own = _of_protocol(protocol, instances)
     for prefix in (*plan.selection, *plan.exclude):
         if instances and not any(item.is_selected_by(prefix) for item in own):
-            raise UsageFault(unmatched(prefix, own, [load_catalogue(protocol)]))
+            raise UsageFault(describe_unmatched(prefix, own, [load_catalogue(protocol)]))
 
 
 def _of_protocol(protocol: str, instances: Iterable[Instance]) -> list[Instance]:
@@ -291,12 +302,12 @@ def _is_asked_for(plan: RunPlan, item: Instance) -> bool:
     return not plan.selection or any(item.is_selected_by(p) for p in plan.selection)
 
 
-def _needed(instances: Iterable[Instance]) -> Counter[str]:
+def _count_needed(instances: Iterable[Instance]) -> Counter[str]:
     """Count the arguments of cases by name."""
     return Counter(name for item in instances for name in item.arguments)
 
 
-def _excluded() -> dict[str, str]:
+def _list_excluded() -> dict[str, str]:
     """Name what the kit itself leaves out, and why."""
     return {
         entry.id: f"known to be wrong, to be mended by {entry.until}: {entry.why}"
@@ -304,7 +315,9 @@ def _excluded() -> dict[str, str]:
     }
 
 
-def unmatched(prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]) -> str:
+def describe_unmatched(
+    prefix: str, instances: Sequence[Instance], catalogues: Sequence[Catalogue]
+) -> str:
     """Say in one sentence that a prefix selects no case, with the nearest ids."""
     import difflib
 
@@ -336,8 +349,8 @@ def _probe_claims(
     claims: dict[str, ClaimRecord] = {}
     for capability in catalogue.capabilities:
         activity.begin(f"the probe of {capability.id}, and the topics that it needs")
-        probe = session.probe_capability(capability.probe)
         said = claimed.get(capability.id)
+        probe = _probe(session, capability)
         seen = probe.observation.value
         state = claim_state(capability, seen, claimed=said is True)
         claims[capability.id] = ClaimRecord(
@@ -345,8 +358,21 @@ def _probe_claims(
             observation=seen,
             claimed=said is True,
             transcript=transcript_record(probe.transcript),
+            note=probe.observation.note,
         )
     return claims
+
+
+def _probe(session: Session, capability: Capability) -> Probe:
+    """Return what the first witness of a capability shows that shows it, else the probe's own."""
+    first = session.probe_capability(capability.probe)
+    if matches(first.observation.value, capability.shown_by):
+        return first
+    for witness in capability.witnesses:
+        probe = session.probe_capability(witness)
+        if matches(probe.observation.value, capability.shown_by):
+            return probe
+    return first
 
 
 def _bind_readings(
@@ -358,7 +384,7 @@ def _bind_readings(
         probe = session.probe_reading(decision.probe)
         seen = probe.observation.value
         bound[decision.id] = BindingRecord(
-            reading=decision.shown(seen),
+            reading=decision.find_shown(seen),
             observation=seen,
             transcript=transcript_record(probe.transcript),
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from wireproof_kit.verdicts.judge import CONFORMING, Bench, missing_capability
+from wireproof_kit.verdicts.judge import CONFORMING, JudgeContext, missing_capability
 from wireproof_spec.catalogue import (
     LEVELS,
     Catalogue,
@@ -31,7 +31,7 @@ EXIT_INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunFactors:
     """What affects the conclusion besides the verdicts and what the header says counts."""
 
     stale: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ def conclude(
     header: HeaderRecord,
     records: Sequence[CaseRecord],
     catalogue: Catalogue,
-    standing: Standing,
+    standing: RunFactors,
 ) -> FooterRecord:
     """Return the conclusion of a run, or of a bundle that was judged again."""
     groups = tuple(_groups(header, records, catalogue))
@@ -65,7 +65,7 @@ def exit_code(
     header: HeaderRecord,
     records: Sequence[CaseRecord],
     groups: Sequence[GroupRecord],
-    standing: Standing,
+    standing: RunFactors,
 ) -> int:
     """Return the exit code: 0 good, 1 failed, 2 not done, 3 undecided, 130 interrupted."""
     if standing.interrupted:
@@ -82,7 +82,7 @@ def exit_code(
 
 
 def _unless_undecided(
-    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: Standing
+    verdicts: AbstractSet[str], groups: Sequence[GroupRecord], standing: RunFactors
 ) -> int:
     if any(group.whole and not group.judged and not group.why for group in groups):
         return EXIT_UNDECIDED
@@ -117,7 +117,7 @@ def statement(
 
     ``above`` says that nothing was run that counts; it is told where that decides the end.
     """
-    said = [_said(header, group) for group in groups]
+    said = [_describe_group(header, group) for group in groups]
     if above and code == EXIT_NOT_DONE:
         said.append(above)
     for name, why in header.not_selected.items():
@@ -139,17 +139,29 @@ def _above(header: HeaderRecord, records: Sequence[CaseRecord]) -> str:
     return f"nothing up to {header.scope()} was run: {option} lets these count"
 
 
-def _said(header: HeaderRecord, group: GroupRecord) -> str:
+def _describe_group(header: HeaderRecord, group: GroupRecord) -> str:
     name = group.group
     if group.whole and not group.judged:
         return f"{name} NOT JUDGED ({group.why or 'core cases undecided'})"
-    origins = by_origin(group.origins, header.origins)
-    ends = {"must": f" ({origins})" if origins else ""}
-    counts = ", ".join(
-        f"{a}/{b} {level}{ends.get(level, '')}" for level, (a, b) in group.counts.items() if b
-    )
+    levels = (_describe_level(header, group, level) for level in group.counts)
+    counts = ", ".join(words for words in levels if words)
     part = "" if group.whole else " (part)"
     return f"{name}{part} {counts or 'nothing asserted'}"
+
+
+def _describe_level(header: HeaderRecord, group: GroupRecord, level: str) -> str:
+    """Return how many cases of a level conform, of all that the law asks where some are missing.
+
+    A target must not look better for what it was not asked.
+    """
+    conforming, asserted = group.counts[level]
+    asked, unsupported = group.asked.get(level, asserted), group.unsupported.get(level, 0)
+    if not asserted and not unsupported:
+        return ""
+    origins = by_origin(group.origins, header.origins) if level == "must" else ""
+    missing = f"{asserted} of {asked} judged, {unsupported} unsupported" if unsupported else ""
+    notes = "; ".join(note for note in (origins, missing) if note)
+    return f"{conforming}/{asserted} {level}{f' ({notes})' if notes else ''}"
 
 
 def _groups(
@@ -177,6 +189,8 @@ def _group(
         why=_why(missing, own) if missing else "",
         counts={level: _tally(r for r in own if r.level == level) for level in LEVELS},
         origins=_by_origin([r for r in own if r.level == "must"]),
+        asked=dict(Counter(record.level for record in own)),
+        unsupported=dict(Counter(r.level for r in own if r.verdict == "unsupported")),
     )
 
 
@@ -184,13 +198,13 @@ def _is_too_much(
     clause: Clause, own: Sequence[CaseRecord], header: HeaderRecord, catalogue: Catalogue
 ) -> bool:
     """Return True if a clause was not judged only because the deployment is too small for it."""
-    bench = Bench(catalogue, header.claims, header.readings)
+    bench = JudgeContext(catalogue, header.claims, header.readings)
     about = [record for record in own if record.clause == clause.id]
     missing = {missing_capability(record.needs or clause.needs, bench) for record in about}
     return bool(about) and all(_is_small(name, bench) for name in missing)
 
 
-def _is_small(name: str | None, bench: Bench) -> bool:
+def _is_small(name: str | None, bench: JudgeContext) -> bool:
     """Return True if the probe of a missing capability showed a deployment too small for it."""
     capability = bench.catalogue.capability(name) if name else None
     claim = bench.claims.get(name) if name else None

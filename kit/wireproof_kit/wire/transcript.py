@@ -91,6 +91,11 @@ class Transcript:
         letter = string.ascii_uppercase[number % 26]
         return letter if number < 26 else f"{letter}{number // 26 + 1}"
 
+    def extend(self, other: "Transcript") -> None:
+        """Add the steps of another transcript, as if they happened now."""
+        for step in other.steps():
+            self.add(step.kind, step.connection, data=step.data, parts=step.parts, note=step.note)
+
     def add(
         self,
         kind: str,

@@ -10,7 +10,7 @@ from wireproof_reports.questions.question import (
     PROTOCOL,
     VENDOR,
     VERSION,
-    Answered,
+    AnswerColumn,
     Question,
 )
 from wireproof_reports.questions.verdicts import (
@@ -39,7 +39,7 @@ def ask(tables: Tables) -> DataFrame:
         *KEYS,
         *(f"{part}_{name}" for part in PARTS for name in ("conforming", "asserted")),
         judged.alias("judged"),
-        F.when(judged, _reached()).otherwise(F.lit(NOT_JUDGED)).alias("reached"),
+        F.when(judged, _find_reached()).otherwise(F.lit(NOT_JUDGED)).alias("reached"),
     )
 
 
@@ -71,7 +71,7 @@ def _same_keys(days: DataFrame) -> Column:
     return same
 
 
-def _reached() -> Column:
+def _find_reached() -> Column:
     """Return the last level with cases, all of which conform, as do those of all before it."""
     reached, holds = F.lit(NONE), F.lit(True)
     for level in LEVELS:
@@ -88,15 +88,15 @@ QUESTION = Question(
         PROTOCOL,
         VENDOR,
         VERSION,
-        Answered("day", "day", "day on which the runs began"),
-        Answered("group", "text", "clause group"),
+        AnswerColumn("day", "day", "day on which the runs began"),
+        AnswerColumn("group", "text", "clause group"),
         *(
-            Answered(f"{part}_{name}", "integer", f"{part.replace('_', ' ')} cases {words}")
+            AnswerColumn(f"{part}_{name}", "integer", f"{part.replace('_', ' ')} cases {words}")
             for part in PARTS
             for name, words in (("conforming", "that conform"), ("asserted", "asserted"))
         ),
-        Answered("judged", "boolean", "whether every run of the day judged the group"),
-        Answered("reached", "text", "highest level up to which all cases conform"),
+        AnswerColumn("judged", "boolean", "whether every run of the day judged the group"),
+        AnswerColumn("reached", "text", "highest level up to which all cases conform"),
     ),
     ask,
 )

@@ -34,10 +34,10 @@ def observe_left_out(
     A header that is corrupted instead must not look as if the target had left the names out.
     """
     whole = {**kept, **reserved}
-    seen = observe_delivery(delivery, body=body, header=whole, as_json=True)
+    seen = observe_delivery(delivery, body=body, header=whole)
     if seen.value not in ("delivered:header-changed", "delivered:no-header"):
         return seen
-    without = observe_delivery(delivery, body=body, header=kept, as_json=True)
+    without = observe_delivery(delivery, body=body, header=kept)
     is_left_out = without.value == "delivered:as-sent"
     return seen if is_left_out else replace(seen, value="delivered:header-corrupted")
 
