@@ -1,9 +1,9 @@
-"""Root causes: failures of one clause that differ from the law in the same way, as one."""
+"""Root causes: failures that differ from the law in the same way, as one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wireproof_spec.catalogue import level_rank, matches
+from wireproof_spec.catalogue import level_rank, matches, named_fault
 from wireproof_spec.record import CaseRecord
 
 BRIEF_BYTES = 4096
@@ -15,7 +15,8 @@ UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 class Cause:
     """Cases of one clause with the same first differing field and kind of observation.
 
-    ``shown`` stands for all of them: the first whose exchange is of ordinary length, if any.
+    A fault that the observation names is one cause in all clauses; ``clause`` is the strictest of
+    them. ``shown`` stands for all of them: the first whose exchange is of ordinary length, if any.
     """
 
     number: int
@@ -47,12 +48,11 @@ def fold(cases: Iterable[CaseRecord]) -> tuple[Cause, ...]:
     for case in cases:
         if case.verdict == "fail":
             folded.setdefault(cause_key(case), []).append(case)
-    ordered = sorted(
-        folded.items(), key=lambda item: (level_rank(item[1][0].level), -len(item[1]))
-    )
+    causes = [(key, sorted(members, key=_strictness)) for key, members in folded.items()]
+    ordered = sorted(causes, key=lambda item: (_strictness(item[1][0]), -len(item[1])))
     return tuple(
-        Cause(number, clause, members[0].level, field, value, tuple(members))
-        for number, ((clause, field, value), members) in enumerate(ordered, start=1)
+        Cause(number, members[0].clause, members[0].level, field, value, tuple(members))
+        for number, ((_, field, value), members) in enumerate(ordered, start=1)
     )
 
 
@@ -74,13 +74,19 @@ def cause_key(case: CaseRecord) -> tuple[str, str, str]:
     """Return clause, first differing field, class of the value.
 
     Where the observation itself names what is wrong, as in ``trace:little-endian``, the field
-    in which it first shows is chance.
+    in which it first shows is chance, and so is the clause.
     """
+    if fault := named_fault(case.case, case.observation):
+        return "", "", fault
     value = value_class(case.observation, case.accepted)
     _, named, flaw = value.partition(":")
     is_named = bool(named) and flaw not in UNSPECIFIC
     field = case.difference.field if case.difference and not is_named else ""
     return case.clause, field, value
+
+
+def _strictness(case: CaseRecord) -> int:
+    return level_rank(case.level)
 
 
 def _is_brief(case: CaseRecord) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from wireproof_spec.origin import BINDING, Origin, Premise
-from wireproof_spec.protocol import find_protocol
+from wireproof_spec.protocol import UnknownProtocol, find_protocol
 
 Level = Literal["must", "should", "may", "observed"]
 Status = Literal["tested", "not yet tested", "not testable"]
@@ -21,6 +21,10 @@ Status = Literal["tested", "not yet tested", "not testable"]
 LEVELS: tuple[Level, ...] = ("must", "should", "may", "observed")
 
 T = TypeVar("T")
+
+_OPEN_KINDS = frozenset({"response", "inconclusive", "kit-error"})
+"""Kinds of observations whose words are a target's text, or the kit's own."""
+_UNSPECIFIC = frozenset({"wrong", "undecodable", "other-layout"})
 
 
 class CatalogueFault(Exception):
@@ -191,6 +195,38 @@ class Catalogue(msgspec.Struct, frozen=True, dict=True):
         fitting = [law for law in clause.case if is_below(case_id, law.id)]
         return max(fitting, key=lambda law: len(law.id), default=None)
 
+    def flaw(self, observation: str) -> str:
+        """Return the part of an observation that names a fault and conforms nowhere; else "".
+
+        ``trace:little-endian`` is the same fault of a target whichever clause it breaks, whereas
+        ``error:E_INVALID`` is right in one case and wrong in another.
+        """
+        return next((part for part in observation.split(",") if self._is_flaw(part)), "")
+
+    def _is_flaw(self, part: str) -> bool:
+        kind, named, what = part.partition(":")
+        if not named or kind in _OPEN_KINDS or what in _UNSPECIFIC:
+            return False
+        right = self._right_words.get(kind, frozenset())
+        # Of answers, a case wants a certain one or any at all; which are faults, its case decides.
+        is_answer = any("*" in word for word in right) and any("*" not in word for word in right)
+        return not is_answer and what not in right
+
+    @functools.cached_property
+    def _right_words(self) -> Mapping[str, frozenset[str]]:
+        """By kind, the words of all patterns by which a case conforms or decides nothing."""
+        laws = [law for clause in self.clauses() for law in clause.case]
+        patterns = [pattern for law in laws for pattern in (*law.accept, *law.undecided)]
+        for law in laws:
+            for readings in law.reading.values():
+                patterns += [each for accepted in readings.values() for each in accepted]
+        words: dict[str, set[str]] = {}
+        for part in (part for pattern in patterns for part in pattern.split(",")):
+            kind, named, what = part.partition(":")
+            if named:
+                words.setdefault(kind, set()).add(what)
+        return {kind: frozenset(known) for kind, known in words.items()}
+
 
 Entry = TypeVar("Entry", Decision, Capability)
 
@@ -234,6 +270,14 @@ def load_catalogue(protocol: str) -> Catalogue:
     for fault in faults(catalogue):
         raise CatalogueFault(fault)
     return catalogue
+
+
+def named_fault(case: str, observation: str) -> str:
+    """Return the fault that an observation of a case names, as `Catalogue.flaw`; else ""."""
+    try:
+        return load_catalogue(case.partition("/")[0]).flaw(observation)
+    except UnknownProtocol:
+        return ""
 
 
 def faults(catalogue: Catalogue) -> Iterator[str]:

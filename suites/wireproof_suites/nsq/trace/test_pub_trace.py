@@ -23,6 +23,7 @@ from wireproof_suites.nsq.steps.trace_responses import (
     observe_ids,
     observe_next_record,
     read_trace,
+    unread,
 )
 from wireproof_suites.nsq.trace.message_ids import TRACE_IDS
 
@@ -241,10 +242,11 @@ def test_position_behind_others(
 def test_size_grows(broker: Broker, plain_topic: Topic, more: int) -> Observation:
     """The size in a PUB_TRACE answer is never less than the size of the body."""
     body = broker.unique_body()
-    first = read_trace(broker.publish_accepted(plain_topic, body, trace_id=1))
-    second = read_trace(broker.publish_accepted(plain_topic, body + b"x" * more, trace_id=1))
+    longer = body + b"x" * more
+    answers = [broker.publish_accepted(plain_topic, each, trace_id=1) for each in (body, longer)]
+    first, second = map(read_trace, answers)
     if first is None or second is None:
-        return observed("no-trace")
+        return unread(answers, observed("no-trace"))
     grown = second.disk_queue_data_size - first.disk_queue_data_size
     if first.disk_queue_data_size < len(body) or second.disk_queue_data_size < len(body) + more:
         found = f"{first.disk_queue_data_size} and {second.disk_queue_data_size}"
